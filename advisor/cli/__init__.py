@@ -1,0 +1,49 @@
+"""The command line: one file per command, no logic; every error is one line, and heavy imports happen where used."""
+
+import signal
+import sys
+from types import FrameType
+
+import typer
+
+from simulator.errors import ApportionError
+
+app = typer.Typer(
+    name="apportion",
+    help="Who should get how much of the work on unequal machines, and how sure are we?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done, 1 fell short, 2 bad input, 130 on Ctrl-C."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    from typer.exceptions import TyperException
+
+    try:
+        return int(app(arguments, standalone_mode=False) or 0)
+    except TyperException as error:
+        text = error.format_message()
+        print(text if text.startswith("Usage:") else f"error: {text}", file=sys.stderr)
+        return 2
+    except ApportionError as error:
+        for line in error.lines:
+            print(f"error: {line}", file=sys.stderr)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has left; nothing more can be said to it
+        return 1
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    """Let SIGTERM unwind like Ctrl-C, so that children are stopped and measurements kept."""
+    raise KeyboardInterrupt

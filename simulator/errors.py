@@ -1,0 +1,47 @@
+"""Every error a user can cause, each as lines that say where, what was found and what is allowed."""
+
+from collections.abc import Sequence
+
+
+class ApportionError(Exception):
+    """Something the user can mend; the command line prints one `error:` line per entry and exits with `exit_code`.
+
+    Parameters
+    ----------
+    lines
+        One text, or one per fault, in the form `FILE: FIELD: what was found, what is allowed`.
+    """
+
+    exit_code = 2
+
+    def __init__(self, lines: str | Sequence[str]) -> None:
+        self.lines: tuple[str, ...] = (lines,) if isinstance(lines, str) else tuple(lines)
+        super().__init__("; ".join(self.lines))
+
+
+class ScenarioError(ApportionError):
+    """A scenario, an option or a value in it that cannot be used."""
+
+
+class TraceError(ApportionError):
+    """A load trace that cannot be read, or a question that it cannot answer."""
+
+
+class FormulaError(ApportionError):
+    """A cost formula outside the allowed language."""
+
+
+class CalibrationError(ApportionError):
+    """A real run that failed or fell short; what was measured before is kept."""
+
+    exit_code = 1
+
+
+class UnsupportedProgram(ApportionError):  # noqa: N818 - the vocabulary's word
+    """A program that the chosen engine does not interpret, with the reason."""
+
+
+class SimulationError(ApportionError):
+    """A program that cannot end: a deadlock or a PE that stands still for ever, by name."""
+
+    exit_code = 1

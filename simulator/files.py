@@ -1,0 +1,163 @@
+"""The only opener of files: bounded reads, writes that are whole or absent, hashes, and the data that ships with the product."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import IO, Any
+
+from simulator.errors import ApportionError, ScenarioError
+
+MAX_TEXT_BYTES = 64 * 2**20
+"""Largest text file read into memory at once."""
+
+
+def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
+    """Read a whole file of at most `limit_bytes` bytes.
+
+    Raises
+    ------
+    ScenarioError
+        If it is missing, a folder, unreadable or larger than the limit.
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(limit_bytes + 1)
+    except OSError as error:
+        raise ScenarioError(f"{path}: {_reason(error)}") from error
+    if len(data) > limit_bytes:
+        found = path.stat().st_size
+        raise ScenarioError(f"{path}: a file of {found} bytes found, at most {limit_bytes} bytes allowed")
+    return data
+
+
+def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
+    """Read a whole UTF-8 text; see `read_bytes` for limits and errors."""
+    data = read_bytes(path, limit_bytes=limit_bytes)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{path}:{line}: byte {error.start} is not UTF-8, UTF-8 text allowed") from error
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON document; NaN and Infinity are refused."""
+
+    def refuse(name: str) -> float:
+        raise ValueError(f"{name} is no JSON number")
+
+    text = read_text(path)
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise ScenarioError(f"{path}:{error.lineno}:{error.colno}: {error.msg}, a JSON document allowed") from error
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(f"{path}: {error}, a JSON document allowed") from error
+
+
+@contextlib.contextmanager
+def open_lines(path: Path) -> Iterator[IO[bytes]]:
+    """Stream a file line by line, for inputs that may be too large for memory."""
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise ScenarioError(f"{path}: {_reason(error)}") from error
+    with stream:
+        yield stream
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text atomically: readers and crashes see the old file or the whole new one."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write bytes atomically; see `write_text`.
+
+    Raises
+    ------
+    ApportionError
+        If the folder cannot be written or the disk is full; the old file, if any, is untouched.
+    """
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
+            temporary = Path(stream.name)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise ApportionError(f"{path}: {_reason(error)}") from error
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write a JSON document atomically; NaN and Infinity are refused as a fault of ours."""
+    write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+@contextlib.contextmanager
+def open_append(path: Path) -> Iterator[IO[str]]:
+    """Append lines to a text file; each line is handed to the system as it is written."""
+    try:
+        stream = path.open("a", encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise ApportionError(f"{path}: {_reason(error)}") from error
+    with stream:
+        yield stream
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, parents included, and make sure that files can be written in it.
+
+    Raises
+    ------
+    ApportionError
+        If a file stands there, or nothing can be written there.
+    """
+    if path.exists() and not path.is_dir():
+        raise ApportionError(f"{path}: a file found, a folder allowed")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):  # access() lies on read-only mounts and to root
+            pass
+    except OSError as error:
+        raise ApportionError(f"{path}: {_reason(error)}, a folder that can be written allowed") from error
+
+
+def digest(data: bytes) -> str:
+    """Hash of bytes as provenance states it: `sha256:` and 64 hexadecimal digits."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def shipped(kind: str, name: str) -> Path:
+    """Path of a file that ships with the product, in a checkout and in an installed wheel alike.
+
+    Parameters
+    ----------
+    kind
+        `traces` or `scenarios`.
+    name
+        File name inside that folder, `/` between folders.
+    """
+    root = Path(str(resources.files("simulator")))
+    installed = root / "_data" / kind / name
+    return installed if installed.exists() else root.parent / kind / name
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

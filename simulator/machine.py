@@ -1,0 +1,199 @@
+"""What this machine is: cores, caches, memory, affinity, quota, load now; the only reader of /proc and /sys."""
+
+import os
+import platform
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from simulator import units
+from simulator.errors import CalibrationError
+
+_CPU = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True)
+class Core:
+    """A physical core that this process may use."""
+
+    cpu: int
+    """Number of the logical processor that stands for it, as the system counts."""
+    siblings: tuple[int, ...]
+    """The other logical processors of the same core (SMT); they are no PEs of their own."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One cache as the first core sees it."""
+
+    level: int
+    kind: str
+    size_bytes: int
+    shared_by: int
+    """How many logical processors share it."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A description of this machine, kept as provenance of everything measured on it."""
+
+    host: str
+    system: str
+    cpu_model: str
+    cores: tuple[Core, ...]
+    """Distinct physical cores within the affinity mask."""
+    quota_cores: float | None
+    """CPU seconds per second that a cgroup grants, or None without a quota."""
+    caches: tuple[Cache, ...]
+    memory_bytes: int
+    memory_available_bytes: int
+    load_average: tuple[float, float, float]
+    """Mean runnable processes over 1, 5 and 15 minutes."""
+    governor: str | None
+
+    @property
+    def pe_count(self) -> int:
+        """How many PEs of this machine can run at once: physical cores within affinity and quota."""
+        within_quota = len(self.cores) if self.quota_cores is None else int(self.quota_cores)
+        return max(1, min(len(self.cores), within_quota))
+
+    @property
+    def last_level_cache_bytes(self) -> int:
+        """Capacity of the largest cache, 0 if the system does not tell."""
+        return max((cache.size_bytes for cache in self.caches), default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, with the derived `pe_count`."""
+        return asdict(self) | {"pe_count": self.pe_count}
+
+    def summary(self) -> str:
+        """One line for people."""
+        caches = ", ".join(f"L{c.level} {units.show_size(c.size_bytes)}" for c in self.caches if c.kind != "instruction")
+        return (
+            f"{self.cpu_model}, {self.pe_count} PEs, {caches or 'caches not told'}, "
+            f"{units.show_size(self.memory_bytes)} memory, load {self.load_average[0]:.2f}"
+        )
+
+
+def this_machine() -> Machine:
+    """Describe the machine this process runs on, as this process is allowed to use it."""
+    memory = psutil.virtual_memory()
+    cpus = sorted(_affinity())
+    return Machine(
+        host=platform.node(),
+        system=f"{platform.system()} {platform.release()}",
+        cpu_model=_cpu_model(),
+        cores=_physical_cores(cpus),
+        quota_cores=_quota_cores(),
+        caches=_caches(cpus[0]),
+        memory_bytes=int(memory.total),
+        memory_available_bytes=int(memory.available),
+        load_average=psutil.getloadavg(),
+        governor=_text(_CPU / f"cpu{cpus[0]}/cpufreq/scaling_governor"),
+    )
+
+
+def require_linux() -> None:
+    """Refuse to measure where pinning and exact CPU seconds are not to be had.
+
+    Raises
+    ------
+    CalibrationError
+        On any system but Linux.
+    """
+    if platform.system() != "Linux":
+        raise CalibrationError(f"this machine: {platform.system()} found, measuring needs Linux; simulating works here")
+
+
+def busy_seconds() -> dict[int, float]:
+    """Seconds since start-up that each logical processor spent on work, time stolen by the host included."""
+    spent = {}
+    for cpu, times in enumerate(psutil.cpu_times(percpu=True)):
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        spent[cpu] = sum(times[:8]) - idle  # the last two, guest times, are within user and nice
+    return spent
+
+
+def _affinity() -> set[int]:
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
+
+
+def _physical_cores(cpus: list[int]) -> tuple[Core, ...]:
+    cores: list[Core] = []
+    seen: set[int] = set()
+    for cpu in cpus:
+        if cpu in seen:
+            continue
+        siblings = _cpu_list(_text(_CPU / f"cpu{cpu}/topology/thread_siblings_list")) or [cpu]
+        seen.update(siblings)
+        cores.append(Core(cpu, tuple(s for s in siblings if s != cpu)))
+    return tuple(cores)
+
+
+def _cpu_list(text: str | None) -> list[int]:
+    """Numbers in the system's notation `0-3,8`."""
+    found: list[int] = []
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text or ""):
+        found.extend(range(int(first), int(last or first) + 1))
+    return found
+
+
+def _caches(cpu: int) -> tuple[Cache, ...]:
+    caches = []
+    for index in sorted((_CPU / f"cpu{cpu}/cache").glob("index*")):
+        level, kind, size = (_text(index / name) for name in ("level", "type", "size"))
+        if level and kind and size:
+            scale = {"K": 2**10, "M": 2**20}.get(size[-1], 1)
+            shared = len(_cpu_list(_text(index / "shared_cpu_list"))) or 1
+            caches.append(Cache(int(level), kind.lower(), int(size.rstrip("KM")) * scale, shared))
+    return tuple(caches)
+
+
+def _quota_cores() -> float | None:
+    """The tightest CPU quota of this process's control groups, version 2 or 1."""
+    limits = []
+    for line in (_text(Path("/proc/self/cgroup")) or "").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            limits += _quotas_upwards(Path("/sys/fs/cgroup"), group, _quota_v2)
+        elif "cpu" in controllers.split(","):
+            limits += _quotas_upwards(Path("/sys/fs/cgroup") / controllers, group, _quota_v1)
+    return min(limits, default=None)
+
+
+def _quotas_upwards(root: Path, group: str, read: Any) -> list[float]:
+    folder = root / group.strip("/")
+    folders = [folder, *folder.parents]
+    quotas = [read(place) for place in folders[: folders.index(root) + 1]] if root in folders else []
+    return [quota for quota in quotas if quota is not None]
+
+
+def _quota_v2(folder: Path) -> float | None:
+    quota, _, period = (_text(folder / "cpu.max") or "max 1").partition(" ")
+    return None if quota == "max" else int(quota) / int(period)
+
+
+def _quota_v1(folder: Path) -> float | None:
+    quota, period = (_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+    return int(quota) / int(period) if quota and period and int(quota) > 0 else None
+
+
+def _cpu_model() -> str:
+    for line in (_text(Path("/proc/cpuinfo")) or "").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _text(path: Path) -> str | None:
+    """Content of a small file of the system, None if it is not there."""
+    try:
+        with path.open(encoding="ascii", errors="replace") as stream:
+            return stream.read(2**16).strip()
+    except OSError:
+        return None

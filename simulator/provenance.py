@@ -1,0 +1,45 @@
+"""What a measurement or a result rests on: versions, machine, seed, input hashes, date."""
+
+import datetime
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from simulator.machine import Machine
+
+VERSIONED = ("apportion", "numpy", "scipy", "simpy", "numba")
+
+
+def versions() -> dict[str, str]:
+    """Versions of the interpreter and of the libraries that can change a result."""
+    found = {"python": platform.python_version()}
+    for name in VERSIONED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def provenance(
+    *, seed: int | None = None, inputs: Mapping[str, str] | None = None, machine: Machine | None = None
+) -> dict[str, Any]:
+    """Provenance as plain data.
+
+    Parameters
+    ----------
+    seed
+        The seed that all random draws came from.
+    inputs
+        Name of each input file and its hash (`files.digest`).
+    machine
+        Where it was measured, for results of real runs.
+    """
+    return {
+        "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "seed": seed,
+        "inputs": dict(inputs or {}),
+        "machine": None if machine is None else machine.to_dict(),
+    }
