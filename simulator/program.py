@@ -37,8 +37,6 @@ Operation = Compute | Send | Recv
 class Program:
     """What every process does, in order."""
 
-    kernel: str
-    """The kernel whose speed functions the computations follow."""
     operations: tuple[tuple[Operation, ...], ...]
     """One row per process."""
     footprints_bytes: tuple[int, ...]
