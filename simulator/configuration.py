@@ -20,7 +20,9 @@ class Configuration:
         if not self.partition:
             raise ScenarioError(f"{where}: partition: no process found, at least one allowed")
         if any(units < 0 for units in self.partition) or not any(self.partition):
-            raise ScenarioError(f"{where}: partition: {list(self.partition)} found, units of at least 0, not all 0, allowed")
+            raise ScenarioError(
+                f"{where}: partition: {list(self.partition)} found, units of at least 0, not all 0, allowed"
+            )
         if len(self.placement) != len(self.partition):
             raise ScenarioError(f"{where}: placement: one PE per process allowed")
 

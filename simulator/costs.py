@@ -121,5 +121,3 @@ def start_ticks(draws: Draws, *, tick_s: float) -> Ticks:
 
 def _nominal_ticks(seconds: NDArray[np.float64], tick_s: float) -> Ticks:
     return np.maximum(1, np.rint(seconds / tick_s)).astype(np.int64)  # rint rounds half to even
-
-

@@ -1,4 +1,4 @@
-"""What engines return: makespans and per-process times of every configuration and replication; each metric with its formula."""
+"""What engines return: makespans and times of every configuration and replication, each metric with its formula."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,8 @@ class RunSet:
     """Seconds per tick."""
     makespan_ticks: NDArray[np.int64]
     """Last finish minus first start; (configuration, replication)."""
+    computed_ticks: tuple[NDArray[np.int64], ...]
+    """When each process ended its last computation, 0 without any; per configuration (replication, process)."""
     engine: str
     seed: int
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]]
@@ -41,11 +43,11 @@ class RunSet:
     @property
     def makespan_s(self) -> NDArray[np.float64]:
         """Makespans in seconds; (configuration, replication)."""
-        return self.makespan_ticks * self.tick_s
+        return np.asarray(self.makespan_ticks * self.tick_s, dtype=np.float64)
 
     def of(self, configuration: str) -> NDArray[np.float64]:
         """Makespans of one configuration in seconds; (replication,)."""
-        return self.makespan_s[self.configurations.index(configuration)]
+        return np.asarray(self.makespan_s[self.configurations.index(configuration)])
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per run: configuration, replication, seed, makespan_s."""
@@ -68,7 +70,7 @@ class RunSet:
     def _repr_html_(self) -> str:
         import pandas as pd
 
-        return str(pd.DataFrame(self.summary()).to_html(index=False, float_format="%.4g"))
+        return str(pd.DataFrame(self.summary()).to_html(index=False, float_format="{:.4g}".format))
 
 
 def describe(samples: NDArray[np.float64]) -> dict[str, float]:

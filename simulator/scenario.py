@@ -55,6 +55,7 @@ class Scenario:
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
 
+
 @dataclass(frozen=True)
 class Draws:
     """What differs between replications, each drawn from a stream keyed by (replication, PE name, use)."""

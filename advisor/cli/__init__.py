@@ -6,15 +6,23 @@ from types import FrameType
 
 import typer
 
-from simulator.errors import ApportionError
+from advisor.cli import quickstart, simulate
+from simulator import ApportionError
 
 app = typer.Typer(
     name="apportion",
-    help="Who should get how much of the work on unequal machines, and how sure are we?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+for command in (quickstart, simulate):
+    command.register(app)
+
+
+@app.callback()
+def _whole() -> None:
+    """Say who should get how much of the work on unequal machines, and how sure we are."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""C = A x B by rows: the master (process 0) sends rows of A and all of B, everyone multiplies, the master collects rows of C."""
+"""C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
 
 from collections.abc import Mapping
 

@@ -8,7 +8,7 @@ import simpy
 from simpy.events import ProcessGenerator
 
 from simulator.costs import ComputeCost, Costs, MessageCost, lower, service_table, start_ticks
-from simulator.engines.resources import Instant, Messages, Service, SharedPE
+from simulator.engines.resources import Instant, Messages, Service, SharedPE, now
 from simulator.errors import SimulationError
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Draws, Scenario
@@ -37,15 +37,20 @@ def run(scenario: Scenario, draws: Draws, *, tick_s: float, log_replications: in
     starts = start_ticks(draws, tick_s=tick_s).tolist()
     names = tuple(configuration.name for configuration in scenario.configurations)
     makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)
+    computed = []
     logs = {}
     for row, configuration in enumerate(scenario.configurations):
         costs = lower(scenario, configuration, draws, tick_s=tick_s)
+        computed.append(np.zeros((scenario.replications, len(configuration.partition)), dtype=np.int64))
         for replication in range(scenario.replications):
             log = _run_once(scenario, costs, replication, services, starts[replication])
             makespans[row, replication] = max((entry.end_ticks for entry in log), default=0)
+            for entry in log:
+                if entry.operation == "compute":
+                    computed[row][replication, entry.process] = entry.end_ticks
             if replication < log_replications:
                 logs[row, replication] = tuple(log)
-    return RunSet(names, tick_s, makespans, "process", scenario.seed, logs)
+    return RunSet(names, tick_s, makespans, tuple(computed), "process", scenario.seed, logs)
 
 
 def _service_makers(scenario: Scenario, tick_s: float) -> list[Callable[[int], Service]]:
@@ -63,7 +68,8 @@ def _run_once(
     env = simpy.Environment(initial_time=0)
     instant, messages = Instant(env), Messages(env)
     pes = [
-        SharedPE(env, instant, pe.name, services[index], starts[index]) for index, pe in enumerate(scenario.platform.pes)
+        SharedPE(env, instant, pe.name, services[index], starts[index])
+        for index, pe in enumerate(scenario.platform.pes)
     ]
     placement = costs.configuration.placement
     log: list[LoggedOperation] = []
@@ -73,7 +79,7 @@ def _run_once(
         pe = pes[placement[number]]
         name = scenario.platform.pes[placement[number]].name
         for cost in costs.operations[number]:
-            kind, start = _kind(cost), env.now
+            kind, start = _kind(cost), now(env)
             waiting[number] = f"process {number} waits in operation {cost.index} ({_describe(cost)})"
             if isinstance(cost, ComputeCost):
                 yield pe.compute(int(cost.nominal_ticks[replication]), number)
@@ -81,7 +87,7 @@ def _run_once(
                 yield messages.send((number, cost.partner, cost.tag), cost.ticks)
             else:
                 yield messages.recv((cost.partner, number, cost.tag))
-            log.append(LoggedOperation(number, name, kind, cost.index, start, env.now))
+            log.append(LoggedOperation(number, name, kind, cost.index, start, now(env)))
         waiting.pop(number, None)
 
     for number in range(len(placement)):

@@ -7,16 +7,22 @@ from collections.abc import Callable
 from math import ceil, floor
 
 import simpy
+from simpy.events import EventPriority
 
 from simulator.costs import LAST_TICK, ServiceTable
 from simulator.errors import SimulationError, TraceError
 
-AFTER_PROCESSES = 2
+AFTER_PROCESSES = EventPriority(2)
 """Priority of the end of an instant: above NORMAL, so that every process has advanced before it."""
 
 
 class TickOverflowError(Exception):
     """A run passed the last tick; the set restarts with a coarser one."""
+
+
+def now(env: simpy.Environment) -> int:
+    """The current tick."""
+    return int(env.now)  # exact: every delay is an int
 
 
 class Service:
@@ -27,7 +33,8 @@ class Service:
         self._rates: list[float] = table.rates.tolist()
         self._attained: list[int] = table.attained.tolist()
         self._after_end = table.after_end
-        self._end, self._total = self._knots[-1], self._attained[-1]
+        self._end: int = self._knots[-1]
+        self._total: int = self._attained[-1]
 
     def at(self, tick: int) -> int:
         """Nominal ticks attained from the trace's start to `tick`."""
@@ -52,14 +59,8 @@ class Service:
         return laps * self._end + self._least(piece, inside)
 
     def _least(self, piece: int, attained: int) -> int:
-        start, rate, missing = self._knots[piece], self._rates[piece], attained - self._attained[piece]
-        last = self._knots[piece + 1] - start
-        steps = min(last, ceil(missing / rate))
-        while steps > 1 and floor(rate * (steps - 1)) >= missing:
-            steps -= 1
-        while steps < last and floor(rate * steps) < missing:
-            steps += 1
-        return start + steps
+        start, longest = self._knots[piece], self._knots[piece + 1] - self._knots[piece]
+        return start + _steps(self._rates[piece], attained - self._attained[piece], longest)
 
     def _beyond(self, tick: int) -> int:
         """After a trace that holds its last value, or ends."""
@@ -70,15 +71,21 @@ class Service:
     def _when_beyond(self, attained: int) -> int | None:
         if self._after_end == "error":
             self._beyond(self._end)
-        rate, missing = self._rates[-1], attained - self._total
-        if rate == 0:
+        if self._rates[-1] == 0:
             return None
-        steps = ceil(missing / rate)
-        while steps > 1 and floor(rate * (steps - 1)) >= missing:
-            steps -= 1
-        while floor(rate * steps) < missing:
-            steps += 1
-        return self._end + steps
+        return self._end + _steps(self._rates[-1], attained - self._total, None)
+
+
+def _steps(rate: float, missing: int, longest: int | None) -> int:
+    """The least number of ticks in which `floor(rate * ticks)` reaches what is missing, at most `longest`."""
+    steps = ceil(missing / rate)
+    if longest is not None:
+        steps = min(longest, steps)
+    while steps > 1 and floor(rate * (steps - 1)) >= missing:
+        steps -= 1
+    while (longest is None or steps < longest) and floor(rate * steps) < missing:
+        steps += 1
+    return steps
 
 
 class Instant:
@@ -104,7 +111,7 @@ class Instant:
 
 
 class SharedPE:
-    """A PE that its load and our processes share in equal parts, settled only when the number of our processes changes."""
+    """A PE that its load and our processes share in equal parts; settled only when the number of processes changes."""
 
     def __init__(
         self, env: simpy.Environment, instant: Instant, name: str, service: Callable[[int], Service], start: int
@@ -128,8 +135,8 @@ class SharedPE:
         """Bring the attained service up to now, at the number of processes that has held so far."""
         if self._running:
             service = self._service(len(self._running))
-            self._attained += service.at(self._start + self._env.now) - service.at(self._start + self._settled)
-        self._settled = self._env.now
+            self._attained += service.at(self._start + now(self._env)) - service.at(self._start + self._settled)
+        self._settled = now(self._env)
 
     def _settle(self) -> None:
         self._advance()
@@ -139,13 +146,13 @@ class SharedPE:
         self._version += 1
         if not self._running:
             return
-        service, now = self._service(len(self._running)), self._start + self._env.now
-        end = service.when(service.at(now) + self._running[0][0] - self._attained)
+        service, at = self._service(len(self._running)), self._start + now(self._env)
+        end = service.when(service.at(at) + self._running[0][0] - self._attained)
         if end is None:
-            raise SimulationError(f"PE {self._name}: its load leaves nothing for ever, a share above 0 at some time needed")
+            raise SimulationError(f"PE {self._name}: its load leaves nothing for ever, some share at some time needed")
         if end >= LAST_TICK:
             raise TickOverflowError
-        wake = self._env.timeout(end - now, self._version)
+        wake = self._env.timeout(end - at, self._version)
         wake.callbacks.append(self._wake)
 
     def _wake(self, event: simpy.Event) -> None:
@@ -182,5 +189,9 @@ class Messages:
     def _match(self, key: tuple[int, int, int]) -> None:
         if self._sends[key] and self._recvs[key]:
             (ticks, sent), received = self._sends[key].popleft(), self._recvs[key].popleft()
-            delivery = self._env.timeout(ticks)
-            delivery.callbacks.append(lambda _: (sent.succeed(), received.succeed()))
+
+            def deliver(_event: simpy.Event) -> None:
+                sent.succeed()
+                received.succeed()
+
+            self._env.timeout(ticks).callbacks.append(deliver)

@@ -55,7 +55,7 @@ class LinkModel:
 
 
 def fit_link(sizes_bytes: ArrayLike, times_s: ArrayLike) -> LinkModel:
-    """The least squares non-decreasing times through measured medians (pool adjacent violators), knots at the sizes measured."""
+    """Least squares times that do not decrease through measured medians (isotonic regression), knots where measured."""
     from scipy.optimize import isotonic_regression
 
     sizes = np.asarray(sizes_bytes, dtype=np.float64)

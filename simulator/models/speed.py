@@ -1,4 +1,4 @@
-"""Speed of a PE as a function of problem size: cuts, speed functions and speed bands, piecewise linear through measured points."""
+"""Speed of a PE as a function of problem size: cuts and speed bands, piecewise linear through measured points."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class SpeedBand:
-    """Lower, middle and upper speed over problem size: straight lines between cuts, constant beyond the first and the last."""
+    """Lower, middle and upper speed over problem size: straight lines between cuts, constant beyond the outer ones."""
 
     sizes: Floats
     """Ascending problem sizes, elements stored and processed."""
@@ -66,7 +66,7 @@ class SpeedBand:
         position
             0 on the lower curve, 0.5 on the middle one, 1 on the upper one, linear between.
         """
-        position = np.asarray(position, dtype=np.float64)
+        size, position = np.asarray(size, dtype=np.float64), np.asarray(position, dtype=np.float64)
         low, mid, high = (np.interp(size, self.sizes, curve) for curve in (self.low, self.mid, self.high))
         below, above = np.minimum(position * 2, 1.0), np.maximum(position * 2 - 1, 0.0)
         return np.asarray(low + below * (mid - low) + above * (high - mid), dtype=np.float64)
@@ -84,8 +84,8 @@ class SpeedBand:
 def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cut:
     """The cut that repeated runs of one problem size show.
 
-    The upper end is the speed in CPU seconds (what an idle PE would give), the lower one the speed in wall seconds
-    (what the load observed meanwhile left), both without their outer tenth; the middle is the median in wall seconds.
+    Middle and upper end are speeds in CPU seconds, what the PE gives without load (the paper's ideal time); the lower
+    end is the speed in wall seconds, what the load observed meanwhile left. The ends are without their outer tenth.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cu
     cpu_speeds, wall_speeds
         Volume per CPU second and per wall second of each repetition.
     """
-    mid = float(np.median(wall_speeds))
+    mid = float(np.median(cpu_speeds))
     low = min(float(np.quantile(wall_speeds, 0.1)), mid * (1 - LEAST_HALF_WIDTH))
     high = max(float(np.quantile(cpu_speeds, 0.9)), mid * (1 + LEAST_HALF_WIDTH))
     return Cut(size, low, mid, high)
