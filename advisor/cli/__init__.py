@@ -28,6 +28,7 @@ def _whole() -> None:
 def main() -> None:
     """Run the command line and exit: 0 done, 1 fell short, 2 bad input, 130 on Ctrl-C."""
     signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a script started us in the background
     sys.exit(_run(sys.argv[1:]))
 
 

@@ -31,11 +31,12 @@ def quickstart(
     from advisor.cli.progress import progress_bar
     from advisor.quickstart import quickstart as whole_loop
     from advisor.report import render_text
-    from simulator import ScenarioError, this_machine, units
+    from simulator import ScenarioError, files, this_machine, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
         raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s allowed")
+    files.make_folder(output)
     print(this_machine().summary(), file=sys.stderr)
     with progress_bar(budget_s) as on_progress:
         document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
