@@ -39,4 +39,6 @@ def test_shows_with_the_unit_that_reads_best():
     assert units.show_duration(3.1e-4) == "310 us"
     assert units.show_size(32 * 2**20) == "32 MiB"
     assert units.show_rate(62.5e9, "flop/s") == "62.5 Gflop/s"
-    assert units.show_duration(0) == "0 ns"
+    assert units.show_duration(0) == "0 s"
+    assert units.show_duration(1234.5) == "1230 s"
+    assert units.show_size(1023 * 2**10) == "1020 KiB"
