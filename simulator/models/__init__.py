@@ -1,0 +1,1 @@
+"""Pure maths: arrays in, same shape out; no clock, no files, no random numbers."""
