@@ -1,0 +1,395 @@
+"""The default method: candidate cost structures weighted by how well they foretell larger runs, with calibrated intervals.
+
+Every candidate of `candidates` is fitted to the medians of the cells twice: with independent residuals, and with residuals
+that are alike at neighbouring points (so that what the formula misses near a target is carried over to it). Forward
+validation holds out the largest values of each varying parameter and scores every candidate by the density that it gave
+them; the blend's weights are prior odds times the geometric mean of that score and of the evidence of the full fit. The
+point is the weighted mean of the logarithms; intervals are quantiles of the mixture of Student distributions, widened by
+as much as the forward validation found them too narrow.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, stdtr, stdtrit
+
+from simulator.formula import Formula, parse
+from simulator.models.regression.candidates import (
+    NOISE_SD,
+    PRIOR,
+    Design,
+    Extra,
+    Posterior,
+    fit_batch,
+    log_predict,
+    make_design,
+    prior_of,
+)
+from simulator.models.regression.runs import Cells, Floats, resolution_s
+
+LIKENESS = 3.0
+"""Variance of the alike part of the residuals, relative to the independent part."""
+LIKENESS_REACH = 0.5
+"""Distance over which residuals are alike, relative to the trained range of each parameter's logarithm."""
+FORWARD_WORTH = 3.0
+"""Most observations that one forward split counts for: held-out cells of one split err together."""
+CALIBRATION_WEIGHT = 4.0
+"""Forward errors of unit size that the calibration starts from."""
+TIGHT = [1.0, 1.0, 1.0]
+MAX_CELLS = 256
+"""More cells than this are thinned to representatives before the structures are weighed."""
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A fitted default model of one response."""
+
+    design: Design
+    cells: Cells
+    """The cells that it rests on, thinned if they were many."""
+    step_s: float
+    """Step in which the times were recorded."""
+    extra: NDArray[np.int64]
+    """Index into `design.extras` of each member."""
+    alike: NDArray[np.bool_]
+    """Whether the member's residuals are alike at neighbouring points."""
+    weight: Floats
+    mode: Floats
+    covariance: Floats
+    variance: Floats
+    freedom: Floats
+    inflation: Floats
+    """Factor on the member's predictive variance."""
+    forward_error: float | None
+    """Mean absolute relative error of the blend in the forward validation, None if there was too little to hold out."""
+
+    def members(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
+        """Log seconds and their variances by every member.
+
+        Returns
+        -------
+        tuple
+            Arrays of shape (members, n): log seconds, variance of the mean, variance of one run.
+        """
+        design = self.design
+        terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
+        mean, jacobian = log_predict(terms, lacking[self.extra], logs, self.mode)
+        local = np.zeros_like(mean)
+        if self.alike.any():
+            kernel = _kernel(logs, self._trained_logs(), design.span)
+            inverse, trained, slopes = self._trained
+            gain = kernel @ inverse  # (n, cells)
+            which = np.flatnonzero(self.alike)
+            mean[which] += trained @ gain.T
+            jacobian[which] -= slopes @ gain.T
+            local[which] = np.maximum(LIKENESS - (gain * kernel).sum(axis=1), 0.0)
+        spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
+        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None]
+        coarse = _coarseness(np.exp(mean), self.step_s)
+        single = max(0.0, self.cells.run_sd**2 * (1.0 - 1.0 / float(np.mean(self.cells.runs))))
+        return mean, of_mean, of_mean + self.variance[:, None] * coarse * self.inflation[:, None] + single
+
+    def point(self, values: Mapping[str, Floats]) -> Floats:
+        """Predicted seconds, shape (n,)."""
+        found: Floats = np.exp(self.weight @ self.members(values)[0])
+        return found
+
+    def _trained_logs(self) -> Floats:
+        return self.design.logs(self.cells.columns())
+
+    @cached_property
+    def _trained(self) -> tuple[Floats, Floats, Floats]:
+        """Inverse covariance of the residuals, and residuals and derivatives of the alike members, at the trained cells."""
+        values, which, logs = self.cells.columns(), np.flatnonzero(self.alike), self._trained_logs()
+        root = _whitening(logs, cell_weights(self.cells.time_s, self.step_s), self.design.span)
+        lacking = self.design.lacking(values)[self.extra[which]]
+        mean, jacobian = log_predict(self.design.terms(values), lacking, logs, self.mode[which])
+        return root.T @ root, np.log(self.cells.time_s) - mean, jacobian
+
+
+def cell_weights(time_s: Floats, step_s: float) -> Floats:
+    """Weight of each cell's squared log residual: 1, less where the recording step is coarse against the time."""
+    found: Floats = 1.0 / _coarseness(time_s, step_s)
+    return found
+
+
+def fit_blend(formula: Formula, cells: Cells) -> Blend:
+    """Fit the default model.
+
+    Parameters
+    ----------
+    formula
+        The user's cost formula.
+    cells
+        At least two; times above 0.
+    """
+    step = resolution_s(cells.time_s) if cells.run_sd == 0.0 else resolution_s(np.concatenate([cells.low_s, cells.high_s]))
+    weights = cell_weights(cells.time_s, step)
+    if len(cells.time_s) > MAX_CELLS:
+        cells = _thinned(make_design(formula, cells, weights), cells)
+        weights = cell_weights(cells.time_s, step)
+    design = make_design(formula, cells, weights)
+    values, log_times = cells.columns(), np.log(cells.time_s)
+    terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
+    (mean, precision), extras, count = prior_of(design, cells), len(design.extras), len(log_times)
+    kinds = 2 * extras
+    masks = _forward_masks(design, cells)
+
+    seen = np.repeat(np.vstack([np.ones((1, count), bool), masks]), kinds, axis=0)
+    precision = np.repeat(precision, extras, axis=0)
+    independent = fit_batch(
+        (terms, np.tile(lacking, (2 + 2 * len(masks), 1)), logs),
+        log_times,
+        whitening=np.sqrt(weights) * seen,
+        prior=(mean, np.tile(precision, (1 + len(masks), 1))),
+        counts=seen.sum(axis=1).astype(np.float64),
+    )
+    score, surprise, error = _forward(independent, seen, weights, kinds)
+    root = _whitening(logs, weights, design.span)
+    alike = fit_batch(
+        (terms, lacking, logs),
+        log_times,
+        whitening=np.broadcast_to(root, (extras, *root.shape)),
+        prior=(mean, precision[extras:]),
+        counts=np.full(extras, float(count)),
+        start=independent.mode[extras:kinds],
+        iterations=3,
+    )
+    odds = np.log(_prior_odds(design.extras))
+    evidence = [independent.evidence[:kinds] + 0.5 * np.log(weights).sum(), alike.evidence + np.log(np.diag(root)).sum()]
+    weight = np.tile(odds, 3) + np.repeat(np.log(TIGHT),extras) + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
+    weight = np.exp(weight - weight.max())
+
+    def both(field: str) -> Any:
+        return np.concatenate([getattr(independent, field)[:kinds], getattr(alike, field)])
+
+    return Blend(
+        design=design,
+        cells=cells,
+        step_s=step,
+        extra=np.tile(np.arange(extras), 3),
+        alike=np.repeat([False, False, True], extras),
+        weight=weight / weight.sum(),
+        mode=both("mode"),
+        covariance=both("covariance"),
+        variance=both("variance"),
+        freedom=both("freedom"),
+        inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])]),
+        forward_error=error,
+    )
+
+
+def mixture_quantiles(
+    weight: Floats, mean: Floats, variance: Floats, *, freedom: Floats, levels: tuple[float, ...]
+) -> Floats:
+    """Quantiles of a mixture of Student distributions, by bisection.
+
+    Parameters
+    ----------
+    weight, freedom
+        Shape (members,).
+    mean, variance
+        Shape (members, n).
+
+    Returns
+    -------
+    array
+        Shape (levels, n).
+    """
+    heavy = weight > 1e-5
+    share, degrees, centre = weight[heavy] / weight[heavy].sum(), freedom[heavy, None, None], mean[heavy, None]
+    spread = np.sqrt(np.maximum(variance[heavy], 1e-18))[:, None]
+    wanted = np.array(levels)[:, None]
+    own = centre + spread * stdtrit(degrees, wanted)  # the mixture's quantile lies between its members'
+    low, high = own.min(axis=0), own.max(axis=0)
+    for _ in range(24):
+        middle = (low + high) / 2
+        below = np.tensordot(share, stdtr(degrees, (middle - centre) / spread), axes=1)
+        low, high = np.where(below < wanted, middle, low), np.where(below < wanted, high, middle)
+    return (low + high) / 2
+
+
+def blend_to_dict(blend: Blend) -> dict[str, Any]:
+    """Plain data for JSON; members that weigh next to nothing are left out."""
+    kept = np.flatnonzero(blend.weight > 1e-4)
+    design, cells = blend.design, blend.cells
+    share = blend.weight[kept] / blend.weight[kept].sum()
+    return {
+        "step_s": blend.step_s,
+        "groups": [list(group) for group in design.groups],
+        "scale": list(design.scale),
+        "pilot": list(design.pilot),
+        "varying": list(design.varying),
+        "centre": list(design.centre),
+        "span": list(design.span),
+        "extras": [{"kind": e.kind, "name": e.name, "at": e.at, "scale": e.scale} for e in design.extras],
+        "forward_error": blend.forward_error,
+        "cells": {
+            "names": list(cells.names),
+            "values": cells.values.tolist(),
+            "time_s": cells.time_s.tolist(),
+            "runs": cells.runs.tolist(),
+            "run_sd": cells.run_sd,
+        },
+        "members": [
+            {
+                "extra": int(blend.extra[i]),
+                "alike": bool(blend.alike[i]),
+                "weight": float(w),
+                "mode": blend.mode[i].tolist(),
+                "covariance": blend.covariance[i].tolist(),
+                "variance": float(blend.variance[i]),
+                "freedom": float(blend.freedom[i]),
+                "inflation": float(blend.inflation[i]),
+            }
+            for i, w in zip(kept, share, strict=True)
+        ],
+    }
+
+
+def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
+    """The inverse of `blend_to_dict`."""
+    cells, members = document["cells"], document["members"]
+    times = np.array(cells["time_s"], dtype=np.float64)
+    design = Design(
+        formula=parse(formula_text),
+        groups=tuple(tuple(group) for group in document["groups"]),
+        scale=tuple(document["scale"]),
+        pilot=tuple(document["pilot"]),
+        varying=tuple(document["varying"]),
+        centre=tuple(document["centre"]),
+        span=tuple(document["span"]),
+        extras=tuple(Extra(e["kind"], e["name"], e["at"], e["scale"]) for e in document["extras"]),
+    )
+
+    def column(name: str) -> Floats:
+        return np.array([member[name] for member in members], dtype=np.float64)
+
+    return Blend(
+        design=design,
+        cells=Cells(
+            names=tuple(cells["names"]),
+            values=np.array(cells["values"], dtype=np.float64).reshape(len(times), len(cells["names"])),
+            time_s=times,
+            runs=np.array(cells["runs"], dtype=np.int64),
+            low_s=times,
+            high_s=times,
+            mean_s=times,
+            cell_of_run=np.arange(len(times)),
+            run_sd=float(cells["run_sd"]),
+        ),
+        step_s=float(document["step_s"]),
+        extra=column("extra").astype(np.int64),
+        alike=column("alike").astype(np.bool_),
+        weight=column("weight"),
+        mode=column("mode"),
+        covariance=column("covariance"),
+        variance=column("variance"),
+        freedom=column("freedom"),
+        inflation=column("inflation"),
+        forward_error=document["forward_error"],
+    )
+
+
+def _coarseness(time_s: Floats, step_s: float) -> Floats:
+    """Variance of a recorded time relative to one with the prior noise only: rounding to `step_s` adds to it."""
+    rounding = step_s / 2 / np.sqrt(3.0)
+    found: Floats = 1.0 + (rounding / (NOISE_SD * time_s)) ** 2
+    return found
+
+
+def _forward_masks(design: Design, cells: Cells) -> NDArray[np.bool_]:
+    """Cells that each forward split sees: all below the largest, or second largest, value of a parameter."""
+    masks: list[NDArray[np.bool_]] = []
+    values = cells.columns()
+    for name in design.varying:
+        levels = np.unique(values[name])
+        for last in (1, 2):
+            if len(levels) - last >= 2:
+                mask = values[name] < levels[-last]
+                if not any(np.array_equal(mask, other) for other in masks):
+                    masks.append(mask)
+    return np.array(masks, dtype=np.bool_).reshape(len(masks), len(cells.time_s))
+
+
+def _forward(
+    fitted: Posterior, seen: NDArray[np.bool_], weights: Floats, kinds: int
+) -> tuple[Floats, Floats, float | None]:
+    """Score, variance factor of each candidate, and the best mean error, from the splits after the first."""
+    held = ~seen[kinds:]
+    if not len(held):
+        return np.zeros(kinds), np.ones(kinds), None
+    jacobian = fitted.jacobian[kinds:]
+    variance = ((fitted.covariance[kinds:] @ jacobian) * jacobian).sum(axis=1) + fitted.variance[kinds:, None] / weights
+    freedom = fitted.freedom[kinds:, None]
+    squared = fitted.residuals[kinds:] ** 2 / variance
+    density = (
+        gammaln((freedom + 1) / 2)
+        - gammaln(freedom / 2)
+        - 0.5 * np.log(freedom * np.pi * variance)
+        - (freedom + 1) / 2 * np.log1p(squared / freedom)
+    )
+    number = held.sum(axis=1)
+    score = (density * held).sum(axis=1) / number * np.minimum(number, FORWARD_WORTH)
+    worth = np.minimum(number, 2.0)
+    surprise = ((squared * held).sum(axis=1) / number * worth).reshape(-1, kinds).sum(axis=0)
+    weight = worth.reshape(-1, kinds).sum(axis=0)
+    factor = np.maximum((CALIBRATION_WEIGHT + surprise) / (CALIBRATION_WEIGHT + weight), 1.0)
+    error = np.expm1((np.abs(fitted.residuals[kinds:]) * held).sum(axis=1) / number).reshape(-1, kinds).mean(axis=0)
+    score = score.reshape(-1, kinds).mean(axis=0)
+    return score, factor, float(error[int(np.argmax(score))])
+
+
+def _prior_odds(extras: tuple[Extra, ...]) -> Floats:
+    kinds = [extra.kind for extra in extras]
+    return np.array([PRIOR[kind] / kinds.count(kind) for kind in kinds])
+
+
+def _kernel(logs: Floats, others: Floats, span: tuple[float, ...]) -> Floats:
+    """Covariance of the alike parts of the residuals (Matern 3/2), shape (n, others)."""
+    reach = np.maximum(LIKENESS_REACH * np.array(span), 0.1)
+    distance = np.sqrt(3.0 * ((logs[:, None] - others[None]) ** 2 / reach**2).sum(axis=2))
+    found: Floats = LIKENESS * (1.0 + distance) * np.exp(-distance)
+    return found
+
+
+def _whitening(logs: Floats, weights: Floats, span: tuple[float, ...]) -> Floats:
+    """Inverse Cholesky factor of the residuals' covariance, shape (n, n)."""
+    found: Floats = np.linalg.inv(np.linalg.cholesky(_kernel(logs, logs, span) + np.diag(1.0 / weights)))
+    return found
+
+
+def _thinned(design: Design, cells: Cells) -> Cells:
+    """At most `MAX_CELLS` representatives, each with its neighbours' median ratio to the pilot fit."""
+    logs = design.logs(cells.columns())
+    bins = max(2, int(MAX_CELLS ** (1.0 / max(1, logs.shape[1]))))
+    low, high = logs.min(axis=0), logs.max(axis=0)
+    place = np.minimum(((logs - low) / np.maximum(high - low, 1e-12) * bins).astype(np.int64), bins - 1)
+    code = np.ravel_multi_index(tuple(place.T), (bins,) * logs.shape[1])
+    _, group = np.unique(code, return_inverse=True)
+    members = np.bincount(group)
+    centre = np.column_stack([np.bincount(group, weights=logs[:, k]) / members for k in range(logs.shape[1])])
+    away = ((logs - centre[group]) ** 2).sum(axis=1)
+    chosen = np.lexsort((away, group))[np.concatenate(([0], np.cumsum(members)[:-1]))]
+    pilot = design.pilot_time(cells.columns())
+    ratio = cells.time_s / pilot
+    order = np.lexsort((ratio, group))
+    first = np.concatenate(([0], np.cumsum(members)[:-1]))
+    middle = (ratio[order][first + (members - 1) // 2] + ratio[order][first + members // 2]) / 2
+    time_s = pilot[chosen] * middle
+    scatter = float(1.4826 * np.median(np.abs(np.log(ratio / middle[group]))))
+    return replace(
+        cells,
+        values=cells.values[chosen],
+        time_s=time_s,
+        runs=members.astype(np.int64),
+        low_s=time_s,
+        high_s=time_s,
+        mean_s=time_s,
+        cell_of_run=group[cells.cell_of_run],
+        run_sd=max(cells.run_sd, scatter),
+    )

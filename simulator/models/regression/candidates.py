@@ -1,0 +1,308 @@
+"""Candidate cost structures around the user's formula, and the batched fit that serves them all at once.
+
+A candidate says, for parameters x and terms g of the formula,
+
+    T(x) = (sum_k exp(a_k) g_k(x) + exp(a_h) h(x)) * prod_j x_j**b_j * exp(noise)
+
+so every coefficient is positive by construction, every residual is relative, the exponents b absorb a wrong scaling
+exponent, and h is one cost that the formula may lack: nothing, a fixed overhead, the same cost with one parameter
+frozen (a serial share), or an overhead that grows with a parameter in which the cost falls. All a and b have normal
+priors, so a fit exists for any number of runs; it is the posterior mode with its Gaussian spread.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from simulator.errors import FormulaError, ScenarioError
+from simulator.formula import Formula
+from simulator.models.regression.runs import Cells, Floats
+
+EXPONENT_SD = (0.01, 0.15)
+"""Prior standard deviations of each correcting exponent: the formula scales as written, or it does not."""
+TERM_SD = 1.0
+"""Prior standard deviation of each log coefficient around the non-negative least-squares pilot."""
+TERM_FLOOR = 0.001
+"""Least share of the time at which the prior of a term's coefficient is centred."""
+EXTRA_SHARE = 0.03
+"""Share of the time at which the prior of the lacking cost is centred."""
+EXTRA_SD = 1.5
+"""Prior standard deviation of the log share of the lacking cost."""
+NOISE_SD = 0.02
+"""Prior guess of the relative noise of a cell."""
+NOISE_WEIGHT = 3.0
+"""Residuals that the prior guess of the noise is worth."""
+ITERATIONS = 7
+PRIOR = {"none": 1.0, "constant": 0.2, "frozen": 0.2, "log": 0.05, "linear": 0.015}
+"""Prior odds of each kind of lacking cost, shared by the candidates of the kind."""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One cost that the formula may lack."""
+
+    kind: str
+    """`none`, `constant`, `frozen`, `log` or `linear`."""
+    name: str
+    """The parameter it is about, empty for `none` and `constant`."""
+    at: float
+    """Smallest trained value of that parameter: where it is frozen, or where the logarithm starts."""
+    scale: float
+    """Divisor that makes the column as large as the times."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What turns parameters into the columns of every candidate."""
+
+    formula: Formula
+    groups: tuple[tuple[int, ...], ...]
+    """Terms that share a coefficient: one each, but a negative term joins one that outweighs it."""
+    scale: tuple[float, ...]
+    """Largest trained value of each group, which divides it."""
+    pilot: tuple[float, ...]
+    """Non-negative relative least-squares coefficient of each scaled group."""
+    varying: tuple[str, ...]
+    """Parameters that take several positive values in training; they get an exponent each."""
+    centre: tuple[float, ...]
+    """Middle of the logarithm of each varying parameter."""
+    span: tuple[float, ...]
+    """Range of the logarithm of each varying parameter."""
+    extras: tuple[Extra, ...]
+
+    def terms(self, values: Mapping[str, Floats]) -> Floats:
+        """Scaled groups, shape (n, groups), at least a billionth."""
+        columns = self.formula.columns(values)
+        grouped = np.column_stack([columns[:, list(group)].sum(axis=1) for group in self.groups]) / np.array(self.scale)
+        if (grouped < 0).any():
+            row, which = (int(i[0]) for i in np.nonzero(grouped < 0))
+            text = " + ".join(self.formula.terms[i].text for i in self.groups[which])
+            at = ", ".join(f"{name} = {values[name][row]:g}" for name in self.formula.names)
+            raise FormulaError(f"formula: term {text}: a negative cost at {at} found, 0 or more allowed")
+        return np.maximum(grouped, 1e-9)
+
+    def logs(self, values: Mapping[str, Floats]) -> Floats:
+        """Centred logarithms of the varying parameters, shape (n, varying)."""
+        columns = []
+        for name, centre in zip(self.varying, self.centre, strict=True):
+            if (values[name] <= 0).any():
+                raise ScenarioError(f"target: {name}: {values[name].min():g} found, a number above 0 allowed")
+            columns.append(np.log(values[name]) - centre)
+        return np.column_stack(columns) if columns else np.empty((len(next(iter(values.values()))), 0))
+
+    def lacking(self, values: Mapping[str, Floats]) -> Floats:
+        """Columns of the lacking costs, shape (extras, n)."""
+        return np.stack([_lacking(self, extra, values) / extra.scale for extra in self.extras])
+
+    def pilot_time(self, values: Mapping[str, Floats]) -> Floats:
+        """Seconds by the pilot fit, shape (n,)."""
+        found: Floats = self.terms(values) @ np.array(self.pilot)
+        return found
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Posterior modes of a batch of candidates, each with its Gaussian spread."""
+
+    mode: Floats
+    """Shape (batch, groups + 1 + varying): log coefficients, log of the lacking cost, exponents."""
+    covariance: Floats
+    variance: Floats
+    """Noise variance of a cell with weight 1, shape (batch,)."""
+    freedom: Floats
+    """Degrees of freedom of that variance."""
+    residuals: Floats
+    """Log residuals of all rows, held out or not, shape (batch, n)."""
+    jacobian: Floats
+    """Derivatives of the log prediction, shape (batch, parameters, n)."""
+    evidence: Floats
+    """Logarithm of the Laplace approximation of the marginal likelihood, up to a constant of the batch's rows."""
+
+
+def make_design(formula: Formula, cells: Cells, weights: Floats) -> Design:
+    """Choose groups, scales, exponents and lacking costs for one formula and one set of cells.
+
+    Parameters
+    ----------
+    weights
+        Weight of each cell's squared log residual, shape (cells,).
+
+    Raises
+    ------
+    FormulaError
+        If a term is negative and no other outweighs it everywhere.
+    """
+    values = cells.columns()
+    columns = formula.columns(values)
+    groups = _groups(formula, columns)
+    grouped = np.column_stack([columns[:, list(group)].sum(axis=1) for group in groups])
+    scale = np.maximum(np.abs(grouped).max(axis=0), 1e-300)
+    pilot, _ = nnls((grouped / scale) * (np.sqrt(weights) / cells.time_s)[:, None], np.sqrt(weights))
+    ends = {name: (values[name].min(), values[name].max()) for name in formula.names}
+    logs = {name: (np.log(low), np.log(high)) for name, (low, high) in ends.items() if 0 < low < high}
+    centre = tuple(float(low + high) / 2 for low, high in logs.values())
+    span = tuple(float(high - low) for low, high in logs.values())
+    bare = Design(formula, groups, tuple(scale), tuple(pilot), tuple(logs), centre, span, ())
+    return replace(bare, extras=_extras(bare, cells))
+
+
+def prior_of(design: Design, cells: Cells) -> tuple[Floats, Floats]:
+    """Mean of the normal prior, shape (groups + 1 + varying,), and its precision for each `EXPONENT_SD`."""
+    terms = design.terms(cells.columns()) / cells.time_s[:, None]
+    share = np.median(terms * np.array(design.pilot), axis=0)
+    share = np.maximum(share / max(float(share.sum()), 1e-12), TERM_FLOOR)
+    mean = np.log(share) - np.median(np.log(terms), axis=0)
+    exponents = len(design.varying)
+    precision = np.tile(np.concatenate([np.full(len(mean), TERM_SD**-2), [EXTRA_SD**-2], np.zeros(exponents)]), (2, 1))
+    precision[:, len(mean) + 1 :] = np.array(EXPONENT_SD)[:, None] ** -2.0
+    return np.concatenate([mean, [np.log(EXTRA_SHARE)], np.zeros(exponents)]), precision
+
+
+def log_predict(terms: Floats, lacking: Floats, logs: Floats, mode: Floats) -> tuple[Floats, Floats]:
+    """Log predictions and their derivatives for a batch of candidates.
+
+    Parameters
+    ----------
+    terms, lacking, logs
+        Shapes (n, groups), (batch, n), (n, varying).
+    mode
+        Shape (batch, parameters).
+
+    Returns
+    -------
+    tuple
+        Log seconds of shape (batch, n), derivatives of shape (batch, parameters, n).
+    """
+    groups = terms.shape[1]
+    jacobian = np.empty((len(mode), mode.shape[1], len(terms)))
+    shares = jacobian[:, : groups + 1]
+    factors = np.exp(mode[:, : groups + 1])
+    np.multiply(factors[:, :groups, None], terms.T, out=shares[:, :groups])
+    np.multiply(factors[:, groups :], lacking, out=shares[:, groups])
+    total = shares.sum(axis=1)
+    shares /= total[:, None]
+    jacobian[:, groups + 1 :] = logs.T
+    return np.log(total) + mode[:, groups + 1 :] @ logs.T, jacobian
+
+
+def fit_batch(
+    columns: tuple[Floats, Floats, Floats],
+    log_times: Floats,
+    *,
+    whitening: Floats,
+    prior: tuple[Floats, Floats],
+    counts: Floats,
+    start: Floats | None = None,
+    iterations: int | None = None,
+) -> Posterior:
+    """Posterior mode of every candidate of a batch by damped Gauss-Newton steps, noise variance included.
+
+    Parameters
+    ----------
+    columns
+        Terms, lacking costs and logs as in `log_predict`.
+    log_times
+        Shape (n,).
+    whitening
+        Square root of each row's weight, shape (batch, n), 0 for rows held out; or a matrix, shape (batch, n, n).
+    prior
+        Mean, shape (parameters,), and precision, shape (batch, parameters).
+    counts
+        Rows that each candidate sees, shape (batch,).
+    start
+        Where to start, shape (batch, parameters); the prior mean if None.
+    """
+    mean, precision = prior
+    batch = len(whitening)
+    mode = np.tile(mean, (batch, 1)) if start is None else start.copy()
+    variance = np.full(batch, 2 * NOISE_SD**2)
+    effective = np.zeros(batch)
+    diagonal = np.arange(len(mean))
+    iterations = ITERATIONS if iterations is None else iterations
+    for step in range(iterations + 1):
+        predicted, jacobian = log_predict(*columns, mode)
+        residuals = log_times - predicted
+        if whitening.ndim == 2:
+            seen, rest = jacobian * whitening[:, None], residuals * whitening
+        else:
+            seen, rest = jacobian @ whitening.transpose(0, 2, 1), (whitening @ residuals[:, :, None])[:, :, 0]
+        squares = (rest * rest).sum(axis=1)
+        if step:
+            variance = (NOISE_WEIGHT * NOISE_SD**2 + squares) / (NOISE_WEIGHT + np.maximum(counts - effective, 0.0))
+        normal = seen @ seen.transpose(0, 2, 1)
+        information = normal / variance[:, None, None]
+        information[:, diagonal, diagonal] += precision
+        covariance = np.linalg.inv(information)
+        effective = (covariance * normal).sum(axis=(1, 2)) / variance
+        if step < iterations:
+            gradient = (seen @ rest[:, :, None])[:, :, 0] / variance[:, None] - precision * (mode - mean)
+            mode = mode + np.clip((covariance @ gradient[:, :, None])[:, :, 0], -1.5, 1.5)
+    away = mode - mean
+    evidence = -0.5 * (
+        squares / variance
+        + (precision * away * away - np.log(precision)).sum(axis=1)
+        + counts * np.log(variance)
+        - np.linalg.slogdet(covariance)[1]
+        + NOISE_WEIGHT * (NOISE_SD**2 / variance + np.log(variance))
+    )
+    freedom = NOISE_WEIGHT + np.maximum(counts - effective, 0.0)
+    return Posterior(mode, covariance, variance, freedom, residuals, jacobian, evidence)
+
+
+def _groups(formula: Formula, columns: Floats) -> tuple[tuple[int, ...], ...]:
+    """Each term for itself; a term with negative values joins the first group that stays positive with it."""
+    groups = [[k] for k in range(columns.shape[1]) if not (columns[:, k] < 0).any()]
+    for k in np.flatnonzero((columns < 0).any(axis=0)):
+        for group in groups:
+            if (columns[:, [*group, k]].sum(axis=1) > 0).all():
+                group.append(int(k))
+                break
+        else:
+            raise FormulaError(
+                f"formula: term {formula.terms[k].text}: a negative cost found, 0 or more allowed by this method; "
+                "the method ols takes any"
+            )
+    return tuple(tuple(group) for group in groups)
+
+
+def _extras(bare: Design, cells: Cells) -> tuple[Extra, ...]:
+    """Lacking costs worth trying, none of them a multiple of another."""
+    values = cells.columns()
+    middle = {name: np.full(2, np.exp(np.mean(np.log(v))) if v.min() > 0 else np.median(v)) for name, v in values.items()}
+    wanted = [("constant", "")]
+    for name in bare.varying:
+        ends = np.array([values[name].min(), values[name].max()])
+        falling = np.greater(*bare.pilot_time({**middle, name: ends}))
+        wanted += [("frozen", name)] if len(bare.varying) > 1 else []
+        wanted += [("log", name), ("linear", name)] if falling else []
+    extras, columns = [Extra("none", "", 0.0, 1.0)], list[NDArray[np.float64]]()
+    for kind, name in wanted:
+        extra = Extra(kind, name, float(values[name].min()) if name else 0.0, 1.0)
+        column = _lacking(bare, extra, values)
+        if not (np.isfinite(column).all() and (column > 0).all()):
+            continue
+        scale = float(np.exp(np.median(np.log(column / cells.time_s))))
+        if any(np.abs(column / scale - other).max() <= 1e-6 * other.max() for other in columns):
+            continue
+        columns.append(column / scale)
+        extras.append(Extra(kind, name, extra.at, scale))
+    return tuple(extras)
+
+
+def _lacking(design: Design, extra: Extra, values: Mapping[str, Floats]) -> Floats:
+    rows = len(next(iter(values.values())))
+    match extra.kind:
+        case "none":
+            return np.zeros(rows)
+        case "constant":
+            return np.ones(rows)
+        case "frozen":
+            return design.pilot_time({**values, extra.name: np.full(rows, extra.at)})
+        case "log":
+            return np.maximum(np.log(values[extra.name] / extra.at), 1e-3)
+        case "linear":
+            return np.asarray(values[extra.name], dtype=np.float64)
+    raise AssertionError(extra.kind)
