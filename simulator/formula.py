@@ -63,8 +63,11 @@ class Term:
         FormulaError
             If a value is missing, or the summand is infinite or undefined in some row (which is named).
         """
+        return self._evaluate(_floats(values, self.names))
+
+    def _evaluate(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):
-            found = self._sign * np.asarray(_evaluate(self._tree, _floats(values, self.names)), dtype=np.float64)
+            found = self._sign * np.asarray(_evaluate(self._tree, values), dtype=np.float64)
         if not np.isfinite(found).all():
             _refuse_row(self, values, found)
         return found
@@ -83,12 +86,16 @@ class Formula:
 
     def columns(self, values: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of each summand for each row, shape (n, terms); see `Term.evaluate` for errors."""
-        parts = np.broadcast_arrays(*(np.atleast_1d(term.evaluate(values)) for term in self.terms), *_arrays(values))
-        return np.stack(parts[: len(self.terms)], axis=-1)
+        floats = _floats(values, self.names)
+        rows = max((value.size for value in floats.values()), default=1)
+        found = np.empty((rows, len(self.terms)))
+        for k, term in enumerate(self.terms):
+            found[:, k] = term._evaluate(floats)  # noqa: SLF001 - a formula and its terms are one thing
+        return found
 
     def evaluate(self, values: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of the whole formula with every coefficient 1, shape (n,) or () as the values are."""
-        total = np.float64(0.0)
+        total: Any = 0.0
         for term, count in zip(self.terms, self._repeats, strict=True):
             total = total + count * term.evaluate(values)
         return np.asarray(total, dtype=np.float64)
@@ -329,10 +336,6 @@ def _floats(values: Mapping[str, ArrayLike], names: tuple[str, ...]) -> dict[str
     if missing:
         raise FormulaError(f"values: {', '.join(missing)} missing, found {', '.join(sorted(values)) or 'none'}")
     return {name: np.asarray(values[name], dtype=np.float64) for name in names}
-
-
-def _arrays(values: Mapping[str, ArrayLike]) -> list[NDArray[np.float64]]:
-    return [np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in values.values()]
 
 
 def _refuse_row(term: Term, values: Mapping[str, ArrayLike], found: NDArray[np.float64]) -> NoReturn:

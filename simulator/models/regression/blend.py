@@ -39,7 +39,9 @@ FORWARD_WORTH = 3.0
 """Most observations that one forward split counts for: held-out cells of one split err together."""
 CALIBRATION_WEIGHT = 4.0
 """Forward errors of unit size that the calibration starts from."""
-TIGHT = [1.0, 1.0, 1.0]
+NEGLIGIBLE = 1e-4
+"""Weight below which a candidate is left out."""
+QUANTILE_STEPS = 10
 MAX_CELLS = 256
 """More cells than this are thinned to representatives before the structures are weighed."""
 
@@ -161,24 +163,25 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
     )
     odds = np.log(_prior_odds(design.extras))
     evidence = [independent.evidence[:kinds] + 0.5 * np.log(weights).sum(), alike.evidence + np.log(np.diag(root)).sum()]
-    weight = np.tile(odds, 3) + np.repeat(np.log(TIGHT),extras) + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
+    weight = np.tile(odds, 3) + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
     weight = np.exp(weight - weight.max())
+    kept = weight > NEGLIGIBLE * weight.sum()
 
     def both(field: str) -> Any:
-        return np.concatenate([getattr(independent, field)[:kinds], getattr(alike, field)])
+        return np.concatenate([getattr(independent, field)[:kinds], getattr(alike, field)])[kept]
 
     return Blend(
         design=design,
         cells=cells,
         step_s=step,
-        extra=np.tile(np.arange(extras), 3),
-        alike=np.repeat([False, False, True], extras),
-        weight=weight / weight.sum(),
+        extra=np.tile(np.arange(extras), 3)[kept],
+        alike=np.repeat([False, False, True], extras)[kept],
+        weight=weight[kept] / weight[kept].sum(),
         mode=both("mode"),
         covariance=both("covariance"),
         variance=both("variance"),
         freedom=both("freedom"),
-        inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])]),
+        inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])])[kept],
         forward_error=error,
     )
 
@@ -186,7 +189,7 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
 def mixture_quantiles(
     weight: Floats, mean: Floats, variance: Floats, *, freedom: Floats, levels: tuple[float, ...]
 ) -> Floats:
-    """Quantiles of a mixture of Student distributions, by bisection.
+    """Quantiles of a mixture of Student distributions, by false position (Illinois).
 
     Parameters
     ----------
@@ -200,24 +203,31 @@ def mixture_quantiles(
     array
         Shape (levels, n).
     """
-    heavy = weight > 1e-5
-    share, degrees, centre = weight[heavy] / weight[heavy].sum(), freedom[heavy, None, None], mean[heavy, None]
-    spread = np.sqrt(np.maximum(variance[heavy], 1e-18))[:, None]
+    degrees, centre = freedom[:, None, None], mean[:, None]
+    spread = np.sqrt(np.maximum(variance, 1e-18))[:, None]
     wanted = np.array(levels)[:, None]
     own = centre + spread * stdtrit(degrees, wanted)  # the mixture's quantile lies between its members'
+
+    def excess(at: Floats) -> Floats:
+        found: Floats = np.tensordot(weight, stdtr(degrees, (at - centre) / spread), axes=1) - wanted
+        return found
+
     low, high = own.min(axis=0), own.max(axis=0)
-    for _ in range(24):
-        middle = (low + high) / 2
-        below = np.tensordot(share, stdtr(degrees, (middle - centre) / spread), axes=1)
-        low, high = np.where(below < wanted, middle, low), np.where(below < wanted, high, middle)
-    return (low + high) / 2
+    below, above = excess(low), excess(high)
+    for _ in range(QUANTILE_STEPS):
+        width = np.maximum(above - below, 1e-300)
+        middle = np.clip(low - below * (high - low) / width, low, high)
+        found = excess(middle)
+        under = found < 0
+        # An end that stays counts half the next time, or it would stay for ever (Illinois).
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+        below, above = np.where(under, found, below / 2), np.where(under, above / 2, found)
+    return middle
 
 
 def blend_to_dict(blend: Blend) -> dict[str, Any]:
-    """Plain data for JSON; members that weigh next to nothing are left out."""
-    kept = np.flatnonzero(blend.weight > 1e-4)
+    """Plain data for JSON."""
     design, cells = blend.design, blend.cells
-    share = blend.weight[kept] / blend.weight[kept].sum()
     return {
         "step_s": blend.step_s,
         "groups": [list(group) for group in design.groups],
@@ -239,14 +249,14 @@ def blend_to_dict(blend: Blend) -> dict[str, Any]:
             {
                 "extra": int(blend.extra[i]),
                 "alike": bool(blend.alike[i]),
-                "weight": float(w),
+                "weight": float(blend.weight[i]),
                 "mode": blend.mode[i].tolist(),
                 "covariance": blend.covariance[i].tolist(),
                 "variance": float(blend.variance[i]),
                 "freedom": float(blend.freedom[i]),
                 "inflation": float(blend.inflation[i]),
             }
-            for i, w in zip(kept, share, strict=True)
+            for i in range(len(blend.weight))
         ],
     }
 

@@ -152,9 +152,9 @@ def make_design(formula: Formula, cells: Cells, weights: Floats) -> Design:
 def prior_of(design: Design, cells: Cells) -> tuple[Floats, Floats]:
     """Mean of the normal prior, shape (groups + 1 + varying,), and its precision for each `EXPONENT_SD`."""
     terms = design.terms(cells.columns()) / cells.time_s[:, None]
-    share = np.median(terms * np.array(design.pilot), axis=0)
+    share = middle(terms * np.array(design.pilot))
     share = np.maximum(share / max(float(share.sum()), 1e-12), TERM_FLOOR)
-    mean = np.log(share) - np.median(np.log(terms), axis=0)
+    mean = np.log(share) - middle(np.log(terms))
     exponents = len(design.varying)
     precision = np.tile(np.concatenate([np.full(len(mean), TERM_SD**-2), [EXTRA_SD**-2], np.zeros(exponents)]), (2, 1))
     precision[:, len(mean) + 1 :] = np.array(EXPONENT_SD)[:, None] ** -2.0
@@ -252,6 +252,13 @@ def fit_batch(
     return Posterior(mode, covariance, variance, freedom, residuals, jacobian, evidence)
 
 
+def middle(table: Floats) -> Floats:
+    """Median along the first axis, many times faster than NumPy's on small arrays."""
+    ordered = np.sort(table, axis=0)
+    found: Floats = (ordered[(len(table) - 1) // 2] + ordered[len(table) // 2]) / 2
+    return found
+
+
 def _groups(formula: Formula, columns: Floats) -> tuple[tuple[int, ...], ...]:
     """Each term for itself; a term with negative values joins the first group that stays positive with it."""
     groups = [[k] for k in range(columns.shape[1]) if not (columns[:, k] < 0).any()]
@@ -271,11 +278,11 @@ def _groups(formula: Formula, columns: Floats) -> tuple[tuple[int, ...], ...]:
 def _extras(bare: Design, cells: Cells) -> tuple[Extra, ...]:
     """Lacking costs worth trying, none of them a multiple of another."""
     values = cells.columns()
-    middle = {name: np.full(2, np.exp(np.mean(np.log(v))) if v.min() > 0 else np.median(v)) for name, v in values.items()}
+    typical = {name: np.full(2, middle(v)) for name, v in values.items()}
     wanted = [("constant", "")]
     for name in bare.varying:
         ends = np.array([values[name].min(), values[name].max()])
-        falling = np.greater(*bare.pilot_time({**middle, name: ends}))
+        falling = np.greater(*bare.pilot_time({**typical, name: ends}))
         wanted += [("frozen", name)] if len(bare.varying) > 1 else []
         wanted += [("log", name), ("linear", name)] if falling else []
     extras, columns = [Extra("none", "", 0.0, 1.0)], list[NDArray[np.float64]]()
@@ -284,7 +291,7 @@ def _extras(bare: Design, cells: Cells) -> tuple[Extra, ...]:
         column = _lacking(bare, extra, values)
         if not (np.isfinite(column).all() and (column > 0).all()):
             continue
-        scale = float(np.exp(np.median(np.log(column / cells.time_s))))
+        scale = float(np.exp(middle(np.log(column / cells.time_s))))
         if any(np.abs(column / scale - other).max() <= 1e-6 * other.max() for other in columns):
             continue
         columns.append(column / scale)

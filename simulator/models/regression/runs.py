@@ -53,7 +53,7 @@ class Cells:
 
 
 def make_runs(
-    values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Sequence[str] | None = None, zero_allowed: bool = False
+    values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Sequence[str] | None = None
 ) -> Runs:
     """Check runs and put them into arrays.
 
@@ -62,16 +62,14 @@ def make_runs(
     values
         Parameter -> array of shape (runs,).
     times_s
-        Seconds of each run, shape (runs,), above 0.
+        Seconds of each run, shape (runs,); the methods say whether 0 or less can be fitted.
     labels
         How messages name each run; `run 1`, `run 2`, ... if None.
-    zero_allowed
-        A part of a run may have taken no time.
 
     Raises
     ------
     ScenarioError
-        If a number is infinite or not a number, a time is not above 0, or there is no run; one line per run.
+        If a number is infinite or not a number, or there is no run; one line per run.
     """
     times = np.asarray(times_s, dtype=np.float64)
     names = tuple(values)
@@ -84,10 +82,8 @@ def make_runs(
         for k, name in enumerate(names)
         for i in np.flatnonzero(~np.isfinite(table[:, k]))[:20]
     ]
-    bad = ~np.isfinite(times) | (times < 0) | ((times == 0) & (not zero_allowed))
     faults += [
-        f"{shown[i]}: time: {times[i]:g} s found, a time {'of 0 s or more' if zero_allowed else 'above 0 s'} allowed"
-        for i in np.flatnonzero(bad)[:20]
+        f"{shown[i]}: time: {times[i]:g} s found, a finite number allowed" for i in np.flatnonzero(~np.isfinite(times))[:20]
     ]
     if faults:
         raise ScenarioError(faults)
