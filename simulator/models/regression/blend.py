@@ -77,10 +77,26 @@ class Blend:
         tuple
             Arrays of shape (members, n): log seconds, variance of the mean, variance of one run.
         """
+        mean, jacobian, local, _ = self._located(values)
+        spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
+        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None]
+        return mean, of_mean, of_mean + self._noise(mean)
+
+    def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
+        """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""
+        mean, jacobian, local, shared = self._located(values)
+        spread = self.covariance @ jacobian
+        factor = self.inflation[:, None]
+        first = ((spread * jacobian[:, :, :1]).sum(axis=1) + self.variance[:, None] * shared) * factor
+        own = ((spread * jacobian).sum(axis=1) + self.variance[:, None] * local) * factor
+        return mean, (first, own), self._noise(mean)
+
+    def _located(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats, Floats]:
+        """Log seconds, derivatives, and the alike residuals' variance and covariance with row 0, by every member."""
         design = self.design
         terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
         mean, jacobian = log_predict(terms, lacking[self.extra], logs, self.mode)
-        local = np.zeros_like(mean)
+        local, shared = np.zeros_like(mean), np.zeros_like(mean)
         if self.alike.any():
             kernel = _kernel(logs, self._trained_logs(), design.span)
             inverse, trained, slopes = self._trained
@@ -89,11 +105,14 @@ class Blend:
             mean[which] += trained @ gain.T
             jacobian[which] -= slopes @ gain.T
             local[which] = np.maximum(LIKENESS - (gain * kernel).sum(axis=1), 0.0)
-        spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
-        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None]
+            shared[which] = _kernel(logs[:1], logs, design.span)[0] - kernel @ gain[0]
+        return mean, jacobian, local, shared
+
+    def _noise(self, mean: Floats) -> Floats:
+        """Variance of the logarithm of one run around its mean, shape (members, n)."""
         coarse = _coarseness(np.exp(mean), self.step_s)
         single = max(0.0, self.cells.run_sd**2 * (1.0 - 1.0 / float(np.mean(self.cells.runs))))
-        return mean, of_mean, of_mean + self.variance[:, None] * coarse * self.inflation[:, None] + single
+        return np.asarray(self.variance[:, None] * coarse * self.inflation[:, None] + single)
 
     def point(self, values: Mapping[str, Floats]) -> Floats:
         """Predicted seconds, shape (n,)."""
