@@ -17,18 +17,7 @@ _HOMES: dict[str, str] = {
 }
 """Public name -> the module that it comes from."""
 
-__all__ = [  # noqa: PLE0604 - resolved by __getattr__
-    "METHODS",
-    "Predictions",
-    "Runs",
-    "RuntimeModel",
-    "advise_next_run",
-    "cells_of",
-    "diagnose",
-    "fit",
-    "make_runs",
-    "model_from_dict",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -38,4 +27,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

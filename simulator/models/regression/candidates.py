@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from simulator.errors import FormulaError, ScenarioError
 from simulator.formula import Formula
@@ -135,6 +134,8 @@ def make_design(formula: Formula, cells: Cells, weights: Floats) -> Design:
     FormulaError
         If a term is negative and no other outweighs it everywhere.
     """
+    from scipy.optimize import nnls
+
     values = cells.columns()
     columns = formula.columns(values)
     groups = _groups(formula, columns)

@@ -89,7 +89,9 @@ class RuntimeModel:
     """Correlation of the parts' residuals, shape (parts, parts), 0 or more."""
     warnings: tuple[str, ...]
 
-    def predict(self, values: Mapping[str, ArrayLike], *, level: float = 0.95) -> Predictions:
+    def predict(
+        self, values: Mapping[str, ArrayLike], *, level: float = 0.95, labels: Sequence[str] | None = None
+    ) -> Predictions:
         """Predict the time at each target.
 
         Parameters
@@ -98,6 +100,8 @@ class RuntimeModel:
             Parameter -> array of shape (n,) or one number.
         level
             Probability that an interval is meant to hold.
+        labels
+            How messages name each target; `target 1`, `target 2`, ... if None.
 
         Raises
         ------
@@ -107,7 +111,7 @@ class RuntimeModel:
         """
         if not 0.0 < level < 1.0:
             raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
-        targets = self._targets(values)
+        targets = self._targets(values, labels)
         columns = dict(zip(self.names, targets.T, strict=True))
         found = [_part_intervals(part, columns, level) for part in self.parts]
         mean = np.sum([part[0] for part in found], axis=0)
@@ -151,15 +155,16 @@ class RuntimeModel:
             f"<table><tr><th>parameter</th><th>from</th><th>to</th></tr>{rows}</table>"
         )
 
-    def _targets(self, values: Mapping[str, ArrayLike]) -> Floats:
+    def _targets(self, values: Mapping[str, ArrayLike], labels: Sequence[str] | None) -> Floats:
         missing = [name for name in self.names if name not in values]
         if missing:
             known = ", ".join(values) or "none"
             raise ScenarioError(f"targets: {', '.join(missing)} missing, {known} found")
         columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(values[n], dtype=np.float64)) for n in self.names))
         targets = np.column_stack(columns)
+        shown = labels or [f"target {i + 1}" for i in range(len(targets))]
         faults = [
-            f"target {i + 1}: {self.names[k]}: {targets[i, k]:g} found, a finite number allowed"
+            f"{shown[i]}: {self.names[k]}: {targets[i, k]:g} found, a finite number allowed"
             for i, k in zip(*np.nonzero(~np.isfinite(targets)), strict=True)
         ]
         columns_of = dict(zip(self.names, targets.T, strict=True))
@@ -168,7 +173,7 @@ class RuntimeModel:
                 for i in np.flatnonzero(~part.fit.determined(columns_of)):
                     at = ", ".join(f"{n} = {x:g}" for n, x in zip(self.names, targets[i], strict=True))
                     faults.append(
-                        f"target {i + 1}: {at} found, a point that the runs determine allowed: terms of "
+                        f"{shown[i]}: {at} found, a point that the runs determine allowed: terms of "
                         f"{part.response} are collinear in the runs and not at this target; vary more parameters"
                     )
         if faults:
