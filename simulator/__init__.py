@@ -27,10 +27,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     pass
 
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "plot_runtime_fit": "simulator.plots",
+}
 """Public name -> the module that it comes from."""
 
-__all__: list[str] = []
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

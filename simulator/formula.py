@@ -1,4 +1,4 @@
-"""The user's cost formulas: parsed by a small grammar of our own, split into summands, evaluated over arrays; no eval."""
+"""The user's cost formulas: a small grammar of our own, split into summands, evaluated over arrays; no eval."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,12 +31,13 @@ FUNCTIONS = (*_UNARY, *_VARIADIC)
 """Names of the functions; `min` and `max` take two arguments or more, the others one."""
 
 _TOKEN = re.compile(
-    r"[ \t\r\n]*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])|(?P<name>[^\W\d]\w*)|(?P<mark>\*\*|[-+*/(),]))"
+    r"[ \t\r\n]*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])"
+    r"|(?P<name>[^\W\d]\w*)|(?P<mark>\*\*|[-+*/(),]))"
 )
 
 _Tree: TypeAlias = tuple[Any, ...]
-# ("number", value) | ("name", name) | ("call", function, arguments) | ("power", base, exponent)
-# | ("sum", ((sign, tree), ...)) | ("product", ((sign of the exponent, tree), ...))
+"""A node: its kind, then for a number its value, for a name the name, for a call the function and its arguments, for a
+power base and exponent, for a sum pairs of sign and node, for a product pairs of the exponent's sign and node."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,7 @@ def parse(text: str, *, names: Collection[str] | None = None, place: str = "form
     used = tuple(dict.fromkeys(name for term, _ in merged.values() for name in term.names))
     if not used:
         raise FormulaError(f"{place}: {text!r} names no parameter, at least one allowed")
-    return Formula(
-        text, tuple(term for term, _ in merged.values()), used, tuple(count for _, count in merged.values())
-    )
+    return Formula(text, tuple(term for term, _ in merged.values()), used, tuple(count for _, count in merged.values()))
 
 
 class _Parser:
@@ -208,7 +207,7 @@ class _Parser:
             self._close()
             self._depth -= 1
             return tree
-        self._fail("a number, a name or an opening parenthesis")
+        return self._fail("a number, a name or an opening parenthesis")
 
     def _name(self, name: str) -> _Tree:
         if self._allowed is not None and name not in self._allowed:

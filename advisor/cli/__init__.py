@@ -6,6 +6,7 @@ from types import FrameType
 
 import typer
 
+from advisor.cli import fit, history, predict, reproduce
 from simulator.errors import ApportionError
 
 app = typer.Typer(
@@ -15,6 +16,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+for command in (fit, predict, history, reproduce):
+    command.register(app)
 
 
 def main() -> None:

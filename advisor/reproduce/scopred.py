@@ -1,7 +1,7 @@
-"""ScoPred (Lafreniere and Sodan): every prediction cell of tables 2 to 15, by the paper, by our `ols` and by our `default`.
+"""ScoPred (Lafreniere and Sodan): every prediction cell of its tables, by the paper, our `ols` and our `default`.
 
-Table 4 is fitted to the training set as printed, for an honest forecast, and once more to the one that its figures imply
-(classes S, W, B), where `ols` must meet the paper's cells.
+Table 4 is fitted to the training set as printed, for an honest forecast, and once more to the one that its figures
+imply (classes S, W, B), where `ols` must meet the paper's cells.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from simulator.calibration import read_shipped_table
-from simulator.formula import parse
 from simulator.models import RuntimeModel, fit, make_runs
 
 TITLE = "ScoPred: run times predicted from history"
@@ -38,16 +37,24 @@ def reproduce() -> dict[str, Any]:
 
 def text(result: dict[str, Any]) -> str:
     """The cells side by side, then the errors per table."""
-    lines = [TITLE, "", f"{'case':22}{'N':>11}{'P':>4}{'Q':>4}{'observed':>10}{'paper':>10}{'ols':>10}{'default':>10}  95 % interval"]
+    lines = [
+        TITLE,
+        "",
+        f"{'case':22}{'N':>11}{'P':>4}{'Q':>4}{'observed':>10}{'paper':>10}{'ols':>10}{'default':>10}  95 % interval",
+    ]
     for cell in result["cells"]:
         where = "".join(f"{cell['at'].get(name, ''):>{width}}" for name, width in (("N", 11), ("P", 4), ("Q", 4)))
         values = "".join(f"{cell[name]:10.2f}" for name in ("observed_s", "paper_s", "ols_s", "default_s"))
         low, high = cell["default_prediction_s"]
         lines.append(f"{cell['name']:22}{where}{values}  {low:.2f} to {high:.2f}")
-    lines += ["", f"{'error in %, mean / worst':26}{'paper':>14}{'ols':>14}{'default':>14}   observed mean in the 95 % interval"]
+    lines += [
+        "",
+        f"{'error in %, mean / worst':26}{'paper':>14}{'ols':>14}{'default':>14}   observed mean in the 95 % interval",
+    ]
     for table in [*result["tables"], result["overall"]]:
         errors = "".join(
-            f"{table[name]['mean_percent']:7.1f} /{table[name]['worst_percent']:5.1f}" for name in ("paper", "ols", "default")
+            f"{table[name]['mean_percent']:7.1f} /{table[name]['worst_percent']:5.1f}"
+            for name in ("paper", "ols", "default")
         )
         inside = ", ".join(f"{name} {table[name]['inside']}" for name in ("paper", "ols", "default"))
         lines.append(f"{table['name']:26}{errors}   {inside} of {table['count']}")
@@ -71,8 +78,8 @@ def _fit(own: Rows, responses: list[str], method: str) -> RuntimeModel:
     formulas, runs = {}, {}
     for response in responses:
         rows = [row for row in own if row["response"] == response for _ in range(int(row["runs"]))]
-        formulas[response] = parse(rows[0]["formula"])
-        values = {name: [float(row[name]) for row in rows] for name in formulas[response].names}
+        formulas[response] = rows[0]["formula"]
+        values = {name: [float(row[name]) for row in rows] for name in PARAMETERS if rows[0][name]}
         runs[response] = make_runs(values, [float(row["time_s"]) for row in rows])
     return fit(formulas, runs, method=method)
 

@@ -17,11 +17,12 @@ _HOMES: dict[str, str] = {
     "read_shipped_table": "simulator.calibration.tables",
     "read_table": "simulator.calibration.tables",
     "record_runs": "simulator.calibration.history_record",
+    "save_export": "simulator.calibration.history_formats",
     "save_runtime_fit": "simulator.calibration.runtime_files",
 }
 """Public name -> the module that it comes from."""
 
-__all__ = sorted(_HOMES)
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,13 +11,14 @@ from pathlib import Path
 from simulator.errors import ApportionError, ScenarioError
 
 TOTAL = "total"
-"""Name of the time of a whole run; the other names are parts of it (computation, communication, input_output, ...)."""
+"""Name of the time of a whole run; the other names are parts of it (computation, communication, ...)."""
 WAIT_S = 30.0
 """How long an addition waits for another process to finish its own."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
-    id INTEGER PRIMARY KEY, application TEXT NOT NULL, version TEXT NOT NULL, machine TEXT NOT NULL, made TEXT NOT NULL);
+    id INTEGER PRIMARY KEY, application TEXT NOT NULL, version TEXT NOT NULL, machine TEXT NOT NULL,
+    made TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS parameters (
     run INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (run, name));
 CREATE TABLE IF NOT EXISTS times (
@@ -143,7 +144,9 @@ def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
             if write:
                 database.execute("COMMIT")
     except sqlite3.Error as error:
-        raise ApportionError(f"{path}: {error}, a run history that can be {'written' if write else 'read'} allowed") from error
+        raise ApportionError(
+            f"{path}: {error}, a run history that can be {'written' if write else 'read'} allowed"
+        ) from error
 
 
 def _check_identity(database: sqlite3.Connection, path: Path, *, write: bool) -> None:

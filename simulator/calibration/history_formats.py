@@ -77,6 +77,14 @@ def export_runs(records: Sequence[RunRecord], kind: str) -> str:
     return _to_extrap_text(names, regions)
 
 
+def save_export(records: Sequence[RunRecord], kind: str, path: Path | None) -> str:
+    """Text of `export_runs`, also written to a file if one is given."""
+    text = export_runs(records, kind)
+    if path is not None:
+        files.write_text(path, text)
+    return text
+
+
 def _guess(text: str) -> str:
     start = text.lstrip()
     if start.startswith("{"):
@@ -162,7 +170,9 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
             continue
         seconds = _seconds(cells[elapsed])
         if seconds is None:
-            raise ScenarioError(f"{place}:{line}: {elapsed}: {cells[elapsed]!r} found, [DD-]HH:MM:SS or seconds allowed")
+            raise ScenarioError(
+                f"{place}:{line}: {elapsed}: {cells[elapsed]!r} found, [DD-]HH:MM:SS or seconds allowed"
+            )
         counts = {name: to_number(cells[name]) for name in _SLURM_COUNTS if cells.get(name)}
         made = next((cells[n] for n in ("Start", "Submit") if cells.get(n) not in (None, "", "Unknown", "None")), "")
         records.append(
@@ -279,7 +289,9 @@ def _as_regions(records: Sequence[RunRecord]) -> tuple[list[str], _Regions]:
     names = list(dict.fromkeys(name for record in records for name in record.parameters))
     unequal = next((record for record in records if set(record.parameters) != set(names)), None)
     if not names or unequal is not None:
-        raise ScenarioError("runs: runs with different parameters found, Extra-P needs the same for all: choose one application")
+        raise ScenarioError(
+            "runs: runs with different parameters found, Extra-P needs the same for all: choose one application"
+        )
     regions: _Regions = {}
     for record in records:
         point = tuple(record.parameters[name] for name in names)
@@ -300,7 +312,9 @@ def _to_extrap_text(names: list[str], regions: _Regions) -> str:
     points = list(dict.fromkeys(point for table in regions.values() for point in table))
     partial = [region for region, table in regions.items() if set(table) != set(points)]
     if partial:
-        raise ScenarioError(f"runs: {partial[0]} not measured at every point, Extra-P's text needs it: write extrap-json")
+        raise ScenarioError(
+            f"runs: {partial[0]} not measured at every point, Extra-P's text needs it: write extrap-json"
+        )
     shown = " ".join(f"({' '.join(_shown(x) for x in point)})" for point in points)
     lines = [*(f"PARAMETER {name}" for name in names), "", f"POINTS {shown}", ""]
     for region, table in regions.items():

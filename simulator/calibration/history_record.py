@@ -1,5 +1,6 @@
 """Recording real runs here: a command line run over a grid of parameters within a budget, each run kept at once."""
 
+import contextlib
 import itertools
 import json
 import math
@@ -11,7 +12,9 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from simulator import units
 from simulator.calibration.history import TOTAL, RunRecord
 from simulator.calibration.tables import to_number
 from simulator.errors import CalibrationError, ScenarioError
@@ -31,7 +34,6 @@ class RunPlan:
     budget_s: float
     """No run starts when this is used up, and one that outlasts it is stopped."""
     application: str
-    version: str = ""
     repetitions: int = 3
 
 
@@ -63,9 +65,14 @@ def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
 
 
 def make_plan(
-    command: str, grid: Mapping[str, Sequence[float]], *, budget_s: float, application: str | None, repetitions: int
+    command: str, grid: Mapping[str, Sequence[float]], *, budget: str, application: str | None, repetitions: int
 ) -> RunPlan:
     """Check a command line against its grid; the command is split into words here and never sees a shell.
+
+    Parameters
+    ----------
+    budget
+        With its unit, for example `60s`.
 
     Raises
     ------
@@ -79,16 +86,18 @@ def make_plan(
         raise ScenarioError(f"command: {error}, words with matching quotes allowed") from error
     used = {name for word in words for name in _PLACE.findall(word)}
     faults = [] if words else ["command: an empty line found, a program allowed"]
-    faults += [f"command: {{{name}}} found, {', '.join(grid) or 'none'} in the grid" for name in sorted(used - set(grid))]
+    faults += [
+        f"command: {{{name}}} found, {', '.join(grid) or 'none'} in the grid" for name in sorted(used - set(grid))
+    ]
     faults += [f"grid: {name} found, but the command has no {{{name}}}" for name in grid if name not in used]
-    faults += [] if budget_s > 0 else [f"budget: {budget_s:g} s found, a time above 0 s allowed"]
+    budget_s = units.parse_duration(budget, field="budget")
     faults += [] if repetitions > 0 else [f"repetitions: {repetitions} found, 1 or more allowed"]
     if faults:
         raise ScenarioError(faults)
-    return RunPlan(words, grid, budget_s, application or os.path.basename(words[0]), repetitions=repetitions)
+    return RunPlan(words, grid, budget_s, application or Path(words[0]).name, repetitions=repetitions)
 
 
-def record_runs(plan: RunPlan, keep: Callable[[RunRecord], None]) -> list[str]:
+def record_runs(plan: RunPlan, keep: Callable[[RunRecord], None], *, version: str = "") -> list[str]:
     """Run the plan, repetition after repetition over the whole grid, and hand each finished run to `keep`.
 
     A run's total is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s` in it is the
@@ -115,7 +124,7 @@ def record_runs(plan: RunPlan, keep: Callable[[RunRecord], None]) -> list[str]:
             if times is None:
                 wanted = plan.repetitions * len(points)
                 return [f"budget of {plan.budget_s:g} s used up after {done} of {wanted} runs"]
-            keep(RunRecord(plan.application, point, times, version=plan.version, machine=machine))
+            keep(RunRecord(plan.application, point, times, version=version, machine=machine))
             done += 1
     return []
 
@@ -147,10 +156,8 @@ def _run_once(plan: RunPlan, point: Mapping[str, float], limit_s: float) -> dict
 
 def _stop(child: "subprocess.Popen[bytes]") -> None:
     """End the run and whatever it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.communicate()
 
 

@@ -12,6 +12,7 @@ from simulator.calibration.history import RunRecord, is_history, list_runs
 from simulator.calibration.tables import Table, read_table
 from simulator.errors import ScenarioError
 from simulator.formula import Formula, parse
+from simulator.models.regression.runs import Runs, make_runs
 from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
 
 USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
@@ -25,10 +26,13 @@ class RuntimeFit:
     model: RuntimeModel
     diagnostics: dict[str, Any]
     provenance: dict[str, Any]
+    runs: dict[str, Runs]
+    """What was measured, by response."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return self.model.to_dict() | {"diagnostics": self.diagnostics, "provenance": self.provenance}
+        plain = self.model.to_dict() | {"diagnostics": self.diagnostics, "provenance": self.provenance}
+        return {key: _finite(value) for key, value in plain.items()}
 
 
 def fit_table(
@@ -60,24 +64,21 @@ def fit_table(
     """
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import fit
-    from simulator.models.regression.runs import make_runs
     from simulator.provenance import provenance
 
     table = _runs_table(path, application, version)
     parsed = _formulas(formulas, responses, table)
     names = tuple(dict.fromkeys(name for formula in parsed.values() for name in formula.names))
     values = {name: table.numbers(name) for name in names}
-    runs = {
-        response: make_runs(values, table.numbers(response), labels=table.labels()) for response in parsed
-    }
+    runs = {response: make_runs(values, table.numbers(response), labels=table.labels()) for response in parsed}
     model = fit(parsed, runs, method=method)
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
-    return RuntimeFit(model, diagnose(model, runs), provenance(inputs=inputs))
+    return RuntimeFit(model, diagnose(model, runs), provenance(inputs=inputs), runs)
 
 
 def save_runtime_fit(fitted: RuntimeFit, path: Path) -> None:
     """Write a fitted model as JSON, whole or not at all."""
-    files.write_json(path, _finite(fitted.to_dict()))
+    files.write_json(path, fitted.to_dict())
 
 
 def load_runtime_model(path: Path) -> RuntimeModel:
@@ -151,11 +152,13 @@ def _formulas(texts: Sequence[str], responses: Sequence[str], table: Table) -> d
     missing = [name for name in wanted if name not in own and not common]
     unknown = [name for name in wanted if name not in table.names]
     if unknown or missing or not wanted:
-        found = f"{', '.join(unknown)} missing" if unknown else f"no formula for {', '.join(missing) or 'any response'} found"
-        raise ScenarioError(f"{table.place}: {found}, columns are {', '.join(table.names)}")
+        found = f"no formula for {', '.join(missing) or 'any response'}"
+        found = f"{', '.join(unknown)} no such column" if unknown else found
+        raise ScenarioError(f"{table.place}: {found} found, columns are {', '.join(table.names)}")
     allowed = [name for name in table.names if name not in wanted]
     return {
-        name: parse(own[name] if name in own else common[0], names=allowed, place=f"{table.place}: formula of {name}") for name in wanted
+        name: parse(own[name] if name in own else common[0], names=allowed, place=f"{table.place}: formula of {name}")
+        for name in wanted
     }
 
 
@@ -167,8 +170,8 @@ def _usual_response(text: str, table: Table) -> str:
     rest = [name for name in table.names if name not in used]
     if len(rest) != 1:
         raise ScenarioError(
-            f"{table.place}: no column {' or '.join(USUAL_RESPONSES)} found, one of {', '.join(rest) or 'none'} allowed: "
-            "name the response"
+            f"{table.place}: no column {' or '.join(USUAL_RESPONSES)} found, "
+            f"one of {', '.join(rest) or 'none'} allowed: name the response"
         )
     return rest[0]
 

@@ -57,7 +57,11 @@ class Table:
             else:
                 found[i] = value
         if faults:
-            more = [f"{self.place}: {name}: {len(faults) - MAX_FAULTS} more such cells"] if len(faults) > MAX_FAULTS else []
+            more = (
+                [f"{self.place}: {name}: {len(faults) - MAX_FAULTS} more such cells"]
+                if len(faults) > MAX_FAULTS
+                else []
+            )
             raise ScenarioError(faults[:MAX_FAULTS] + more)
         return found
 

@@ -17,7 +17,7 @@ _HOMES: dict[str, str] = {
 }
 """Public name -> the module that it comes from."""
 
-__all__ = sorted(_HOMES)
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

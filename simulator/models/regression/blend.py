@@ -1,11 +1,11 @@
-"""The default method: candidate cost structures weighted by how well they foretell larger runs, with calibrated intervals.
+"""The default method: candidate cost structures weighted by how well they foretell larger runs.
 
-Every candidate of `candidates` is fitted to the medians of the cells twice: with independent residuals, and with residuals
-that are alike at neighbouring points (so that what the formula misses near a target is carried over to it). Forward
-validation holds out the largest values of each varying parameter and scores every candidate by the density that it gave
-them; the blend's weights are prior odds times the geometric mean of that score and of the evidence of the full fit. The
-point is the weighted mean of the logarithms; intervals are quantiles of the mixture of Student distributions, widened by
-as much as the forward validation found them too narrow.
+Every candidate of `candidates` is fitted to the medians of the cells: with the exponents as the formula says, with
+corrected exponents, and with both corrected exponents and residuals that are alike at neighbouring points (so that what
+the formula misses near a target is carried over to it). Forward validation holds out the largest values of each varying
+parameter and scores every candidate by the density that it gave them; a weight is the prior odds times the geometric
+mean of that score and of the evidence of the full fit. The point is the weighted mean of the logarithms; intervals are
+quantiles of the mixture of Student distributions, widened by as much as the forward validation found them too narrow.
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, stdtr, stdtrit
+from scipy.special import gammaln
 
-from simulator.formula import Formula, parse
+from simulator.formula import Formula
 from simulator.models.regression.candidates import (
     NOISE_SD,
     PRIOR,
+    Batch,
     Design,
     Extra,
     Posterior,
@@ -41,7 +42,8 @@ CALIBRATION_WEIGHT = 4.0
 """Forward errors of unit size that the calibration starts from."""
 NEGLIGIBLE = 1e-4
 """Weight below which a candidate is left out."""
-QUANTILE_STEPS = 10
+DRIFT = 0.02
+"""Standard deviation of the log time per unit of log distance beyond the trained range of a parameter."""
 MAX_CELLS = 256
 """More cells than this are thinned to representatives before the structures are weighed."""
 
@@ -79,7 +81,7 @@ class Blend:
         """
         mean, jacobian, local, _ = self._located(values)
         spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
-        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None]
+        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None] + self._drift(values)
         return mean, of_mean, of_mean + self._noise(mean)
 
     def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
@@ -108,6 +110,12 @@ class Blend:
             shared[which] = _kernel(logs[:1], logs, design.span)[0] - kernel @ gain[0]
         return mean, jacobian, local, shared
 
+    def _drift(self, values: Mapping[str, Floats]) -> Floats:
+        """Variance for what may change beyond the trained ranges (caches, protocols), shape (n,)."""
+        beyond = np.maximum(np.abs(self.design.logs(values)) - np.array(self.design.span) / 2, 0.0)
+        found: Floats = DRIFT**2 * (beyond**2).sum(axis=1)
+        return found
+
     def _noise(self, mean: Floats) -> Floats:
         """Variance of the logarithm of one run around its mean, shape (members, n)."""
         coarse = _coarseness(np.exp(mean), self.step_s)
@@ -124,7 +132,7 @@ class Blend:
 
     @cached_property
     def _trained(self) -> tuple[Floats, Floats, Floats]:
-        """Inverse covariance of the residuals, and residuals and derivatives of the alike members, at the trained cells."""
+        """At the trained cells: inverse covariance of the residuals; residuals and derivatives of the alike members."""
         values, which, logs = self.cells.columns(), np.flatnonzero(self.alike), self._trained_logs()
         root = _whitening(logs, cell_weights(self.cells.time_s, self.step_s), self.design.span)
         lacking = self.design.lacking(values)[self.extra[which]]
@@ -148,41 +156,19 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
     cells
         At least two; times above 0.
     """
-    step = resolution_s(cells.time_s) if cells.run_sd == 0.0 else resolution_s(np.concatenate([cells.low_s, cells.high_s]))
+    step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))
     weights = cell_weights(cells.time_s, step)
     if len(cells.time_s) > MAX_CELLS:
         cells = _thinned(make_design(formula, cells, weights), cells)
         weights = cell_weights(cells.time_s, step)
     design = make_design(formula, cells, weights)
-    values, log_times = cells.columns(), np.log(cells.time_s)
-    terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
-    (mean, precision), extras, count = prior_of(design, cells), len(design.extras), len(log_times)
+    independent, alike, determinant, seen = _candidates(design, cells, weights)
+    extras = len(design.extras)
     kinds = 2 * extras
-    masks = _forward_masks(design, cells)
-
-    seen = np.repeat(np.vstack([np.ones((1, count), bool), masks]), kinds, axis=0)
-    precision = np.repeat(precision, extras, axis=0)
-    independent = fit_batch(
-        (terms, np.tile(lacking, (2 + 2 * len(masks), 1)), logs),
-        log_times,
-        whitening=np.sqrt(weights) * seen,
-        prior=(mean, np.tile(precision, (1 + len(masks), 1))),
-        counts=seen.sum(axis=1).astype(np.float64),
-    )
     score, surprise, error = _forward(independent, seen, weights, kinds)
-    root = _whitening(logs, weights, design.span)
-    alike = fit_batch(
-        (terms, lacking, logs),
-        log_times,
-        whitening=np.broadcast_to(root, (extras, *root.shape)),
-        prior=(mean, precision[extras:]),
-        counts=np.full(extras, float(count)),
-        start=independent.mode[extras:kinds],
-        iterations=3,
-    )
-    odds = np.log(_prior_odds(design.extras))
-    evidence = [independent.evidence[:kinds] + 0.5 * np.log(weights).sum(), alike.evidence + np.log(np.diag(root)).sum()]
-    weight = np.tile(odds, 3) + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
+    evidence = [independent.evidence[:kinds] + 0.5 * np.log(weights).sum(), alike.evidence + determinant]
+    odds = np.tile(np.log(_prior_odds(design.extras)), 3)
+    weight = odds + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
     weight = np.exp(weight - weight.max())
     kept = weight > NEGLIGIBLE * weight.sum()
 
@@ -205,123 +191,46 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
     )
 
 
-def mixture_quantiles(
-    weight: Floats, mean: Floats, variance: Floats, *, freedom: Floats, levels: tuple[float, ...]
-) -> Floats:
-    """Quantiles of a mixture of Student distributions, by false position (Illinois).
-
-    Parameters
-    ----------
-    weight, freedom
-        Shape (members,).
-    mean, variance
-        Shape (members, n).
+def _candidates(design: Design, cells: Cells, weights: Floats) -> tuple[Posterior, Posterior, float, NDArray[np.bool_]]:
+    """All candidates, fitted.
 
     Returns
     -------
-    array
-        Shape (levels, n).
+    tuple
+        Those with independent residuals: for all cells, then for each forward split, exponents as written and then
+        corrected; those with alike residuals; the log determinant of their whitening; the cells that each of the
+        former sees, shape (batch, cells).
     """
-    degrees, centre = freedom[:, None, None], mean[:, None]
-    spread = np.sqrt(np.maximum(variance, 1e-18))[:, None]
-    wanted = np.array(levels)[:, None]
-    own = centre + spread * stdtrit(degrees, wanted)  # the mixture's quantile lies between its members'
-
-    def excess(at: Floats) -> Floats:
-        found: Floats = np.tensordot(weight, stdtr(degrees, (at - centre) / spread), axes=1) - wanted
-        return found
-
-    low, high = own.min(axis=0), own.max(axis=0)
-    below, above = excess(low), excess(high)
-    for _ in range(QUANTILE_STEPS):
-        width = np.maximum(above - below, 1e-300)
-        middle = np.clip(low - below * (high - low) / width, low, high)
-        found = excess(middle)
-        under = found < 0
-        # An end that stays counts half the next time, or it would stay for ever (Illinois).
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
-        below, above = np.where(under, found, below / 2), np.where(under, above / 2, found)
-    return middle
-
-
-def blend_to_dict(blend: Blend) -> dict[str, Any]:
-    """Plain data for JSON."""
-    design, cells = blend.design, blend.cells
-    return {
-        "step_s": blend.step_s,
-        "groups": [list(group) for group in design.groups],
-        "scale": list(design.scale),
-        "pilot": list(design.pilot),
-        "varying": list(design.varying),
-        "centre": list(design.centre),
-        "span": list(design.span),
-        "extras": [{"kind": e.kind, "name": e.name, "at": e.at, "scale": e.scale} for e in design.extras],
-        "forward_error": blend.forward_error,
-        "cells": {
-            "names": list(cells.names),
-            "values": cells.values.tolist(),
-            "time_s": cells.time_s.tolist(),
-            "runs": cells.runs.tolist(),
-            "run_sd": cells.run_sd,
-        },
-        "members": [
-            {
-                "extra": int(blend.extra[i]),
-                "alike": bool(blend.alike[i]),
-                "weight": float(blend.weight[i]),
-                "mode": blend.mode[i].tolist(),
-                "covariance": blend.covariance[i].tolist(),
-                "variance": float(blend.variance[i]),
-                "freedom": float(blend.freedom[i]),
-                "inflation": float(blend.inflation[i]),
-            }
-            for i in range(len(blend.weight))
-        ],
-    }
-
-
-def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
-    """The inverse of `blend_to_dict`."""
-    cells, members = document["cells"], document["members"]
-    times = np.array(cells["time_s"], dtype=np.float64)
-    design = Design(
-        formula=parse(formula_text),
-        groups=tuple(tuple(group) for group in document["groups"]),
-        scale=tuple(document["scale"]),
-        pilot=tuple(document["pilot"]),
-        varying=tuple(document["varying"]),
-        centre=tuple(document["centre"]),
-        span=tuple(document["span"]),
-        extras=tuple(Extra(e["kind"], e["name"], e["at"], e["scale"]) for e in document["extras"]),
+    values = cells.columns()
+    terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
+    extras, count, masks = len(lacking), len(terms), _forward_masks(design, cells)
+    mean, precisions = prior_of(design, cells)
+    precision = np.repeat(precisions, extras, axis=0)
+    seen = np.repeat(np.vstack([np.ones((1, count), bool), masks]), 2 * extras, axis=0)
+    independent = fit_batch(
+        Batch(
+            columns=(terms, np.tile(lacking, (2 + 2 * len(masks), 1)), logs),
+            log_times=np.log(cells.time_s),
+            whitening=np.sqrt(weights) * seen,
+            mean=mean,
+            precision=np.tile(precision, (1 + len(masks), 1)),
+            counts=seen.sum(axis=1).astype(np.float64),
+        )
     )
-
-    def column(name: str) -> Floats:
-        return np.array([member[name] for member in members], dtype=np.float64)
-
-    return Blend(
-        design=design,
-        cells=Cells(
-            names=tuple(cells["names"]),
-            values=np.array(cells["values"], dtype=np.float64).reshape(len(times), len(cells["names"])),
-            time_s=times,
-            runs=np.array(cells["runs"], dtype=np.int64),
-            low_s=times,
-            high_s=times,
-            mean_s=times,
-            cell_of_run=np.arange(len(times)),
-            run_sd=float(cells["run_sd"]),
+    root = _whitening(logs, weights, design.span)
+    alike = fit_batch(
+        Batch(
+            columns=(terms, lacking, logs),
+            log_times=np.log(cells.time_s),
+            whitening=np.broadcast_to(root, (extras, *root.shape)),
+            mean=mean,
+            precision=precision[extras:],
+            counts=np.full(extras, float(count)),
         ),
-        step_s=float(document["step_s"]),
-        extra=column("extra").astype(np.int64),
-        alike=column("alike").astype(np.bool_),
-        weight=column("weight"),
-        mode=column("mode"),
-        covariance=column("covariance"),
-        variance=column("variance"),
-        freedom=column("freedom"),
-        inflation=column("inflation"),
-        forward_error=document["forward_error"],
+        start=independent.mode[extras : 2 * extras],
+        iterations=3,
     )
+    return independent, alike, float(np.log(np.diag(root)).sum()), seen
 
 
 def _coarseness(time_s: Floats, step_s: float) -> Floats:

@@ -81,7 +81,7 @@ class Design:
             text = " + ".join(self.formula.terms[i].text for i in self.groups[which])
             at = ", ".join(f"{name} = {values[name][row]:g}" for name in self.formula.names)
             raise FormulaError(f"formula: term {text}: a negative cost at {at} found, 0 or more allowed")
-        return np.maximum(grouped, 1e-9)
+        return np.asarray(np.maximum(grouped, 1e-9))
 
     def logs(self, values: Mapping[str, Floats]) -> Floats:
         """Centred logarithms of the varying parameters, shape (n, varying)."""
@@ -182,75 +182,94 @@ def log_predict(terms: Floats, lacking: Floats, logs: Floats, mode: Floats) -> t
     shares = jacobian[:, : groups + 1]
     factors = np.exp(mode[:, : groups + 1])
     np.multiply(factors[:, :groups, None], terms.T, out=shares[:, :groups])
-    np.multiply(factors[:, groups :], lacking, out=shares[:, groups])
+    np.multiply(factors[:, groups:], lacking, out=shares[:, groups])
     total = shares.sum(axis=1)
     shares /= total[:, None]
     jacobian[:, groups + 1 :] = logs.T
     return np.log(total) + mode[:, groups + 1 :] @ logs.T, jacobian
 
 
-def fit_batch(
-    columns: tuple[Floats, Floats, Floats],
-    log_times: Floats,
-    *,
-    whitening: Floats,
-    prior: tuple[Floats, Floats],
-    counts: Floats,
-    start: Floats | None = None,
-    iterations: int | None = None,
-) -> Posterior:
+@dataclass(frozen=True)
+class Batch:
+    """The same runs as many candidates see them."""
+
+    columns: tuple[Floats, Floats, Floats]
+    """Terms, lacking costs and logs as in `log_predict`."""
+    log_times: Floats
+    """Shape (n,)."""
+    whitening: Floats
+    """Square root of each row's weight, shape (batch, n), 0 for rows held out; or a matrix, shape (batch, n, n)."""
+    mean: Floats
+    """Of the prior, shape (parameters,)."""
+    precision: Floats
+    """Of the prior, shape (batch, parameters)."""
+    counts: Floats
+    """Rows that each candidate sees, shape (batch,)."""
+
+
+@dataclass(frozen=True)
+class _Local:
+    """A batch linearised at one point."""
+
+    residuals: Floats
+    jacobian: Floats
+    squares: Floats
+    variance: Floats
+    covariance: Floats
+    effective: Floats
+    step: Floats
+
+
+def fit_batch(batch: Batch, *, start: Floats | None = None, iterations: int = ITERATIONS) -> Posterior:
     """Posterior mode of every candidate of a batch by damped Gauss-Newton steps, noise variance included.
 
     Parameters
     ----------
-    columns
-        Terms, lacking costs and logs as in `log_predict`.
-    log_times
-        Shape (n,).
-    whitening
-        Square root of each row's weight, shape (batch, n), 0 for rows held out; or a matrix, shape (batch, n, n).
-    prior
-        Mean, shape (parameters,), and precision, shape (batch, parameters).
-    counts
-        Rows that each candidate sees, shape (batch,).
     start
         Where to start, shape (batch, parameters); the prior mean if None.
     """
-    mean, precision = prior
-    batch = len(whitening)
-    mode = np.tile(mean, (batch, 1)) if start is None else start.copy()
-    variance = np.full(batch, 2 * NOISE_SD**2)
-    effective = np.zeros(batch)
-    diagonal = np.arange(len(mean))
-    iterations = ITERATIONS if iterations is None else iterations
-    for step in range(iterations + 1):
-        predicted, jacobian = log_predict(*columns, mode)
-        residuals = log_times - predicted
-        if whitening.ndim == 2:
-            seen, rest = jacobian * whitening[:, None], residuals * whitening
-        else:
-            seen, rest = jacobian @ whitening.transpose(0, 2, 1), (whitening @ residuals[:, :, None])[:, :, 0]
-        squares = (rest * rest).sum(axis=1)
-        if step:
-            variance = (NOISE_WEIGHT * NOISE_SD**2 + squares) / (NOISE_WEIGHT + np.maximum(counts - effective, 0.0))
-        normal = seen @ seen.transpose(0, 2, 1)
-        information = normal / variance[:, None, None]
-        information[:, diagonal, diagonal] += precision
-        covariance = np.linalg.inv(information)
-        effective = (covariance * normal).sum(axis=(1, 2)) / variance
-        if step < iterations:
-            gradient = (seen @ rest[:, :, None])[:, :, 0] / variance[:, None] - precision * (mode - mean)
-            mode = mode + np.clip((covariance @ gradient[:, :, None])[:, :, 0], -1.5, 1.5)
-    away = mode - mean
+    mode = np.tile(batch.mean, (len(batch.whitening), 1)) if start is None else start
+    local = _linearised(batch, mode, None)
+    for _ in range(iterations):
+        mode = mode + np.clip(local.step, -1.5, 1.5)
+        local = _linearised(batch, mode, local.effective)
+    away = mode - batch.mean
     evidence = -0.5 * (
-        squares / variance
-        + (precision * away * away - np.log(precision)).sum(axis=1)
-        + counts * np.log(variance)
-        - np.linalg.slogdet(covariance)[1]
-        + NOISE_WEIGHT * (NOISE_SD**2 / variance + np.log(variance))
+        local.squares / local.variance
+        + (batch.precision * away * away - np.log(batch.precision)).sum(axis=1)
+        + batch.counts * np.log(local.variance)
+        - np.linalg.slogdet(local.covariance)[1]
+        + NOISE_WEIGHT * (NOISE_SD**2 / local.variance + np.log(local.variance))
     )
-    freedom = NOISE_WEIGHT + np.maximum(counts - effective, 0.0)
-    return Posterior(mode, covariance, variance, freedom, residuals, jacobian, evidence)
+    freedom = NOISE_WEIGHT + np.maximum(batch.counts - local.effective, 0.0)
+    return Posterior(mode, local.covariance, local.variance, freedom, local.residuals, local.jacobian, evidence)
+
+
+def _linearised(batch: Batch, mode: Floats, effective: Floats | None) -> _Local:
+    """Residuals, noise variance (a wide guess before the first step), spread and the next step at a point."""
+    predicted, jacobian = log_predict(*batch.columns, mode)
+    residuals = batch.log_times - predicted
+    if batch.whitening.ndim == 2:
+        seen, rest = jacobian * batch.whitening[:, None], residuals * batch.whitening
+    else:
+        seen = jacobian @ batch.whitening.transpose(0, 2, 1)
+        rest = (batch.whitening @ residuals[:, :, None])[:, :, 0]
+    squares = (rest * rest).sum(axis=1)
+    if effective is None:
+        variance = np.full(len(mode), 2 * NOISE_SD**2)
+    else:
+        free = NOISE_WEIGHT + np.maximum(batch.counts - effective, 0.0)
+        variance = (NOISE_WEIGHT * NOISE_SD**2 + squares) / free
+    normal = seen @ seen.transpose(0, 2, 1)
+    information = normal / variance[:, None, None]
+    diagonal = np.arange(mode.shape[1])
+    information[:, diagonal, diagonal] += batch.precision
+    covariance = np.linalg.inv(information)
+    gradient = (seen @ rest[:, :, None])[:, :, 0] / variance[:, None] - batch.precision * (mode - batch.mean)
+    step = (covariance @ gradient[:, :, None])[:, :, 0]
+    return _Local(
+        residuals, jacobian, squares, variance, covariance, (covariance * normal).sum(axis=(1, 2)) / variance, step
+    )
 
 
 def middle(table: Floats) -> Floats:
@@ -263,10 +282,10 @@ def middle(table: Floats) -> Floats:
 def _groups(formula: Formula, columns: Floats) -> tuple[tuple[int, ...], ...]:
     """Each term for itself; a term with negative values joins the first group that stays positive with it."""
     groups = [[k] for k in range(columns.shape[1]) if not (columns[:, k] < 0).any()]
-    for k in np.flatnonzero((columns < 0).any(axis=0)):
+    for k in np.flatnonzero((columns < 0).any(axis=0)).tolist():
         for group in groups:
             if (columns[:, [*group, k]].sum(axis=1) > 0).all():
-                group.append(int(k))
+                group.append(k)
                 break
         else:
             raise FormulaError(

@@ -34,16 +34,16 @@ def _diagnose_part(model: RuntimeModel, index: int, runs: Runs) -> dict[str, Any
     fit = model.parts[index].fit
     blended = isinstance(fit, Blend)
     formula = fit.design.formula if isinstance(fit, Blend) else fit.formula
-    own = Runs(
-        formula.names, runs.values[:, [runs.names.index(n) for n in formula.names]], runs.times_s, runs.labels
-    )
+    own = Runs(formula.names, runs.values[:, [runs.names.index(n) for n in formula.names]], runs.times_s, runs.labels)
     predicted = fit.point(own.columns())
     logarithmic = model.method != "ols" and bool((predicted > 0).all() and (runs.times_s > 0).all())
     residuals = np.log(runs.times_s / predicted) if logarithmic else runs.times_s - predicted
     found: dict[str, Any] = {
         "runs": len(runs.times_s),
         "points": len(cells_of(own).time_s),
-        "mean_relative_error": float(np.mean(np.abs(predicted / runs.times_s - 1))) if (runs.times_s != 0).all() else None,
+        "mean_relative_error": float(np.mean(np.abs(predicted / runs.times_s - 1)))
+        if (runs.times_s != 0).all()
+        else None,
         "residuals": "logarithmic" if logarithmic else "seconds",
         "assumptions": _assumptions(residuals, predicted),
         "outliers": _outliers(own, predicted),
@@ -86,23 +86,17 @@ def _measures(runs: Runs, predicted: Floats, rank: int, *, relative: bool) -> di
 def _assumptions(residuals: Floats, predicted: Floats) -> list[dict[str, Any]]:
     """Independence, constant variance and normality, each tested and judged in words."""
     count = len(residuals)
-    enough = count >= FEWEST and float(np.ptp(residuals)) > 1e-12 * float(np.abs(predicted).max())
+    if count < FEWEST or float(np.ptp(residuals)) == 0.0:
+        verdict = f"not tested: {count} residuals, at least {FEWEST} that differ are needed"
+        untested = {"statistic": None, "p": None, "holds": None, "verdict": verdict}
+        return [{"assumption": name, **untested} for name, *_ in _TESTS]
     judged = []
-    for name, test, well, ill in (
-        ("independence", _durbin_watson, "no pattern along the predicted time", "residuals of neighbouring times are "
-         "alike: the formula misses a dependence"),
-        ("constant variance", _breusch_pagan, "the scatter is the same everywhere", "the scatter changes with the time: "
-         "weigh the runs (methods relative or default)"),
-        ("normality", _jarque_bera, "compatible with a normal distribution", "tails or skewness: look at the outliers"),
-    ):
-        if not enough:
-            verdict = f"not tested: {count} residuals, at least {FEWEST} that differ are needed"
-            judged.append({"assumption": name, "statistic": None, "p": None, "holds": None, "verdict": verdict})
-            continue
+    for name, test, well, ill in _TESTS:
         statistic, p = test(residuals, predicted)
-        holds = p >= SIGNIFICANT
-        verdict = f"{'holds' if holds else 'violated'}: {well if holds else ill}"
-        judged.append({"assumption": name, "statistic": statistic, "p": p, "holds": holds, "verdict": verdict})
+        verdict = f"holds: {well}" if p >= SIGNIFICANT else f"violated: {ill}"
+        judged.append(
+            {"assumption": name, "statistic": statistic, "p": p, "holds": p >= SIGNIFICANT, "verdict": verdict}
+        )
     return judged
 
 
@@ -128,6 +122,23 @@ def _jarque_bera(residuals: Floats, _: Floats) -> tuple[float, float]:
     skewness, kurtosis = np.mean((away / spread) ** 3), np.mean((away / spread) ** 4)
     statistic = float(len(residuals) / 6 * (skewness**2 + (kurtosis - 3) ** 2 / 4))
     return statistic, float(chdtrc(2, statistic))
+
+
+_TESTS = (
+    (
+        "independence",
+        _durbin_watson,
+        "no pattern along the predicted time",
+        "residuals of neighbouring times are alike: the formula misses a dependence",
+    ),
+    (
+        "constant variance",
+        _breusch_pagan,
+        "the scatter is the same everywhere",
+        "the scatter changes with the time: weigh the runs (methods relative or default)",
+    ),
+    ("normality", _jarque_bera, "compatible with a normal distribution", "tails or skewness: look at the outliers"),
+)
 
 
 def _outliers(runs: Runs, predicted: Floats) -> list[dict[str, Any]]:

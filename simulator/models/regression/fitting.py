@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simulator.errors import ScenarioError
-from simulator.formula import Formula
+from simulator.formula import Formula, parse
 from simulator.models.regression.blend import Blend, fit_blend
 from simulator.models.regression.least_squares import LinearFit, fit_linear
 from simulator.models.regression.runs import Cells, Floats, Runs, cells_of, resolution_s
@@ -18,13 +18,13 @@ KEPT_POINTS = 2_000
 """Most observed points that a model keeps to say what was observed at a target."""
 
 
-def fit(formulas: Mapping[str, Formula], runs: Mapping[str, Runs], *, method: str = "default") -> RuntimeModel:
+def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, method: str = "default") -> RuntimeModel:
     """Fit one model per response; the modelled time is the sum of the responses.
 
     Parameters
     ----------
     formulas
-        Response -> its cost formula.
+        Response -> its cost formula, parsed or as text.
     runs
         Response -> the runs that measured it.
     method
@@ -40,9 +40,15 @@ def fit(formulas: Mapping[str, Formula], runs: Mapping[str, Runs], *, method: st
     """
     if method not in METHODS:
         raise ScenarioError(f"method: {method!r} found, {', '.join(METHODS)} allowed")
-    names = tuple(dict.fromkeys(name for formula in formulas.values() for name in formula.names))
+    parsed = {
+        response: parse(formula, names=runs[response].names, place=f"formula of {response}")
+        if isinstance(formula, str)
+        else formula
+        for response, formula in formulas.items()
+    }
+    names = tuple(dict.fromkeys(name for formula in parsed.values() for name in formula.names))
     parts, warnings, residuals = [], list[str](), []
-    for response, formula in formulas.items():
+    for response, formula in parsed.items():
         own = _restricted(runs[response], formula.names)
         cells = cells_of(own)
         warnings += _check(response, formula, own, cells, method)
@@ -50,7 +56,7 @@ def fit(formulas: Mapping[str, Formula], runs: Mapping[str, Runs], *, method: st
         everything = cells_of(_restricted(runs[response], names))
         part = Part(response, fitted, everything.values[:KEPT_POINTS], observed_table(everything)[:KEPT_POINTS])
         parts.append(part)
-        if len(formulas) > 1:
+        if len(parsed) > 1:
             residuals.append(np.log(np.maximum(everything.time_s, 1e-300)) - _log_point(part, everything))
     table = np.vstack([_restricted(runs[response], names).values for response in formulas])
     return RuntimeModel(
@@ -102,7 +108,10 @@ def _check(response: str, formula: Formula, runs: Runs, cells: Cells, method: st
     impossible = np.flatnonzero(runs.times_s <= 0)
     if len(impossible) and method != "ols":
         raise ScenarioError(
-            [f"{runs.labels[i]}: {response}: {runs.times_s[i]:g} s found, a time above 0 s allowed" for i in impossible[:20]]
+            [
+                f"{runs.labels[i]}: {response}: {runs.times_s[i]:g} s found, a time above 0 s allowed"
+                for i in impossible[:20]
+            ]
         )
     found = [
         f"{runs.labels[i]}: {response}: {runs.times_s[i]:g} s cannot be a time; ols fits it like any number"

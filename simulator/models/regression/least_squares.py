@@ -1,4 +1,4 @@
-"""Multiple linear regression with a constant B0: the paper's method `ols`, and `relative`, the same with weights 1/time.
+"""Multiple linear regression with a constant B0: the paper's `ols`, and `relative`, the same with weights 1/time.
 
 Source: Lafreniere and Sodan, ScoPred, section 4 (EQUATIONS.md section 2). Columns are scaled before they are solved and
 the pseudo-inverse serves collinear terms, so a point is right wherever it is determined, and known not to be elsewhere.
@@ -54,7 +54,9 @@ class LinearFit:
         """Whether the training runs determine the point at all, shape (n,)."""
         design = self.design(values)
         rest = design - (design @ self.seen) @ self.seen.T
-        found: np.ndarray[Any, np.dtype[np.bool_]] = np.linalg.norm(rest, axis=1) <= 1e-7 * np.linalg.norm(design, axis=1)
+        found: np.ndarray[Any, np.dtype[np.bool_]] = np.linalg.norm(rest, axis=1) <= 1e-7 * np.linalg.norm(
+            design, axis=1
+        )
         return found
 
     def point(self, values: Mapping[str, Floats]) -> Floats:

@@ -54,11 +54,7 @@ def advise_next_run(
     points = points[(points != wanted).any(axis=1)]
     table = np.vstack([wanted, points])
     columns = dict(zip(model.names, table.T, strict=True))
-    mean, variance, covariance, noise = np.zeros(len(table)), np.zeros(len(table)), np.zeros(len(table)), np.zeros(len(table))
-    for part in model.parts:
-        own = _part_moments(part.fit, columns)
-        for total, value in zip((mean, variance, covariance, noise), own, strict=True):
-            total += value
+    mean, variance, covariance, noise = np.sum([_part_moments(part.fit, columns) for part in model.parts], axis=0)
     after = np.maximum(variance[0] - covariance[1:] ** 2 / np.maximum(variance[1:] + noise[1:], 1e-300), 0.0)
     usable = np.flatnonzero(mean[1:] > 0)
     order = usable[np.lexsort((mean[1:][usable], after[usable]))][:top]
@@ -98,23 +94,24 @@ def _grid(model: RuntimeModel, target: Mapping[str, float]) -> Floats:
         values = np.unique(points[:, k])
         if len(values) > 12:
             values = np.quantile(values, np.linspace(0, 1, 12), method="nearest")
-        edge, aim = (model.high[k], float(target[name])) if target[name] > model.high[k] else (model.low[k], float(target[name]))
-        if not model.low[k] <= aim <= model.high[k] and edge > 0 and aim > 0:
-            halfway = np.sqrt(edge * aim)
-            whole = bool(np.all(points[:, k] == np.round(points[:, k])))
-            values = np.append(values, np.round(halfway) if whole else halfway)
-        levels.append(np.unique(values))
+        levels.append(np.unique(np.append(values, _towards(model, k, float(target[name]), points[:, k]))))
     grid = np.array(list(itertools.islice(itertools.product(*levels), MAX_CANDIDATES)))
-    together = np.array([_constant_ratio(points[:, a], points[:, b]) for a, b in _pairs(model)])
+    aim = np.array([float(target[name]) for name in model.names])
     kept = np.ones(len(grid), bool)
-    for (a, b), ratio in zip(_pairs(model), together, strict=True):
-        if np.isfinite(ratio):  # parameters that always went together stay so
+    for a, b in itertools.combinations(range(len(model.names)), 2):
+        ratio = _constant_ratio(points[:, a], points[:, b])
+        if np.isclose(aim[a], ratio * aim[b]):  # parameters that always go together stay so
             kept &= np.isclose(grid[:, a], ratio * grid[:, b])
     return grid[kept]
 
 
-def _pairs(model: RuntimeModel) -> list[tuple[int, int]]:
-    return list(itertools.combinations(range(len(model.names)), 2))
+def _towards(model: RuntimeModel, index: int, aim: float, trained: Floats) -> list[float]:
+    """The target's value and the one half way to it, if it lies outside the trained range."""
+    edge = model.high[index] if aim > model.high[index] else model.low[index]
+    if model.low[index] <= aim <= model.high[index] or edge <= 0 or aim <= 0:
+        return [aim]
+    halfway = float(np.sqrt(edge * aim))
+    return [aim, float(np.round(halfway)) if np.array_equal(trained, np.round(trained)) else halfway]
 
 
 def _constant_ratio(one: Floats, other: Floats) -> float:

@@ -52,9 +52,7 @@ class Cells:
         return dict(zip(self.names, self.values.T, strict=True))
 
 
-def make_runs(
-    values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Sequence[str] | None = None
-) -> Runs:
+def make_runs(values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Sequence[str] | None = None) -> Runs:
     """Check runs and put them into arrays.
 
     Parameters
@@ -73,7 +71,9 @@ def make_runs(
     """
     times = np.asarray(times_s, dtype=np.float64)
     names = tuple(values)
-    table = np.column_stack([np.broadcast_to(np.asarray(values[name], dtype=np.float64), times.shape) for name in names])
+    table = np.column_stack(
+        [np.broadcast_to(np.asarray(values[name], dtype=np.float64), times.shape) for name in names]
+    )
     shown = tuple(labels) if labels is not None else tuple(f"run {i + 1}" for i in range(len(times)))
     if len(times) == 0:
         raise ScenarioError("runs: no run found, at least one allowed")
@@ -83,7 +83,8 @@ def make_runs(
         for i in np.flatnonzero(~np.isfinite(table[:, k]))[:20]
     ]
     faults += [
-        f"{shown[i]}: time: {times[i]:g} s found, a finite number allowed" for i in np.flatnonzero(~np.isfinite(times))[:20]
+        f"{shown[i]}: time: {times[i]:g} s found, a finite number allowed"
+        for i in np.flatnonzero(~np.isfinite(times))[:20]
     ]
     if faults:
         raise ScenarioError(faults)
@@ -114,7 +115,7 @@ def cells_of(runs: Runs) -> Cells:
 
 
 def resolution_s(times_s: Floats) -> float:
-    """Step in which the times were recorded: the largest power of ten that divides them all, 0 if none down to 1 us does."""
+    """Step in which times were recorded: the largest power of ten that divides them all, 0 if below 1 us."""
     for digits in range(7):
         scaled = times_s * 10.0**digits
         if np.all(np.abs(scaled - np.round(scaled)) <= 1e-9 * np.maximum(1.0, np.abs(scaled))):
@@ -128,5 +129,5 @@ def _run_sd(times: Floats, middle: Floats, index: NDArray[np.intp], count: NDArr
         return 0.0
     deviations = np.abs(np.log(times[several] / middle[index][several]))
     # Of m deviations from their own median one (m odd) is 0: the share (m - 1) / m of them carries the scatter.
-    carried = np.sort(deviations)[int(round(len(deviations) * np.mean(1.0 / count[index][several]))) :]
+    carried = np.sort(deviations)[round(len(deviations) * float(np.mean(1.0 / count[index][several]))) :]
     return float(1.4826 * np.median(carried)) if carried.size else 0.0

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import ScenarioError
-from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict, mixture_quantiles
+from simulator.formula import Formula
+from simulator.models.regression.blend import Blend
+from simulator.models.regression.blend_document import blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit, linear_from_dict, linear_to_dict
+from simulator.models.regression.mixture import mixture_quantiles
 from simulator.models.regression.runs import Cells, Floats
 
 FORMAT = 1
@@ -29,6 +32,11 @@ class Part:
     """Distinct trained points, shape (cells, parameters of the model)."""
     observed_s: Floats
     """Mean, smallest and largest time and number of runs at each of them, shape (cells, 4)."""
+
+    @property
+    def formula(self) -> Formula:
+        """Its cost formula."""
+        return self.fit.design.formula if isinstance(self.fit, Blend) else self.fit.formula
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,7 @@ class Predictions:
     @property
     def outside_training_range(self) -> NDArray[np.bool_]:
         """Whether any parameter lies outside its trained range, shape (n,)."""
-        found: NDArray[np.bool_] = (self.distance > 1.0).any(axis=1)
-        return found
+        return np.asarray((self.distance > 1.0).any(axis=1))
 
     def to_list(self) -> list[dict[str, Any]]:
         """Plain data for JSON, one entry per target."""
@@ -149,7 +156,7 @@ class RuntimeModel:
             f"<tr><td>{name}</td><td>{low:g}</td><td>{high:g}</td></tr>"
             for name, low, high in zip(self.names, self.low, self.high, strict=True)
         )
-        formulas = "".join(f"<li>{part.response} = {_formula(part).text}</li>" for part in self.parts)
+        formulas = "".join(f"<li>{part.response} = {part.formula.text}</li>" for part in self.parts)
         return (
             f"<p>Run-time model, method {self.method}</p><ul>{formulas}</ul>"
             f"<table><tr><th>parameter</th><th>from</th><th>to</th></tr>{rows}</table>"
@@ -165,12 +172,12 @@ class RuntimeModel:
         shown = labels or [f"target {i + 1}" for i in range(len(targets))]
         faults = [
             f"{shown[i]}: {self.names[k]}: {targets[i, k]:g} found, a finite number allowed"
-            for i, k in zip(*np.nonzero(~np.isfinite(targets)), strict=True)
+            for i, k in np.argwhere(~np.isfinite(targets)).tolist()
         ]
         columns_of = dict(zip(self.names, targets.T, strict=True))
         for part in self.parts if not faults else ():
             if isinstance(part.fit, LinearFit):
-                for i in np.flatnonzero(~part.fit.determined(columns_of)):
+                for i in np.flatnonzero(~part.fit.determined(columns_of)).tolist():
                     at = ", ".join(f"{n} = {x:g}" for n, x in zip(self.names, targets[i], strict=True))
                     faults.append(
                         f"{shown[i]}: {at} found, a point that the runs determine allowed: terms of "
@@ -268,10 +275,6 @@ def observed_table(cells: Cells) -> Floats:
     return np.column_stack([cells.mean_s, cells.low_s, cells.high_s, cells.runs])
 
 
-def _formula(part: Part) -> Any:
-    return part.fit.design.formula if isinstance(part.fit, Blend) else part.fit.formula
-
-
 def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> tuple[Floats, Floats, Floats]:
     """Mean of shape (n,), confidence and prediction interval of shape (n, 2)."""
     if isinstance(part.fit, LinearFit):
@@ -293,8 +296,8 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
     fit = blend_to_dict(part.fit) if isinstance(part.fit, Blend) else linear_to_dict(part.fit)
     return {
         "response": part.response,
-        "formula": _formula(part).text,
-        "terms": [term.text for term in _formula(part).terms],
+        "formula": part.formula.text,
+        "terms": [term.text for term in part.formula.terms],
         "points": part.points.tolist(),
         "observed": part.observed_s.tolist(),
         "fit": fit,
