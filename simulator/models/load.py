@@ -35,7 +35,9 @@ class LoadTrace:
         if not (np.all(np.isfinite(self.values)) and np.all(self.values >= 0)):
             raise TraceError("trace: values: finite numbers of at least 0 allowed")
         if self.after_end not in get_args(AfterEnd):
-            raise TraceError(f"trace: after_end: {self.after_end!r} found, one of {', '.join(get_args(AfterEnd))} allowed")
+            raise TraceError(
+                f"trace: after_end: {self.after_end!r} found, one of {', '.join(get_args(AfterEnd))} allowed"
+            )
 
     @property
     def durations_s(self) -> Floats:

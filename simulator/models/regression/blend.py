@@ -9,7 +9,7 @@ quantiles of the mixture of Student distributions, widened by as much as the for
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -69,7 +69,9 @@ class Blend:
     inflation: Floats
     """Factor on the member's predictive variance."""
     forward_error: float | None
-    """Mean absolute relative error of the blend in the forward validation, None if there was too little to hold out."""
+    """Mean absolute relative error of the best candidate in the forward validation, None if there was too little to hold out."""
+
+    _known: tuple[Floats, Floats, Floats] | None = field(default=None, compare=False, repr=False)
 
     def members(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
         """Log seconds and their variances by every member.
@@ -133,6 +135,8 @@ class Blend:
     @cached_property
     def _trained(self) -> tuple[Floats, Floats, Floats]:
         """At the trained cells: inverse covariance of the residuals; residuals and derivatives of the alike members."""
+        if self._known is not None:
+            return self._known
         values, which, logs = self.cells.columns(), np.flatnonzero(self.alike), self._trained_logs()
         root = _whitening(logs, cell_weights(self.cells.time_s, self.step_s), self.design.span)
         lacking = self.design.lacking(values)[self.extra[which]]
@@ -159,14 +163,17 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
     step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))
     weights = cell_weights(cells.time_s, step)
     if len(cells.time_s) > MAX_CELLS:
-        cells = _thinned(make_design(formula, cells, weights), cells)
+        cells = _thinned(make_design(formula, cells, weights)[0], cells)
         weights = cell_weights(cells.time_s, step)
-    design = make_design(formula, cells, weights)
-    independent, alike, determinant, seen = _candidates(design, cells, weights)
+    design, lacking = make_design(formula, cells, weights)
+    independent, alike, root, seen = _candidates(design, lacking, cells, weights)
     extras = len(design.extras)
     kinds = 2 * extras
     score, surprise, error = _forward(independent, seen, weights, kinds)
-    evidence = [independent.evidence[:kinds] + 0.5 * np.log(weights).sum(), alike.evidence + determinant]
+    evidence = [
+        independent.evidence[:kinds] + 0.5 * np.log(weights).sum(),
+        alike.evidence + np.log(np.diag(root)).sum(),
+    ]
     odds = np.tile(np.log(_prior_odds(design.extras)), 3)
     weight = odds + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
     weight = np.exp(weight - weight.max())
@@ -188,23 +195,26 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
         freedom=both("freedom"),
         inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])])[kept],
         forward_error=error,
+        _known=(root.T @ root, alike.residuals[kept[kinds:]], alike.jacobian[kept[kinds:]]),
     )
 
 
-def _candidates(design: Design, cells: Cells, weights: Floats) -> tuple[Posterior, Posterior, float, NDArray[np.bool_]]:
+def _candidates(
+    design: Design, lacking: Floats, cells: Cells, weights: Floats
+) -> tuple[Posterior, Posterior, Floats, NDArray[np.bool_]]:
     """All candidates, fitted.
 
     Returns
     -------
     tuple
         Those with independent residuals: for all cells, then for each forward split, exponents as written and then
-        corrected; those with alike residuals; the log determinant of their whitening; the cells that each of the
-        former sees, shape (batch, cells).
+        corrected; those with alike residuals; their whitening; the cells that each of the former sees, shape
+        (batch, cells).
     """
     values = cells.columns()
-    terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
+    terms, logs = design.terms(values), design.logs(values)
     extras, count, masks = len(lacking), len(terms), _forward_masks(design, cells)
-    mean, precisions = prior_of(design, cells)
+    mean, precisions = prior_of(design, terms, cells.time_s)
     precision = np.repeat(precisions, extras, axis=0)
     seen = np.repeat(np.vstack([np.ones((1, count), bool), masks]), 2 * extras, axis=0)
     independent = fit_batch(
@@ -230,7 +240,7 @@ def _candidates(design: Design, cells: Cells, weights: Floats) -> tuple[Posterio
         start=independent.mode[extras : 2 * extras],
         iterations=3,
     )
-    return independent, alike, float(np.log(np.diag(root)).sum()), seen
+    return independent, alike, root, seen
 
 
 def _coarseness(time_s: Floats, step_s: float) -> Floats:

@@ -121,8 +121,8 @@ class Posterior:
     """Logarithm of the Laplace approximation of the marginal likelihood, up to a constant of the batch's rows."""
 
 
-def make_design(formula: Formula, cells: Cells, weights: Floats) -> Design:
-    """Choose groups, scales, exponents and lacking costs for one formula and one set of cells.
+def make_design(formula: Formula, cells: Cells, weights: Floats) -> tuple[Design, Floats]:
+    """Choose groups, scales, exponents and lacking costs, and evaluate these at the cells, shape (extras, cells).
 
     Parameters
     ----------
@@ -147,15 +147,16 @@ def make_design(formula: Formula, cells: Cells, weights: Floats) -> Design:
     centre = tuple(float(low + high) / 2 for low, high in logs.values())
     span = tuple(float(high - low) for low, high in logs.values())
     bare = Design(formula, groups, tuple(scale), tuple(pilot), tuple(logs), centre, span, ())
-    return replace(bare, extras=_extras(bare, cells))
+    extras, lacking = _extras(bare, cells)
+    return replace(bare, extras=extras), lacking
 
 
-def prior_of(design: Design, cells: Cells) -> tuple[Floats, Floats]:
+def prior_of(design: Design, terms: Floats, time_s: Floats) -> tuple[Floats, Floats]:
     """Mean of the normal prior, shape (groups + 1 + varying,), and its precision for each `EXPONENT_SD`."""
-    terms = design.terms(cells.columns()) / cells.time_s[:, None]
-    share = middle(terms * np.array(design.pilot))
+    relative = terms / time_s[:, None]
+    share = middle(relative * np.array(design.pilot))
     share = np.maximum(share / max(float(share.sum()), 1e-12), TERM_FLOOR)
-    mean = np.log(share) - middle(np.log(terms))
+    mean = np.log(share) - middle(np.log(relative))
     exponents = len(design.varying)
     precision = np.tile(np.concatenate([np.full(len(mean), TERM_SD**-2), [EXTRA_SD**-2], np.zeros(exponents)]), (2, 1))
     precision[:, len(mean) + 1 :] = np.array(EXPONENT_SD)[:, None] ** -2.0
@@ -295,8 +296,8 @@ def _groups(formula: Formula, columns: Floats) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(group) for group in groups)
 
 
-def _extras(bare: Design, cells: Cells) -> tuple[Extra, ...]:
-    """Lacking costs worth trying, none of them a multiple of another."""
+def _extras(bare: Design, cells: Cells) -> tuple[tuple[Extra, ...], Floats]:
+    """Lacking costs worth trying, none of them a multiple of another, and their columns."""
     values = cells.columns()
     typical = {name: np.full(2, middle(v)) for name, v in values.items()}
     wanted = [("constant", "")]
@@ -316,7 +317,7 @@ def _extras(bare: Design, cells: Cells) -> tuple[Extra, ...]:
             continue
         columns.append(column / scale)
         extras.append(Extra(kind, name, extra.at, scale))
-    return tuple(extras)
+    return tuple(extras), np.stack([np.zeros(len(cells.time_s)), *columns])
 
 
 def _lacking(design: Design, extra: Extra, values: Mapping[str, Floats]) -> Floats:

@@ -53,7 +53,7 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         cells = cells_of(own)
         warnings += _check(response, formula, own, cells, method)
         fitted = _fit_part(formula, own, cells, method)
-        everything = cells_of(_restricted(runs[response], names))
+        everything = cells if formula.names == names else cells_of(_restricted(runs[response], names))
         part = Part(response, fitted, everything.values[:KEPT_POINTS], observed_table(everything)[:KEPT_POINTS])
         parts.append(part)
         if len(parsed) > 1:
