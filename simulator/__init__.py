@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     pass
 
 _HOMES: dict[str, str] = {
+    "ScenarioError": "simulator.errors",
     "plot_runtime_fit": "simulator.plots",
+    "stream": "simulator.randomness",
 }
 """Public name -> the module that it comes from."""
 

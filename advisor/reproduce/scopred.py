@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from advisor.reproduce import scopred_splits
 from simulator.calibration import read_shipped_table
 from simulator.models import RuntimeModel, fit, make_runs
 
@@ -26,13 +27,20 @@ def reproduce() -> dict[str, Any]:
     dict
         `cells`: one entry per prediction; `tables`: mean and worst error in percent of the paper, of `ols` and of
         `default` on the honest forecasts, and how many observed means lie in each one's 95 % prediction interval;
-        `overall`: the same over all tables, each counted once.
+        `overall`: the same over all tables, each counted once; `splits`: the study of `scopred_splits`.
     """
     training, targets = _rows("papers/scopred_training.csv"), _rows("papers/scopred_targets.csv")
     cells = [cell for case in _in_order(row["case"] for row in targets) for cell in _case(case, training, targets)]
     honest = [cell for cell in cells if cell["honest"]]
     tables = [_summary(f"table {number}", number, honest) for number in _in_order(cell["table"] for cell in honest)]
-    return {"paper": "scopred", "title": TITLE, "cells": cells, "tables": tables, "overall": _overall(tables, honest)}
+    return {
+        "paper": "scopred",
+        "title": TITLE,
+        "cells": cells,
+        "tables": tables,
+        "overall": _overall(tables, honest),
+        "splits": scopred_splits.study(),
+    }
 
 
 def text(result: dict[str, Any]) -> str:
@@ -60,7 +68,7 @@ def text(result: dict[str, Any]) -> str:
         lines.append(f"{table['name']:26}{errors}   {inside} of {table['count']}")
     half = result["overall"]["default"]["median_half_width_percent"]
     lines += ["", f"median half-width of the default's 95 % prediction intervals: {half:.1f} % of the prediction"]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", scopred_splits.text(result["splits"])])
 
 
 def _case(case: str, training: Rows, targets: Rows) -> Iterator[dict[str, Any]]:

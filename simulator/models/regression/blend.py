@@ -69,7 +69,7 @@ class Blend:
     inflation: Floats
     """Factor on the member's predictive variance."""
     forward_error: float | None
-    """Mean absolute relative error of the best candidate in the forward validation, None if there was too little to hold out."""
+    """Mean absolute relative error of the best candidate in the forward validation, None if too little to hold out."""
 
     _known: tuple[Floats, Floats, Floats] | None = field(default=None, compare=False, repr=False)
 

@@ -16,6 +16,8 @@ from simulator.models.regression.mixture import mixture_quantiles
 from simulator.models.regression.runs import Cells, Floats
 
 FORMAT = 1
+MAX_FAULTS = 20
+"""Most faults told at once."""
 FAR = 4.0
 """Factor beyond the trained range of a parameter from which a prediction is called far outside."""
 WIDE = 1.0
@@ -184,7 +186,8 @@ class RuntimeModel:
                         f"{part.response} are collinear in the runs and not at this target; vary more parameters"
                     )
         if faults:
-            raise ScenarioError(faults)
+            more = [f"{len(faults) - MAX_FAULTS} more targets like these"] if len(faults) > MAX_FAULTS else []
+            raise ScenarioError(faults[:MAX_FAULTS] + more)
         return targets
 
     def _joined(self, mean: Floats, offsets: list[Floats]) -> Floats:
