@@ -233,7 +233,7 @@ class _Parser:
         while self._text[at:].strip(" \t\r\n"):
             match = _TOKEN.match(self._text, at)
             if match is None or match.lastgroup is None:
-                blank = len(self._text[at:]) - len(self._text[at:].lstrip())
+                blank = len(self._text[at:]) - len(self._text[at:].lstrip(" \t\r\n"))
                 found = self._text[at + blank]
                 hint = "; write ** for powers" if found == "^" else ""
                 raise FormulaError(

@@ -28,6 +28,7 @@ from simulator.models.regression.candidates import (
     fit_batch,
     log_predict,
     make_design,
+    middle,
     prior_of,
 )
 from simulator.models.regression.runs import Cells, Floats, resolution_s
@@ -71,6 +72,8 @@ class Blend:
     forward_error: float | None
     """Mean absolute relative error of the best candidate in the forward validation, None if too little to hold out."""
 
+    training_error: float = 0.0
+    """Median absolute log residual of the best candidate at the cells."""
     _known: tuple[Floats, Floats, Floats] | None = field(default=None, compare=False, repr=False)
 
     def members(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
@@ -195,6 +198,7 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
         freedom=both("freedom"),
         inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])])[kept],
         forward_error=error,
+        training_error=float(middle(np.abs(independent.residuals[int(np.argmax(weight[:kinds]))]))),
         _known=(root.T @ root, alike.residuals[kept[kinds:]], alike.jacobian[kept[kinds:]]),
     )
 
@@ -327,9 +331,9 @@ def _thinned(design: Design, cells: Cells) -> Cells:
     ratio = cells.time_s / pilot
     order = np.lexsort((ratio, group))
     first = np.concatenate(([0], np.cumsum(members)[:-1]))
-    middle = (ratio[order][first + (members - 1) // 2] + ratio[order][first + members // 2]) / 2
-    time_s = pilot[chosen] * middle
-    scatter = float(1.4826 * np.median(np.abs(np.log(ratio / middle[group]))))
+    centre_ratio = (ratio[order][first + (members - 1) // 2] + ratio[order][first + members // 2]) / 2
+    time_s = pilot[chosen] * centre_ratio
+    scatter = float(1.4826 * np.median(np.abs(np.log(ratio / centre_ratio[group]))))
     return replace(
         cells,
         values=cells.values[chosen],

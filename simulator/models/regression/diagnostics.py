@@ -154,7 +154,9 @@ def _outliers(runs: Runs, predicted: Floats) -> list[dict[str, Any]]:
         members = np.flatnonzero(group & usable)
         if len(members) < 4:
             continue
-        spread = max(LEAST_SPREAD, float(1.4826 * np.median(np.abs(away[members]))))
+        # Among repetitions one deviation of each point's is 0, which `run_sd` allows for.
+        scatter = cells.run_sd if group is repeated else float(1.4826 * np.median(np.abs(away[members])))
+        spread = max(LEAST_SPREAD, scatter)
         found += [int(i) for i in members[np.abs(away[members]) > OUTLYING * spread]]
     return [
         {

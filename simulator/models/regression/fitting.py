@@ -14,8 +14,10 @@ from simulator.models.regression.runtime_model import Part, RuntimeModel, observ
 METHODS = ("default", "ols", "relative")
 COARSE = 0.05
 """Half a recording step over the shortest time from which the recording is called coarse."""
+POOR = 0.2
+"""Median relative error at the trained points from which a fit is called poor."""
 KEPT_POINTS = 2_000
-"""Most observed points that a model keeps to say what was observed at a target."""
+"""Most points that a model keeps to say what was observed at a target, and that checks look at."""
 
 
 def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, method: str = "default") -> RuntimeModel:
@@ -56,8 +58,9 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         everything = cells if formula.names == names else cells_of(_restricted(runs[response], names))
         part = Part(response, fitted, everything.values[:KEPT_POINTS], observed_table(everything)[:KEPT_POINTS])
         parts.append(part)
+        warnings += _misfit(response, fitted, cells)
         if len(parsed) > 1:
-            residuals.append(np.log(np.maximum(everything.time_s, 1e-300)) - _log_point(part, everything))
+            residuals.append(_residuals(part, everything))
     table = np.vstack([_restricted(runs[response], names).values for response in formulas])
     return RuntimeModel(
         method=method,
@@ -98,7 +101,7 @@ def _check(response: str, formula: Formula, runs: Runs, cells: Cells, method: st
     """Refuse what cannot be fitted; return what can, with care."""
     coefficients = 1 + sum(1 for term in formula.terms if term.names)
     collinear = collinear_terms(formula, cells.columns())
-    if len(runs.times_s) < coefficients - len(collinear):
+    if len(runs.times_s) < coefficients:
         raise ScenarioError(
             f"{response}: {len(runs.times_s)} runs found for {coefficients} coefficients, "
             f"at least {coefficients} allowed"
@@ -139,6 +142,19 @@ def _check(response: str, formula: Formula, runs: Runs, cells: Cells, method: st
     return found
 
 
+def _misfit(response: str, fitted: Blend | LinearFit, cells: Cells) -> list[str]:
+    """A warning if the fitted formula is far from what it was fitted to."""
+    if isinstance(fitted, Blend):
+        error = float(np.expm1(fitted.training_error))
+    else:
+        usable = cells.time_s > 0
+        ratio = fitted.point(cells.columns())[usable] / cells.time_s[usable]
+        error = float(np.median(np.abs(ratio - 1.0))) if usable.any() else 0.0
+    if error <= POOR:
+        return []
+    return [f"{response}: the fit misses half of its own runs by {100 * error:.0f} % or more: the formula does not fit"]
+
+
 def _restricted(runs: Runs, names: tuple[str, ...]) -> Runs:
     """The same runs with these parameters, in this order."""
     missing = [name for name in names if name not in runs.names]
@@ -149,8 +165,11 @@ def _restricted(runs: Runs, names: tuple[str, ...]) -> Runs:
     return Runs(names, runs.values[:, [runs.names.index(name) for name in names]], runs.times_s, runs.labels)
 
 
-def _log_point(part: Part, cells: Cells) -> Floats:
-    found: Floats = np.log(np.maximum(part.fit.point(cells.columns()), 1e-300))
+def _residuals(part: Part, cells: Cells) -> Floats:
+    """Log residuals of a part at evenly chosen cells."""
+    some = slice(None, None, 1 + len(cells.time_s) // KEPT_POINTS)
+    predicted = part.fit.point({name: column[some] for name, column in cells.columns().items()})
+    found: Floats = np.log(np.maximum(cells.time_s[some], 1e-300)) - np.log(np.maximum(predicted, 1e-300))
     return found
 
 

@@ -5,8 +5,10 @@ from scipy.special import stdtr, stdtrit
 
 from simulator.models.regression.runs import Floats
 
-QUANTILE_STEPS = 10
-"""Steps of false position; the bracket is tight, so this gives six digits."""
+QUANTILE_STEPS = 60
+"""Most steps of false position; the bracket is tight, so that ten are usual."""
+CLOSE = 1e-7
+"""Error of a quantile's probability at which the search ends."""
 
 
 def mixture_quantiles(
@@ -42,6 +44,8 @@ def mixture_quantiles(
         width = np.maximum(above - below, 1e-300)
         middle = np.clip(low - below * (high - low) / width, low, high)
         found = excess(middle)
+        if np.abs(found).max() <= CLOSE:
+            break
         under = found < 0
         # An end that stays counts half the next time, or it would stay for ever (Illinois).
         low, high = np.where(under, middle, low), np.where(under, high, middle)

@@ -118,7 +118,7 @@ def resolution_s(times_s: Floats) -> float:
     """Step in which times were recorded: the largest power of ten that divides them all, 0 if below 1 us."""
     for digits in range(7):
         scaled = times_s * 10.0**digits
-        if np.all(np.abs(scaled - np.round(scaled)) <= 1e-9 * np.maximum(1.0, np.abs(scaled))):
+        if np.all(np.abs(scaled - np.round(scaled)) <= 1e-9 * np.abs(scaled)):
             return float(10.0**-digits)
     return 0.0
 

@@ -20,6 +20,10 @@ MAX_FAULTS = 20
 """Most faults told at once."""
 FAR = 4.0
 """Factor beyond the trained range of a parameter from which a prediction is called far outside."""
+LONGEST = 690.0
+"""Logarithm of the longest time that is told; beyond it a number would overflow."""
+LEAST = 1e-12
+"""Smallest lower end of an interval, relative to the mean."""
 WIDE = 1.0
 """Half-width of a prediction interval, relative to the mean, from which it is called too wide to plan with."""
 
@@ -196,8 +200,8 @@ class RuntimeModel:
         if self.method != "default":
             return np.asarray(mean[:, None] + stacked.sum(axis=0))
         width = np.sqrt(np.einsum("anl,ab,bnl->nl", stacked, self.correlation, stacked))
-        # Each offset is smaller than its part, so the lower end stays above 0.
-        return np.asarray(mean[:, None] + width * np.array([-1.0, 1.0]))
+        # Each offset is smaller than its part, so only rounding can bring the lower end to 0.
+        return np.column_stack([np.maximum(mean - width[:, 0], LEAST * mean), mean + width[:, 1]])
 
     def _distance(self, targets: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -291,8 +295,16 @@ def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> 
     found = mixture_quantiles(
         blend.weight, np.hstack([logs, logs]), np.hstack([of_mean, of_run]), freedom=blend.freedom, levels=tails
     )
-    confidence, prediction = np.split(np.exp(found).T, 2)
-    return np.exp(blend.weight @ logs), confidence, prediction
+    confidence, prediction = np.split(np.exp(np.clip(found, -LONGEST, LONGEST)).T, 2)
+    mean = np.exp(np.clip(blend.weight @ logs, -LONGEST, LONGEST))
+    # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals told are.
+    confidence = _around(mean[:, None], confidence)
+    return mean, confidence, _around(confidence, prediction)
+
+
+def _around(inner: Floats, interval: Floats) -> Floats:
+    """The interval, widened where needed to hold the inner values; shape (n, 2)."""
+    return np.column_stack([np.minimum(inner[:, 0], interval[:, 0]), np.maximum(inner[:, -1], interval[:, 1])])
 
 
 def _part_to_dict(part: Part) -> dict[str, Any]:

@@ -48,7 +48,9 @@ def test_points_intervals_and_measures_agree_with_statsmodels(method):
         np.testing.assert_allclose(found.prediction_s, frame[["obs_ci_lower", "obs_ci_upper"]], rtol=1e-8)
     told = diagnose(model, {"t": make_runs(values, times)})["t"]
     np.testing.assert_allclose(
-        [told["r2"], told["r2_adjusted"], told["f"]], [reference.rsquared, reference.rsquared_adj, reference.fvalue], rtol=1e-6
+        [told["r2"], told["r2_adjusted"], told["f"]],
+        [reference.rsquared, reference.rsquared_adj, reference.fvalue],
+        rtol=1e-6,
     )
     assert told["rank"] == 3
 
@@ -162,9 +164,7 @@ def test_at_an_observed_point_the_observation_is_told():
     model = fit({"t": FORMULA}, {"t": make_runs(values, times)})
     seen, unseen = model.predict({"N": [2000.0, 2100.0], "P": [8.0, 8.0]}).observed
     own = times[(values["N"] == 2000) & (values["P"] == 8)]
-    assert seen == {
-        "mean": pytest.approx(own.mean()), "low": own.min(), "high": own.max(), "runs": 3
-    }
+    assert seen == {"mean": pytest.approx(own.mean()), "low": own.min(), "high": own.max(), "runs": 3}
     assert unseen is None
 
 
@@ -198,7 +198,10 @@ def test_impossible_times_are_refused_or_named():
     values = {"N": [1.0, 2, 3, 4]}
     with pytest.raises(ScenarioError, match="run 2: t: -1 s found, a time above 0 s"):
         fit({"t": "N"}, {"t": make_runs(values, [1.0, -1, 3, 4])})
-    assert "run 2: t: 0 s cannot be a time" in fit({"t": "N"}, {"t": make_runs(values, [1.0, 0, 3, 4])}, method="ols").warnings[0]
+    assert (
+        "run 2: t: 0 s cannot be a time"
+        in fit({"t": "N"}, {"t": make_runs(values, [1.0, 0, 3, 4])}, method="ols").warnings[0]
+    )
     with pytest.raises(ScenarioError, match="run 3: time: nan s found"):
         make_runs(values, [1.0, 2, np.nan, 4])
     with pytest.raises(ScenarioError, match="run 1: N: inf found"):
@@ -217,7 +220,7 @@ def test_an_impossible_ols_time_carries_a_warning():
     p = np.array([1.0, 2, 4, 8])
     found = fit({"t": "P"}, {"t": make_runs({"P": p}, 10 / p)}, method="ols").predict({"P": 64.0})
     assert found.mean_s[0] < 0
-    assert "cannot be" in found.warnings[0][0]
+    assert any("cannot be" in line for line in found.warnings[0])
 
 
 def test_the_next_run_is_the_one_that_narrows_the_target_most():
@@ -255,5 +258,7 @@ def test_many_runs_with_many_terms():
     truth = 1e-9 * values["N"] ** 3 / values["P"] + 1e-5 * values["N"] * values["P"]
     times = truth * np.exp(0.05 * draws.standard_normal(len(truth)))
     for method in ("default", "ols"):
-        found = fit({"t": formula}, {"t": make_runs(values, times)}, method=method).predict({n: v[:500] for n, v in values.items()})
+        found = fit({"t": formula}, {"t": make_runs(values, times)}, method=method).predict(
+            {n: v[:500] for n, v in values.items()}
+        )
         assert np.mean(np.abs(found.mean_s / truth[:500] - 1)) < (0.02 if method == "default" else 0.2)
