@@ -182,7 +182,13 @@ class RuntimeModel:
         ]
         columns_of = dict(zip(self.names, targets.T, strict=True))
         for part in self.parts if not faults else ():
-            if isinstance(part.fit, LinearFit):
+            if isinstance(part.fit, Blend):
+                faults += [
+                    f"{shown[i]}: {name}: {columns_of[name][i]:g} found, a number above 0 allowed"
+                    for name in part.fit.design.varying
+                    for i in np.flatnonzero(columns_of[name] <= 0).tolist()
+                ]
+            else:
                 for i in np.flatnonzero(~part.fit.determined(columns_of)).tolist():
                     at = ", ".join(f"{n} = {x:g}" for n, x in zip(self.names, targets[i], strict=True))
                     faults.append(

@@ -88,7 +88,7 @@ def test_the_default_is_positive_ordered_and_finite_on_any_times(seed, noise, sc
     try:
         model = fit({"t": formula}, {"t": make_runs(values, times)})
     except ScenarioError as error:
-        assert "allowed" in error.lines[0]
+        assert "allowed" in error.lines[0]  # noqa: PT017 - either outcome is right
         return
     found = model.predict({"N": [50.0, 300, 10_000], "P": [1.0, 3, 64]})
     low, high = found.prediction_s.T
@@ -187,7 +187,7 @@ def test_collinear_terms_warn_and_undetermined_targets_are_refused():
 @pytest.mark.parametrize("method", ["default", "ols", "relative"])
 def test_too_few_runs_are_refused(method):
     runs = make_runs({"N": [1.0, 2.0], "P": [1.0, 3.0]}, [1.0, 2.0])
-    with pytest.raises(ScenarioError, match="2 runs found for 3 coefficients|2 found for"):
+    with pytest.raises(ScenarioError, match="2 runs found for 3 coefficients"):
         fit({"t": "N + P"}, {"t": runs}, method=method)
     one = make_runs({"N": [1.0, 1.0, 1.0]}, [1.0, 1.1, 1.2])
     with pytest.raises(ScenarioError, match="1 distinct point found"):
