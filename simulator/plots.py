@@ -11,6 +11,8 @@ from simulator.errors import ScenarioError
 from simulator.models.regression.runs import Runs, cells_of
 from simulator.models.regression.runtime_model import RuntimeModel
 
+__all__ = ["plot_runtime_fit"]
+
 FORMATS = ("png", "svg", "pdf")
 
 

@@ -44,9 +44,9 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
     if output is not None:
         save_runtime_fit(fitted, output)
     if plot is not None:
-        from simulator import plot_runtime_fit
+        from simulator import plots
 
-        plot_runtime_fit(fitted.model, fitted.runs, plot)
+        plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
     if json_output:
         import json
 

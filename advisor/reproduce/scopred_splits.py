@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator import ScenarioError, stream
+from simulator import ScenarioError, randomness
 from simulator.calibration import read_shipped_table
 from simulator.models import fit, make_runs
 
@@ -153,7 +153,9 @@ def _made_up(seed: int) -> Iterator[Split]:
     trained, asked = np.arange(2.0, 17.0, 2.0), np.array([32.0, 64.0])
     for name, truth in TRUTHS.items():
         for number in range(SEEDS):
-            noise = np.exp(NOISE * stream(seed, "scopred truths", name, number).standard_normal((REPETITIONS, 8)))
+            noise = np.exp(
+                NOISE * randomness.stream(seed, "scopred truths", name, number).standard_normal((REPETITIONS, 8))
+            )
             yield Split(
                 name,
                 "N/P",

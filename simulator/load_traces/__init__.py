@@ -50,7 +50,9 @@ def trace_text(trace: LoadTrace, *, column: str = "load", comment: str = "") -> 
         out.write("".join(f"# {line}\n" for line in comment.splitlines()))
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["time_s", column])
-    writer.writerows((repr(float(time)), repr(float(value))) for time, value in zip(trace.times_s, trace.values, strict=True))
+    writer.writerows(
+        (repr(float(time)), repr(float(value))) for time, value in zip(trace.times_s, trace.values, strict=True)
+    )
     return out.getvalue()
 
 

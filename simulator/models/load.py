@@ -10,7 +10,7 @@ from simulator.errors import TraceError
 
 Floats = NDArray[np.float64]
 AvailabilityRule = Literal["idle", "fair", "given"]
-"""How competitors and our processes share a PE: we take idle cycles only; all take equal shares; the trace states our share."""
+"""How a PE is shared: we take idle cycles only; all take equal shares; the trace states our share."""
 AfterEnd = Literal["hold", "cycle", "error"]
 """What holds after the last sample: its value for ever; the trace again from its start; a refusal."""
 
