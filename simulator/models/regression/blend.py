@@ -218,7 +218,7 @@ def _candidates(
     values = cells.columns()
     terms, logs = design.terms(values), design.logs(values)
     extras, count, masks = len(lacking), len(terms), _forward_masks(design, cells)
-    mean, precisions = prior_of(design, terms, cells.time_s)
+    means, precisions = prior_of(design, terms, cells.time_s)
     precision = np.repeat(precisions, extras, axis=0)
     seen = np.repeat(np.vstack([np.ones((1, count), bool), masks]), 2 * extras, axis=0)
     independent = fit_batch(
@@ -226,7 +226,7 @@ def _candidates(
             columns=(terms, np.tile(lacking, (2 + 2 * len(masks), 1)), logs),
             log_times=np.log(cells.time_s),
             whitening=np.sqrt(weights) * seen,
-            mean=mean,
+            mean=np.tile(means, (2 + 2 * len(masks), 1)),
             precision=np.tile(precision, (1 + len(masks), 1)),
             counts=seen.sum(axis=1).astype(np.float64),
         )
@@ -237,12 +237,12 @@ def _candidates(
             columns=(terms, lacking, logs),
             log_times=np.log(cells.time_s),
             whitening=np.broadcast_to(root, (extras, *root.shape)),
-            mean=mean,
+            mean=means,
             precision=precision[extras:],
             counts=np.full(extras, float(count)),
         ),
         start=independent.mode[extras : 2 * extras],
-        iterations=3,
+        iterations=2,
     )
     return independent, alike, root, seen
 

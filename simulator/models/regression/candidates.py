@@ -5,9 +5,10 @@ A candidate says, for parameters x and terms g of the formula,
     T(x) = (sum_k exp(a_k) g_k(x) + exp(a_h) h(x)) * prod_j x_j**b_j * exp(noise)
 
 so every coefficient is positive by construction, every residual is relative, the exponents b absorb a wrong scaling
-exponent, and h is one cost that the formula may lack: nothing, a fixed overhead, the same cost with one parameter
-frozen (a serial share), or an overhead that grows with a parameter in which the cost falls. All a and b have normal
-priors, so a fit exists for any number of runs; it is the posterior mode with its Gaussian spread.
+exponent, and h is one cost that the formula may lack: nothing, a fixed overhead, a fixed cost in place of
+the formula, the same cost with one parameter frozen (a serial share), or an overhead that grows with a parameter in
+which the cost falls. All a and b have normal priors, so a fit exists for any number of runs; it is the posterior mode
+with its Gaussian spread.
 """
 
 from collections.abc import Mapping
@@ -35,7 +36,9 @@ NOISE_SD = 0.02
 NOISE_WEIGHT = 3.0
 """Residuals that the prior guess of the noise is worth."""
 ITERATIONS = 7
-PRIOR = {"none": 1.0, "constant": 0.2, "frozen": 0.2, "log": 0.05, "linear": 0.015}
+ALONE = -7.0
+"""What is added to the prior log coefficients of the terms where the fixed cost stands alone."""
+PRIOR = {"none": 1.0, "constant": 0.2, "alone": 0.05, "frozen": 0.2, "log": 0.05, "linear": 0.015}
 """Prior odds of each kind of lacking cost, shared by the candidates of the kind."""
 
 
@@ -44,9 +47,9 @@ class Extra:
     """One cost that the formula may lack."""
 
     kind: str
-    """`none`, `constant`, `frozen`, `log` or `linear`."""
+    """`none`, `constant`, `alone` (constant, and next to nothing else), `frozen`, `log` or `linear`."""
     name: str
-    """The parameter it is about, empty for `none` and `constant`."""
+    """The parameter it is about, empty for `none`, `constant` and `alone`."""
     at: float
     """Smallest trained value of that parameter: where it is frozen, or where the logarithm starts."""
     scale: float
@@ -152,7 +155,7 @@ def make_design(formula: Formula, cells: Cells, weights: Floats) -> tuple[Design
 
 
 def prior_of(design: Design, terms: Floats, time_s: Floats) -> tuple[Floats, Floats]:
-    """Mean of the normal prior, shape (groups + 1 + varying,), and its precision for each `EXPONENT_SD`."""
+    """Mean of the normal prior, shape (extras, groups + 1 + varying), and its precision for each `EXPONENT_SD`."""
     relative = terms / time_s[:, None]
     share = middle(relative * np.array(design.pilot))
     share = np.maximum(share / max(float(share.sum()), 1e-12), TERM_FLOOR)
@@ -160,7 +163,12 @@ def prior_of(design: Design, terms: Floats, time_s: Floats) -> tuple[Floats, Flo
     exponents = len(design.varying)
     precision = np.tile(np.concatenate([np.full(len(mean), TERM_SD**-2), [EXTRA_SD**-2], np.zeros(exponents)]), (2, 1))
     precision[:, len(mean) + 1 :] = np.array(EXPONENT_SD)[:, None] ** -2.0
-    return np.concatenate([mean, [np.log(EXTRA_SHARE)], np.zeros(exponents)]), precision
+    means = np.tile(np.concatenate([mean, [np.log(EXTRA_SHARE)], np.zeros(exponents)]), (len(design.extras), 1))
+    for row, extra in zip(means, design.extras, strict=True):
+        if extra.kind == "alone":
+            row[: len(mean)] += ALONE
+            row[len(mean)] = 0.0
+    return means, precision
 
 
 def log_predict(terms: Floats, lacking: Floats, logs: Floats, mode: Floats) -> tuple[Floats, Floats]:
@@ -201,7 +209,7 @@ class Batch:
     whitening: Floats
     """Square root of each row's weight, shape (batch, n), 0 for rows held out; or a matrix, shape (batch, n, n)."""
     mean: Floats
-    """Of the prior, shape (parameters,)."""
+    """Of the prior, shape (batch, parameters)."""
     precision: Floats
     """Of the prior, shape (batch, parameters)."""
     counts: Floats
@@ -229,7 +237,7 @@ def fit_batch(batch: Batch, *, start: Floats | None = None, iterations: int = IT
     start
         Where to start, shape (batch, parameters); the prior mean if None.
     """
-    mode = np.tile(batch.mean, (len(batch.whitening), 1)) if start is None else start
+    mode = batch.mean if start is None else start
     local = _linearised(batch, mode, None)
     for _ in range(iterations):
         mode = mode + np.clip(local.step, -1.5, 1.5)
@@ -299,13 +307,10 @@ def _groups(formula: Formula, columns: Floats) -> tuple[tuple[int, ...], ...]:
 def _extras(bare: Design, cells: Cells) -> tuple[tuple[Extra, ...], Floats]:
     """Lacking costs worth trying, none of them a multiple of another, and their columns."""
     values = cells.columns()
-    typical = {name: np.full(2, middle(v)) for name, v in values.items()}
-    wanted = [("constant", "")]
-    for name in bare.varying:
-        ends = np.array([values[name].min(), values[name].max()])
-        falling = np.greater(*bare.pilot_time({**typical, name: ends}))
+    wanted = [("constant", ""), ("alone", "")]
+    for name, falls in zip(bare.varying, _falling(bare, values), strict=True):
         wanted += [("frozen", name)] if len(bare.varying) > 1 else []
-        wanted += [("log", name), ("linear", name)] if falling else []
+        wanted += [("log", name), ("linear", name)] if falls else []
     extras, columns = [Extra("none", "", 0.0, 1.0)], list[NDArray[np.float64]]()
     for kind, name in wanted:
         extra = Extra(kind, name, float(values[name].min()) if name else 0.0, 1.0)
@@ -313,11 +318,21 @@ def _extras(bare: Design, cells: Cells) -> tuple[tuple[Extra, ...], Floats]:
         if not (np.isfinite(column).all() and (column > 0).all()):
             continue
         scale = float(np.exp(middle(np.log(column / cells.time_s))))
-        if any(np.abs(column / scale - other).max() <= 1e-6 * other.max() for other in columns):
+        if kind != "alone" and any(np.abs(column / scale - other).max() <= 1e-6 * other.max() for other in columns):
             continue
         columns.append(column / scale)
         extras.append(Extra(kind, name, extra.at, scale))
     return tuple(extras), np.stack([np.zeros(len(cells.time_s)), *columns])
+
+
+def _falling(bare: Design, values: Mapping[str, Floats]) -> list[bool]:
+    """Whether the pilot time falls from the least to the largest value of each varying parameter, others at medians."""
+    rows = 2 * len(bare.varying)
+    points = {name: np.full(rows, middle(column)) for name, column in values.items()}
+    for k, name in enumerate(bare.varying):
+        points[name][2 * k : 2 * k + 2] = values[name].min(), values[name].max()
+    ends = bare.pilot_time(points).reshape(-1, 2) if rows else np.empty((0, 2))
+    return [bool(fall) for fall in ends[:, 0] > ends[:, 1]]
 
 
 def _lacking(design: Design, extra: Extra, values: Mapping[str, Floats]) -> Floats:
@@ -325,7 +340,7 @@ def _lacking(design: Design, extra: Extra, values: Mapping[str, Floats]) -> Floa
     match extra.kind:
         case "none":
             return np.zeros(rows)
-        case "constant":
+        case "constant" | "alone":
             return np.ones(rows)
         case "frozen":
             return design.pilot_time({**values, extra.name: np.full(rows, extra.at)})

@@ -178,6 +178,7 @@ def _structures(blend: Blend) -> list[dict[str, Any]]:
     told = {
         "none": "the formula's terms alone",
         "constant": "and a fixed overhead",
+        "alone": "a fixed cost in place of the formula",
         "frozen": "and a share that does not change with {}",
         "log": "and an overhead that grows with log {}",
         "linear": "and an overhead that grows with {}",

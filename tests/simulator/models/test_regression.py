@@ -262,3 +262,10 @@ def test_many_runs_with_many_terms():
             {n: v[:500] for n, v in values.items()}
         )
         assert np.mean(np.abs(found.mean_s / truth[:500] - 1)) < (0.02 if method == "default" else 0.2)
+
+
+def test_a_time_that_does_not_depend_on_the_formula_is_seen_to_be_fixed():
+    size = np.repeat([1000.0, 2000, 4000, 8000], 3)
+    times = 5 * np.exp(0.02 * stream(4, "fixed").standard_normal(12))
+    found = fit({"t": "N"}, {"t": make_runs({"N": size}, times)}).predict({"N": 16_000.0})
+    assert found.mean_s[0] == pytest.approx(5, rel=0.1)
