@@ -63,12 +63,15 @@ def test_several_processes_add_at_once(tmp_path):
     path = tmp_path / "h.sqlite"
     code = (
         "import sys; from pathlib import Path; from simulator.calibration import RunRecord, add_runs\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
         "for i in range(25): add_runs(Path(sys.argv[1]), [RunRecord(sys.argv[2], {'i': i}, {'total': 1.0})])"
     )
-    children = [
-        subprocess.Popen([sys.executable, "-c", code, str(path), name], cwd=ROOT, stderr=subprocess.PIPE)
-        for name in "abcd"
-    ]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    children = [subprocess.Popen([sys.executable, "-c", code, str(path), name], cwd=ROOT, **pipes) for name in "abcd"]
+    assert [child.stdout.readline() for child in children] == [b"ready\n"] * 4
+    for child in children:
+        child.stdin.write(b"go\n")
+        child.stdin.flush()
     assert [child.communicate()[1].decode() for child in children] == [""] * 4
     runs = list_runs(path)
     assert len(runs) == 100
