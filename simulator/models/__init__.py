@@ -1,1 +1,48 @@
 """Pure maths: arrays in, same shape out; no clock, no files, no random numbers."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulator.models.regression.diagnostics import diagnose
+    from simulator.models.regression.fitting import METHODS, fit
+    from simulator.models.regression.next_run import advise_next_run
+    from simulator.models.regression.runs import Runs, cells_of, make_runs
+    from simulator.models.regression.runtime_model import (
+        Predictions,
+        RuntimeModel,
+        model_from_dict,
+    )
+
+_HOMES = {
+    "METHODS": "simulator.models.regression.fitting",
+    "Predictions": "simulator.models.regression.runtime_model",
+    "Runs": "simulator.models.regression.runs",
+    "RuntimeModel": "simulator.models.regression.runtime_model",
+    "advise_next_run": "simulator.models.regression.next_run",
+    "cells_of": "simulator.models.regression.runs",
+    "diagnose": "simulator.models.regression.diagnostics",
+    "fit": "simulator.models.regression.fitting",
+    "make_runs": "simulator.models.regression.runs",
+    "model_from_dict": "simulator.models.regression.runtime_model",
+}
+"""Public name -> the module that it comes from."""
+
+__all__ = [
+    "METHODS",
+    "Predictions",
+    "Runs",
+    "RuntimeModel",
+    "advise_next_run",
+    "cells_of",
+    "diagnose",
+    "fit",
+    "make_runs",
+    "model_from_dict",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

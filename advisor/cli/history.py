@@ -1,0 +1,188 @@
+"""`apportion history`: the runs that predictions rest on, in one SQLite file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DEFAULT = Path("apportion-history.sqlite")
+
+File = Annotated[Path, typer.Option("--history", help="The run history (SQLite).")]
+Application = Annotated[str | None, typer.Option("--app", help="Application.")]
+Version = Annotated[str | None, typer.Option(help="Version of the application.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Keep, show, import, export and record the runs of applications.", no_args_is_help=True)
+    group.command("add")(add)
+    group.command("list")(list_)
+    group.command("import")(import_)
+    group.command("export")(export)
+    group.command("record")(record)
+    app.add_typer(group, name="history")
+
+
+def add(
+    application: Annotated[str, typer.Option("--app", help="Application.")],
+    time: Annotated[list[str], typer.Option(help="NAME=SECONDS, `total` for the whole run; may be repeated.")],
+    param: Annotated[list[str] | None, typer.Option(help="NAME=VALUE; may be repeated.")] = None,
+    version: Version = None,
+    machine: Annotated[str, typer.Option(help="Where it ran.")] = "",
+    made: Annotated[str | None, typer.Option("--when", help="When it ran (ISO 8601); now by default.")] = None,
+    history: File = DEFAULT,
+    json_output: Json = False,
+) -> None:
+    """Add one run.
+
+    Example: apportion history add --app hpl --param N=8000 --param P=4 --time total=174.1 --time communication=12.5
+    """
+    from simulator.calibration import RunRecord, add_runs
+
+    record_ = RunRecord(
+        application,
+        _pairs(param or [], "--param"),
+        _pairs(time, "--time"),
+        version=version or "",
+        machine=machine,
+        **({} if made is None else {"made": made}),
+    )
+    _told({"added": 1, "runs": add_runs(history, [record_])}, history, json_output=json_output)
+
+
+def list_(
+    history: File = DEFAULT, application: Application = None, version: Version = None, json_output: Json = False
+) -> None:
+    """Show the runs, oldest first.
+
+    Example: apportion history list --app hpl
+    """
+    from simulator.calibration import list_runs
+
+    records = list_runs(history, application=application, version=version)
+    if json_output:
+        _print_json({"history": str(history), "runs": [_plain(record) for record in records]})
+        return
+    for record in records:
+        parameters = " ".join(f"{name}={value:g}" for name, value in record.parameters.items())
+        times = " ".join(f"{name} {value:.4g} s" for name, value in record.times_s.items())
+        print(f"{record.made or '-'}  {record.application} {record.version or '-'}  {parameters}  {times}")
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="File with runs.")],
+    kind: Annotated[
+        str | None, typer.Option("--format", help="csv, extrap, extrap-json or sacct; by its content if not given.")
+    ] = None,
+    application: Application = None,
+    time: Annotated[
+        list[str] | None, typer.Option(help="CSV column of seconds; those that end in _s by default.")
+    ] = None,
+    history: File = DEFAULT,
+    json_output: Json = False,
+) -> None:
+    """Add the runs of another program's file: CSV, Extra-P text or JSON, `sacct -P`.
+
+    Example: apportion history import jobs.txt --format sacct
+    """
+    from simulator.calibration import add_runs, import_runs
+
+    records, left_out = import_runs(file, kind=kind, application=application, times=time or ())
+    told = {"added": len(records), "runs": add_runs(history, records), "left_out": left_out}
+    _told(told, history, json_output=json_output)
+
+
+def export(
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write; stdout if not given.")] = None,
+    kind: Annotated[str, typer.Option("--format", help="csv, extrap or extrap-json.")] = "csv",
+    application: Application = None,
+    version: Version = None,
+    history: File = DEFAULT,
+) -> None:
+    """Write the runs for other programs.
+
+    Example: apportion history export --app hpl --format extrap -o hpl.txt
+    """
+    from simulator.calibration import list_runs, save_export
+
+    records = list_runs(history, application=application, version=version)
+    text = save_export(records, kind, output)
+    if output is None:
+        print(text, end="")
+    else:
+        print(f"{len(records)} runs written to {output}")
+
+
+def record(
+    command: Annotated[str, typer.Option(help="Command line with {NAME} where a parameter goes; run without a shell.")],
+    grid: Annotated[list[str], typer.Option(help="NAME=VALUE:VALUE:...,NAME=...; every combination is run.")],
+    budget: Annotated[str, typer.Option(help="Time after which no run goes on, for example 60s or 5min.")] = "60s",
+    repetitions: Annotated[int, typer.Option(help="Runs of each combination.")] = 3,
+    application: Application = None,
+    version: Version = None,
+    history: File = DEFAULT,
+    json_output: Json = False,
+) -> None:
+    """Run a program here over a grid of parameters and keep each run's time.
+
+    A program may print a JSON object as its last line; each NAME_s in it is the time of a part. Example:
+
+    apportion history record --command './stencil {N} {P}' --grid N=1000:2000,P=1:2 --budget 2min
+    """
+    import sys
+
+    from simulator.calibration import add_runs, make_plan, parse_grid, record_runs
+
+    plan = make_plan(
+        command, parse_grid(",".join(grid)), budget=budget, application=application, repetitions=repetitions
+    )
+    kept = []
+
+    def keep(run: Any) -> None:
+        kept.append(run)
+        add_runs(history, [run])
+        where = " ".join(f"{name}={value:g}" for name, value in run.parameters.items())
+        print(f"{plan.application} {where}: {run.times_s['total']:.4g} s", file=sys.stderr)
+
+    left_out = record_runs(plan, keep, version=version or "")
+    _told({"added": len(kept), "left_out": left_out}, history, json_output=json_output)
+
+
+def _pairs(texts: list[str], option: str) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            mark = ""
+        if not mark or not name.strip():
+            raise typer.BadParameter(f"{option}: {text!r} found, NAME=NUMBER allowed")
+    return found
+
+
+def _plain(record_: Any) -> dict[str, Any]:
+    return {
+        "application": record_.application,
+        "version": record_.version,
+        "machine": record_.machine,
+        "made": record_.made,
+        "parameters": dict(record_.parameters),
+        "times_s": dict(record_.times_s),
+    }
+
+
+def _told(document: dict[str, Any], history: Path, *, json_output: bool) -> None:
+    if json_output:
+        _print_json({"history": str(history)} | document)
+        return
+    for line in document.get("left_out", ()):
+        print(line)
+    print(f"{document['added']} runs added to {history}")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
+    print(json.dumps(document, indent=1, allow_nan=False))

@@ -1,0 +1,86 @@
+"""`apportion predict`: times of runs that nobody made yet, from a fitted model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("predict")(predict)
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model written by `apportion fit`.")],
+    at: Annotated[Path, typer.Option(help="CSV of targets: a column for each parameter of the model.")],
+    level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.95,
+    next_run: Annotated[
+        bool, typer.Option("--next-run", help="Say which further run would narrow each prediction most, and its cost.")
+    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the predictions as JSON.")] = False,
+) -> None:
+    """Predict times with confidence and prediction intervals, in the order of the targets.
+
+    Example: apportion predict model.json --at targets.csv --level 0.9
+    """
+    from simulator.calibration import load_runtime_model, predict_table
+
+    fitted = load_runtime_model(model)
+    values, predictions = predict_table(fitted, at, level=level)
+    entries = predictions.to_list()
+    for i, entry in enumerate(entries):
+        entry["at"] = {name: float(column[i]) for name, column in values.items()}
+        if next_run:
+            entry["next_runs"] = _next_runs(fitted, entry["at"])
+    if json_output:
+        import json
+
+        document = {
+            "model": str(model),
+            "method": fitted.method,
+            "level": level,
+            "warnings": list(fitted.warnings),
+            "predictions": entries,
+        }
+        print(json.dumps(document, indent=1, allow_nan=False))
+        return
+    for entry in entries:
+        _tell(entry, level)
+
+
+def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
+    from simulator.models import advise_next_run
+
+    return [
+        {
+            "at": run.point,
+            "cost_s": run.cost_s,
+            "relative_error_now": run.half_width_before,
+            "relative_error_after": run.half_width_after,
+        }
+        for run in advise_next_run(fitted, target)
+    ]
+
+
+def _tell(entry: dict[str, Any], level: float) -> None:
+    where = ", ".join(f"{name} = {value:g}" for name, value in entry["at"].items())
+    (low, high), (least, most) = entry["confidence"], entry["prediction"]
+    outside = ", outside the training range" if entry["outside_training_range"] else ""
+    print(
+        f"{where}: {entry['mean']:.4g} s, mean {low:.4g} to {high:.4g} s, one run {least:.4g} to {most:.4g} s "
+        f"({100 * level:g} %){outside}"
+    )
+    if entry["observed"]:
+        seen = entry["observed"]
+        print(
+            f"  observed there: {seen['mean']:.4g} s, {seen['low']:.4g} to {seen['high']:.4g} s in {seen['runs']} runs"
+        )
+    for line in entry["warnings"]:
+        print(f"  warning: {line}")
+    for run in entry.get("next_runs", ()):
+        at = ", ".join(f"{name} = {value:g}" for name, value in run["at"].items())
+        print(
+            f"  measuring {at} (about {run['cost_s']:.3g} s) would bring the standard error of the mean from "
+            f"{100 * run['relative_error_now']:.1f} to {100 * run['relative_error_after']:.1f} %"
+        )

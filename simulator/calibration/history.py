@@ -1,0 +1,162 @@
+"""The run history: one row per real run in an SQLite file, safe when several processes add at once."""
+
+import contextlib
+import datetime
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simulator.errors import ApportionError, ScenarioError
+
+TOTAL = "total"
+"""Name of the time of a whole run; the other names are parts of it (computation, communication, ...)."""
+WAIT_S = 30.0
+"""How long an addition waits for another process to finish its own."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    id INTEGER PRIMARY KEY, application TEXT NOT NULL, version TEXT NOT NULL, machine TEXT NOT NULL,
+    made TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS parameters (
+    run INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (run, name));
+CREATE TABLE IF NOT EXISTS times (
+    run INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (run, name));
+CREATE INDEX IF NOT EXISTS runs_of_application ON runs (application, version);
+"""
+_APPLICATION_ID = 0x41505254  # "APRT", so that another program's database is not taken for a history
+_MAGIC = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One real run of an application."""
+
+    application: str
+    parameters: Mapping[str, float]
+    """What the run was given: sizes, process counts."""
+    times_s: Mapping[str, float]
+    """Seconds in all (`total`) and of each part that was measured."""
+    version: str = ""
+    machine: str = ""
+    made: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    """When it ran, in ISO 8601."""
+
+    def check(self, place: str) -> list[str]:
+        """Faults of the record, one line each."""
+        faults = [] if self.application else [f"{place}: application: an empty name found, a name allowed"]
+        if not self.times_s:
+            faults.append(f"{place}: times: none found, at least one allowed")
+        faults += [
+            f"{place}: {name}: {value:g} found, a finite number allowed"
+            for name, value in self.parameters.items()
+            if not math.isfinite(value)
+        ]
+        faults += [
+            f"{place}: {name}: {value:g} s found, a finite time of 0 s or more allowed"
+            for name, value in self.times_s.items()
+            if not (math.isfinite(value) and value >= 0)
+        ]
+        both = sorted(set(self.parameters) & set(self.times_s))
+        return faults + [f"{place}: {name}: found as a parameter and as a time, one of them allowed" for name in both]
+
+
+def is_history(path: Path) -> bool:
+    """Whether a file is an SQLite database, by its first bytes."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def add_runs(path: Path, records: Sequence[RunRecord]) -> int:
+    """Add runs, all or none, and return how many the history holds now; the file is made if it is not there.
+
+    Raises
+    ------
+    ScenarioError
+        If a record is faulty; one line per fault.
+    ApportionError
+        If the file is no history or cannot be written.
+    """
+    faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"run {i}")]
+    if faults:
+        raise ScenarioError(faults[:20])
+    with _open(path, write=True) as database:
+        for record in records:
+            row = (record.application, record.version, record.machine, record.made)
+            run = database.execute("INSERT INTO runs (application, version, machine, made) VALUES (?, ?, ?, ?)", row)
+            key = run.lastrowid
+            parameters = [(key, name, float(value)) for name, value in record.parameters.items()]
+            times = [(key, name, float(value)) for name, value in record.times_s.items()]
+            database.executemany("INSERT INTO parameters VALUES (?, ?, ?)", parameters)
+            database.executemany("INSERT INTO times VALUES (?, ?, ?)", times)
+        return int(database.execute("SELECT count(*) FROM runs").fetchone()[0])
+
+
+def list_runs(path: Path, *, application: str | None = None, version: str | None = None) -> list[RunRecord]:
+    """Runs in the order in which they were added, of one application and version if these are given.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is not there.
+    ApportionError
+        If it is no history.
+    """
+    if not path.exists():
+        raise ScenarioError(f"{path}: no such file, a run history allowed")
+    query = "SELECT id, application, version, machine, made FROM runs WHERE 1"
+    wanted = [("application", application), ("version", version)]
+    given = [(name, value) for name, value in wanted if value is not None]
+    query += "".join(f" AND {name} = ?" for name, _ in given) + " ORDER BY id"
+    with _open(path, write=False) as database:
+        rows = database.execute(query, [value for _, value in given]).fetchall()
+        kept = {row[0] for row in rows}
+        parameters = _by_run(database, "SELECT run, name, value FROM parameters ORDER BY run, rowid", kept)
+        times = _by_run(database, "SELECT run, name, seconds FROM times ORDER BY run, rowid", kept)
+    return [
+        RunRecord(name, parameters.get(key, {}), times.get(key, {}), version=number, machine=machine, made=made)
+        for key, name, number, machine, made in rows
+    ]
+
+
+def _by_run(database: sqlite3.Connection, query: str, kept: set[int]) -> dict[int, dict[str, float]]:
+    found: dict[int, dict[str, float]] = {}
+    for run, name, value in database.execute(query):
+        if run in kept:
+            found.setdefault(run, {})[name] = value
+    return found
+
+
+@contextlib.contextmanager
+def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
+    """A connection in one transaction: committed when the block ends, undone when it fails."""
+    try:
+        database = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+        with contextlib.closing(database):
+            if write:
+                database.execute("BEGIN IMMEDIATE")  # queues behind other writers instead of failing later
+            _check_identity(database, path, write=write)
+            yield database
+            if write:
+                database.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise ApportionError(
+            f"{path}: {error}, a run history that can be {'written' if write else 'read'} allowed"
+        ) from error
+
+
+def _check_identity(database: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    identity = int(database.execute("PRAGMA application_id").fetchone()[0])
+    tables = int(database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    if identity == _APPLICATION_ID:
+        return
+    if tables or not write:
+        raise ScenarioError(f"{path}: a database of another program found, a run history allowed")
+    database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    for statement in _SCHEMA.split(";"):
+        if statement.strip():
+            database.execute(statement)

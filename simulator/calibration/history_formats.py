@@ -1,0 +1,323 @@
+"""Run histories of other programs: CSV and Extra-P text and JSON in and out, Slurm's accounting in."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simulator import files
+from simulator.calibration.history import TOTAL, RunRecord
+from simulator.calibration.tables import parse_table, to_number
+from simulator.errors import ScenarioError
+
+IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
+EXPORTS = ("csv", "extrap", "extrap-json")
+_FACTS = ("application", "version", "machine", "made")
+_ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
+_SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
+
+
+def import_runs(
+    path: Path, *, kind: str | None = None, application: str | None = None, times: Sequence[str] = ()
+) -> tuple[list[RunRecord], list[str]]:
+    """Read runs from a file of another program.
+
+    Parameters
+    ----------
+    kind
+        One of `IMPORTS`; guessed from the content if None.
+    application
+        Name for runs whose file names none.
+    times
+        Columns of a CSV that are times; those that end in `_s` if empty.
+
+    Returns
+    -------
+    tuple
+        The runs, and one line for each thing that was left out and why.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read as that kind; with file and line.
+    """
+    text = files.read_text(path)
+    found = kind or _guess(text)
+    if found == "csv":
+        return _from_csv(text, str(path), application, times), []
+    if found == "sacct":
+        return _from_sacct(text, str(path), application)
+    if found == "extrap":
+        return _from_extrap(_extrap_text(text, str(path)), str(path), application or path.stem)
+    if found == "extrap-json":
+        return _from_extrap(_extrap_json(text, str(path)), str(path), application or path.stem)
+    raise ScenarioError(f"format: {found!r} found, {', '.join(IMPORTS)} allowed")
+
+
+def export_runs(records: Sequence[RunRecord], kind: str) -> str:
+    """Text of a file that holds the runs.
+
+    Raises
+    ------
+    ScenarioError
+        If the kind is unknown, there is no run, or Extra-P cannot express the runs.
+    """
+    if not records:
+        raise ScenarioError("runs: none found, at least one allowed")
+    if kind == "csv":
+        return _to_csv(records)
+    if kind not in EXPORTS:
+        raise ScenarioError(f"format: {kind!r} found, {', '.join(EXPORTS)} allowed")
+    names, regions = _as_regions(records)
+    if kind == "extrap-json":
+        return _to_extrap_json(names, regions)
+    return _to_extrap_text(names, regions)
+
+
+def save_export(records: Sequence[RunRecord], kind: str, path: Path | None) -> str:
+    """Text of `export_runs`, also written to a file if one is given."""
+    text = export_runs(records, kind)
+    if path is not None:
+        files.write_text(path, text)
+    return text
+
+
+def _guess(text: str) -> str:
+    start = text.lstrip()
+    if start.startswith("{"):
+        return "extrap-json"
+    if start.upper().startswith("PARAMETER"):
+        return "extrap"
+    return "sacct" if "|" in start.partition("\n")[0] else "csv"
+
+
+def _from_csv(text: str, place: str, application: str | None, times: Sequence[str]) -> list[RunRecord]:
+    table = parse_table(text, place=place)
+    columns = tuple(times) or tuple(name for name in table.names if name.endswith("_s") and name not in _FACTS)
+    missing = [name for name in columns if name not in table.names]
+    if missing or not columns:
+        wanted = ", ".join(missing) or "a column that ends in _s"
+        raise ScenarioError(f"{place}: {wanted} missing, {', '.join(table.names)} found")
+    numeric = [name for name in table.names if name not in (*columns, *_FACTS)]
+    faults, records = [], []
+    for line, row in zip(table.lines, table.rows, strict=True):
+        cells = dict(zip(table.names, row, strict=True))
+        numbers = {name: to_number(cells[name]) for name in (*numeric, *columns) if cells[name]}
+        faults += [
+            f"{place}:{line}: {name}: {cells[name]!r} found, a number allowed"
+            for name, value in numbers.items()
+            if value is None
+        ]
+        record = RunRecord(
+            application=cells.get("application") or application or "",
+            version=cells.get("version", ""),
+            machine=cells.get("machine", ""),
+            parameters={name: numbers[name] or 0.0 for name in numeric if name in numbers},
+            times_s={_time_name(name): numbers[name] or 0.0 for name in columns if name in numbers},
+            **({"made": cells["made"]} if cells.get("made") else {}),
+        )
+        faults += record.check(f"{place}:{line}")
+        records.append(record)
+    if faults:
+        raise ScenarioError(faults[:20])
+    return records
+
+
+def _time_name(column: str) -> str:
+    bare = column.removesuffix("_s")
+    return TOTAL if bare in ("time", "runtime", "elapsed", TOTAL) else bare
+
+
+def _to_csv(records: Sequence[RunRecord]) -> str:
+    parameters = list(dict.fromkeys(name for record in records for name in record.parameters))
+    times = list(dict.fromkeys(name for record in records for name in record.times_s))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*_FACTS, *parameters, *(f"{name}_s" for name in times)])
+    for record in records:
+        facts = [record.application, record.version, record.machine, record.made]
+        values = [_shown(record.parameters.get(name)) for name in parameters]
+        writer.writerow([*facts, *values, *(_shown(record.times_s.get(name)) for name in times)])
+    return out.getvalue()
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+
+
+def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[RunRecord], list[str]]:
+    table = parse_table(text, place=place, delimiter="|")
+    job = next((name for name in ("JobIDRaw", "JobID") if name in table.names), None)
+    elapsed = next((name for name in ("ElapsedRaw", "Elapsed") if name in table.names), None)
+    if job is None or elapsed is None:
+        raise ScenarioError(
+            f"{place}: columns {', '.join(table.names)} found, JobID and Elapsed (raw or not) among them allowed: "
+            "run sacct -P without -n"
+        )
+    records, steps, unfinished = [], 0, 0
+    for line, row in zip(table.lines, table.rows, strict=True):
+        cells = dict(zip(table.names, row, strict=True))
+        if "." in cells[job]:  # steps repeat their job's time
+            steps += 1
+            continue
+        if not cells.get("State", "COMPLETED").startswith("COMPLETED"):
+            unfinished += 1
+            continue
+        seconds = _seconds(cells[elapsed])
+        if seconds is None:
+            raise ScenarioError(
+                f"{place}:{line}: {elapsed}: {cells[elapsed]!r} found, [DD-]HH:MM:SS or seconds allowed"
+            )
+        counts = {name: to_number(cells[name]) for name in _SLURM_COUNTS if cells.get(name)}
+        made = next((cells[n] for n in ("Start", "Submit") if cells.get(n) not in (None, "", "Unknown", "None")), "")
+        records.append(
+            RunRecord(
+                application=application or cells.get("JobName") or "slurm job",
+                parameters={name: value for name, value in counts.items() if value is not None},
+                times_s={TOTAL: seconds},
+                machine=cells.get("Cluster") or cells.get("Partition") or "",
+                made=made,
+            )
+        )
+    told = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
+    told += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
+    if not records:
+        raise ScenarioError([f"{place}: no completed job found, at least one allowed", *told])
+    return records, told
+
+
+def _seconds(cell: str) -> float | None:
+    match = _ELAPSED.fullmatch(cell)
+    if match is None:
+        return to_number(cell)
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+_Regions = dict[str, dict[tuple[float, ...], list[float]]]
+
+
+def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
+    """Parameters, and region -> point -> repetitions."""
+    names: list[str] = []
+    points: list[tuple[float, ...]] = []
+    regions: _Regions = {}
+    region, metric, at = TOTAL, "time", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        word, _, rest = raw.strip().partition(" ")
+        match word.upper():
+            case "" | "#":
+                continue
+            case "PARAMETER":
+                names += rest.split()
+            case "POINTS":
+                points += _points(rest, len(names), f"{place}:{number}")
+            case "REGION":
+                region, at = rest.strip() or TOTAL, 0
+            case "METRIC":
+                metric, at = rest.strip() or "time", 0
+            case "DATA":
+                if at >= len(points):
+                    raise ScenarioError(f"{place}:{number}: more DATA lines than the {len(points)} POINTS found")
+                values = [_number(cell, f"{place}:{number}") for cell in rest.split()]
+                if metric.lower() in ("time", "runtime"):
+                    regions.setdefault(region, {})[points[at]] = values
+                at += 1
+            case _:
+                allowed = "PARAMETER, POINTS, REGION, METRIC or DATA"
+                raise ScenarioError(f"{place}:{number}: {word!r} found, {allowed} allowed")
+    return names, regions
+
+
+def _points(text: str, dimensions: int, place: str) -> list[tuple[float, ...]]:
+    groups = re.findall(r"\(([^()]*)\)", text) or text.split()
+    found = [tuple(_number(cell, place) for cell in group.replace(",", " ").split()) for group in groups]
+    wrong = [point for point in found if len(point) != dimensions]
+    if wrong:
+        raise ScenarioError(f"{place}: POINTS: {len(wrong[0])} values found, one per PARAMETER ({dimensions}) allowed")
+    return found
+
+
+def _number(cell: str, place: str) -> float:
+    value = to_number(cell)
+    if value is None:
+        raise ScenarioError(f"{place}: {cell!r} found, a number allowed")
+    return value
+
+
+def _extrap_json(text: str, place: str) -> tuple[list[str], _Regions]:
+    try:
+        document: Any = json.loads(text)
+        names = [str(name) for name in document["parameters"]]
+        regions: _Regions = {}
+        for region, metrics in document["measurements"].items():
+            chosen = next((metrics[m] for m in metrics if str(m).lower() in ("time", "runtime")), None)
+            for entry in chosen or ():
+                point = tuple(float(x) for x in entry["point"])
+                regions.setdefault(region, {})[point] = [float(x) for x in entry["values"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ScenarioError(f"{place}: {error!r}, Extra-P's JSON (parameters, measurements) allowed") from error
+    return names, regions
+
+
+def _from_extrap(
+    content: tuple[list[str], _Regions], place: str, application: str
+) -> tuple[list[RunRecord], list[str]]:
+    names, regions = content
+    if not names or not regions:
+        raise ScenarioError(f"{place}: no parameter or no time found, both allowed")
+    called = {region: TOTAL if len(regions) == 1 else region for region in regions}
+    points = list(dict.fromkeys(point for table in regions.values() for point in table))
+    records = []
+    for point in points:
+        repetitions = max(len(table.get(point, ())) for table in regions.values())
+        for i in range(repetitions):
+            times = {called[r]: table[point][i] for r, table in regions.items() if len(table.get(point, ())) > i}
+            records.append(RunRecord(application, dict(zip(names, point, strict=False)), times, made=""))
+    faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"{place}: run {i}")]
+    if faults:
+        raise ScenarioError(faults[:20])
+    return records, []
+
+
+def _as_regions(records: Sequence[RunRecord]) -> tuple[list[str], _Regions]:
+    names = list(dict.fromkeys(name for record in records for name in record.parameters))
+    unequal = next((record for record in records if set(record.parameters) != set(names)), None)
+    if not names or unequal is not None:
+        raise ScenarioError(
+            "runs: runs with different parameters found, Extra-P needs the same for all: choose one application"
+        )
+    regions: _Regions = {}
+    for record in records:
+        point = tuple(record.parameters[name] for name in names)
+        for name, seconds in record.times_s.items():
+            regions.setdefault(name, {}).setdefault(point, []).append(seconds)
+    return names, regions
+
+
+def _to_extrap_json(names: list[str], regions: Mapping[str, Mapping[tuple[float, ...], list[float]]]) -> str:
+    measurements = {
+        region: {"time": [{"point": list(point), "values": values} for point, values in table.items()]}
+        for region, table in regions.items()
+    }
+    return json.dumps({"parameters": names, "measurements": measurements}, indent=1, allow_nan=False) + "\n"
+
+
+def _to_extrap_text(names: list[str], regions: _Regions) -> str:
+    points = list(dict.fromkeys(point for table in regions.values() for point in table))
+    partial = [region for region, table in regions.items() if set(table) != set(points)]
+    if partial:
+        raise ScenarioError(
+            f"runs: {partial[0]} not measured at every point, Extra-P's text needs it: write extrap-json"
+        )
+    shown = " ".join(f"({' '.join(_shown(x) for x in point)})" for point in points)
+    lines = [*(f"PARAMETER {name}" for name in names), "", f"POINTS {shown}", ""]
+    for region, table in regions.items():
+        lines += [f"REGION {region}", "METRIC time"]
+        lines += ["DATA " + " ".join(repr(value) for value in table[point]) for point in points] + [""]
+    return "\n".join(lines)

@@ -1,0 +1,121 @@
+"""Tables of numbers in CSV files, read strictly: every fault names its file, line and column."""
+
+import csv
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator import files
+from simulator.errors import ScenarioError
+
+MAX_FAULTS = 20
+"""Most faults told at once."""
+MAX_BYTES = 512 * 2**20
+"""Largest table read."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as text, with where each row stood."""
+
+    place: str
+    """The file, for messages."""
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+    """Line of each row in the file."""
+
+    def labels(self) -> tuple[str, ...]:
+        """`FILE:LINE` of each row."""
+        return tuple(f"{self.place}:{line}" for line in self.lines)
+
+    def text(self, name: str) -> tuple[str, ...]:
+        """One column as text, shape (rows,)."""
+        at = self.names.index(name)
+        return tuple(row[at] for row in self.rows)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """One column as numbers, shape (rows,).
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such column, or a cell is empty or holds no finite number; one line per cell.
+        """
+        if name not in self.names:
+            raise ScenarioError(f"{self.place}: column {name!r} missing, {', '.join(self.names)} found")
+        found = np.empty(len(self.rows))
+        faults = []
+        for i, cell in enumerate(self.text(name)):
+            value = to_number(cell)
+            if value is None or not np.isfinite(value):
+                shown = repr(cell) if cell else "an empty cell"
+                faults.append(f"{self.place}:{self.lines[i]}: {name}: {shown} found, a finite number allowed")
+            else:
+                found[i] = value
+        if faults:
+            more = (
+                [f"{self.place}: {name}: {len(faults) - MAX_FAULTS} more such cells"]
+                if len(faults) > MAX_FAULTS
+                else []
+            )
+            raise ScenarioError(faults[:MAX_FAULTS] + more)
+        return found
+
+
+def to_number(cell: str) -> float | None:
+    """The number that a cell holds, None if it holds none; underscores and other scripts' digits are no numbers."""
+    if not cell.isascii() or "_" in cell:
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def read_table(path: Path) -> Table:
+    """Read a CSV file with a header line; commas, semicolons or tabs; lines that start with `#` are comments.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read, has no header or no row, a name twice, or a row of another length.
+    """
+    text = files.read_text(path, limit_bytes=MAX_BYTES)
+    return parse_table(text, place=str(path))
+
+
+def read_shipped_table(name: str) -> Table:
+    """Read a table that ships with the product, by its name below `scenarios/`."""
+    return read_table(files.shipped("scenarios", name))
+
+
+def parse_table(text: str, *, place: str, delimiter: str | None = None) -> Table:
+    """Parse the text of a table; see `read_table`."""
+    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
+    if not lines:
+        raise ScenarioError(f"{place}: no header line found, column names allowed")
+    mark = delimiter or next((m for m in ",;\t" if m in lines[0][1]), ",")
+    try:
+        cells = [tuple(c.strip() for c in row) for row in csv.reader((line for _, line in lines), delimiter=mark)]
+    except csv.Error as error:
+        raise ScenarioError(f"{place}: {error}, a CSV table allowed") from error
+    names, rows, numbers = cells[0], cells[1:], [number for number, _ in lines[1:]]
+    if len(rows) != len(numbers):
+        raise ScenarioError(f"{place}: a quoted line break found, one row per line allowed")
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    faults = [f"{place}: column {name!r} found twice, once allowed" for name in twice]
+    faults += [
+        f"{place}:{number}: {len(row)} cells found, {len(names)} allowed"
+        for number, row in itertools.islice(
+            ((n, r) for n, r in zip(numbers, rows, strict=True) if len(r) != len(names)), MAX_FAULTS
+        )
+    ]
+    if not rows:
+        faults.append(f"{place}: no row found below the header, at least one allowed")
+    if faults:
+        raise ScenarioError(faults)
+    return Table(place, names, tuple(rows), tuple(numbers))

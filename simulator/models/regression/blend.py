@@ -1,0 +1,347 @@
+"""The default method: candidate cost structures weighted by how well they foretell larger runs.
+
+Every candidate of `candidates` is fitted to the medians of the cells: with the exponents as the formula says, with
+corrected exponents, and with both corrected exponents and residuals that are alike at neighbouring points (so that what
+the formula misses near a target is carried over to it). Forward validation holds out the largest values of each varying
+parameter and scores every candidate by the density that it gave them; a weight is the prior odds times the geometric
+mean of that score and of the evidence of the full fit. The point is the weighted mean of the logarithms; intervals are
+quantiles of the mixture of Student distributions, widened by as much as the forward validation found them too narrow.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from simulator.formula import Formula
+from simulator.models.regression.candidates import (
+    NOISE_SD,
+    PRIOR,
+    Batch,
+    Design,
+    Extra,
+    Posterior,
+    fit_batch,
+    log_predict,
+    make_design,
+    middle,
+    prior_of,
+)
+from simulator.models.regression.runs import Cells, Floats, resolution_s
+
+LIKENESS = 3.0
+"""Variance of the alike part of the residuals, relative to the independent part."""
+LIKENESS_REACH = 0.5
+"""Distance over which residuals are alike, relative to the trained range of each parameter's logarithm."""
+FORWARD_WORTH = 3.0
+"""Most observations that one forward split counts for: held-out cells of one split err together."""
+CALIBRATION_WEIGHT = 4.0
+"""Forward errors of unit size that the calibration starts from."""
+NEGLIGIBLE = 1e-4
+"""Weight below which a candidate is left out."""
+DRIFT = 0.02
+"""Standard deviation of the log time per unit of log distance beyond the trained range of a parameter."""
+MAX_CELLS = 256
+"""More cells than this are thinned to representatives before the structures are weighed."""
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A fitted default model of one response."""
+
+    design: Design
+    cells: Cells
+    """The cells that it rests on, thinned if they were many."""
+    step_s: float
+    """Step in which the times were recorded."""
+    extra: NDArray[np.int64]
+    """Index into `design.extras` of each member."""
+    alike: NDArray[np.bool_]
+    """Whether the member's residuals are alike at neighbouring points."""
+    weight: Floats
+    mode: Floats
+    covariance: Floats
+    variance: Floats
+    freedom: Floats
+    inflation: Floats
+    """Factor on the member's predictive variance."""
+    forward_error: float | None
+    """Mean absolute relative error of the best candidate in the forward validation, None if too little to hold out."""
+
+    training_error: float = 0.0
+    """Median absolute log residual of the best candidate at the cells."""
+    _known: tuple[Floats, Floats, Floats] | None = field(default=None, compare=False, repr=False)
+
+    def members(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
+        """Log seconds and their variances by every member.
+
+        Returns
+        -------
+        tuple
+            Arrays of shape (members, n): log seconds, variance of the mean, variance of one run.
+        """
+        mean, jacobian, local, _ = self._located(values)
+        spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
+        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None] + self._drift(values)
+        return mean, of_mean, of_mean + self._noise(mean)
+
+    def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
+        """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""
+        mean, jacobian, local, shared = self._located(values)
+        spread = self.covariance @ jacobian
+        factor = self.inflation[:, None]
+        first = ((spread * jacobian[:, :, :1]).sum(axis=1) + self.variance[:, None] * shared) * factor
+        own = ((spread * jacobian).sum(axis=1) + self.variance[:, None] * local) * factor
+        return mean, (first, own), self._noise(mean)
+
+    def _located(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats, Floats]:
+        """Log seconds, derivatives, and the alike residuals' variance and covariance with row 0, by every member."""
+        design = self.design
+        terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
+        mean, jacobian = log_predict(terms, lacking[self.extra], logs, self.mode)
+        local, shared = np.zeros_like(mean), np.zeros_like(mean)
+        if self.alike.any():
+            kernel = _kernel(logs, self._trained_logs(), design.span)
+            inverse, trained, slopes = self._trained
+            gain = kernel @ inverse  # (n, cells)
+            which = np.flatnonzero(self.alike)
+            mean[which] += trained @ gain.T
+            jacobian[which] -= slopes @ gain.T
+            local[which] = np.maximum(LIKENESS - (gain * kernel).sum(axis=1), 0.0)
+            shared[which] = _kernel(logs[:1], logs, design.span)[0] - kernel @ gain[0]
+        return mean, jacobian, local, shared
+
+    def _drift(self, values: Mapping[str, Floats]) -> Floats:
+        """Variance for what may change beyond the trained ranges (caches, protocols), shape (n,)."""
+        beyond = np.maximum(np.abs(self.design.logs(values)) - np.array(self.design.span) / 2, 0.0)
+        found: Floats = DRIFT**2 * (beyond**2).sum(axis=1)
+        return found
+
+    def _noise(self, mean: Floats) -> Floats:
+        """Variance of the logarithm of one run around its mean, shape (members, n)."""
+        coarse = _coarseness(np.exp(mean), self.step_s)
+        single = max(0.0, self.cells.run_sd**2 * (1.0 - 1.0 / float(np.mean(self.cells.runs))))
+        return np.asarray(self.variance[:, None] * coarse * self.inflation[:, None] + single)
+
+    def point(self, values: Mapping[str, Floats]) -> Floats:
+        """Predicted seconds, shape (n,)."""
+        found: Floats = np.exp(self.weight @ self.members(values)[0])
+        return found
+
+    def _trained_logs(self) -> Floats:
+        return self.design.logs(self.cells.columns())
+
+    @cached_property
+    def _trained(self) -> tuple[Floats, Floats, Floats]:
+        """At the trained cells: inverse covariance of the residuals; residuals and derivatives of the alike members."""
+        if self._known is not None:
+            return self._known
+        values, which, logs = self.cells.columns(), np.flatnonzero(self.alike), self._trained_logs()
+        root = _whitening(logs, cell_weights(self.cells.time_s, self.step_s), self.design.span)
+        lacking = self.design.lacking(values)[self.extra[which]]
+        mean, jacobian = log_predict(self.design.terms(values), lacking, logs, self.mode[which])
+        return root.T @ root, np.log(self.cells.time_s) - mean, jacobian
+
+
+def cell_weights(time_s: Floats, step_s: float) -> Floats:
+    """Weight of each cell's squared log residual: 1, less where the recording step is coarse against the time."""
+    found: Floats = 1.0 / _coarseness(time_s, step_s)
+    return found
+
+
+def fit_blend(formula: Formula, cells: Cells) -> Blend:
+    """Fit the default model.
+
+    Parameters
+    ----------
+    formula
+        The user's cost formula.
+    cells
+        At least two; times above 0.
+    """
+    step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))
+    weights = cell_weights(cells.time_s, step)
+    if len(cells.time_s) > MAX_CELLS:
+        cells = _thinned(make_design(formula, cells, weights)[0], cells)
+        weights = cell_weights(cells.time_s, step)
+    design, lacking = make_design(formula, cells, weights)
+    independent, alike, root, seen = _candidates(design, lacking, cells, weights)
+    extras = len(design.extras)
+    kinds = 2 * extras
+    score, surprise, error = _forward(independent, seen, weights, kinds)
+    evidence = [
+        independent.evidence[:kinds] + 0.5 * np.log(weights).sum(),
+        alike.evidence + np.log(np.diag(root)).sum(),
+    ]
+    odds = np.tile(np.log(_prior_odds(design.extras)), 3)
+    weight = odds + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
+    weight = np.exp(weight - weight.max())
+    kept = weight > NEGLIGIBLE * weight.sum()
+
+    def both(field: str) -> Any:
+        return np.concatenate([getattr(independent, field)[:kinds], getattr(alike, field)])[kept]
+
+    return Blend(
+        design=design,
+        cells=cells,
+        step_s=step,
+        extra=np.tile(np.arange(extras), 3)[kept],
+        alike=np.repeat([False, False, True], extras)[kept],
+        weight=weight[kept] / weight[kept].sum(),
+        mode=both("mode"),
+        covariance=both("covariance"),
+        variance=both("variance"),
+        freedom=both("freedom"),
+        inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])])[kept],
+        forward_error=error,
+        training_error=float(middle(np.abs(independent.residuals[int(np.argmax(weight[:kinds]))]))),
+        _known=(root.T @ root, alike.residuals[kept[kinds:]], alike.jacobian[kept[kinds:]]),
+    )
+
+
+def _candidates(
+    design: Design, lacking: Floats, cells: Cells, weights: Floats
+) -> tuple[Posterior, Posterior, Floats, NDArray[np.bool_]]:
+    """All candidates, fitted.
+
+    Returns
+    -------
+    tuple
+        Those with independent residuals: for all cells, then for each forward split, exponents as written and then
+        corrected; those with alike residuals; their whitening; the cells that each of the former sees, shape
+        (batch, cells).
+    """
+    values = cells.columns()
+    terms, logs = design.terms(values), design.logs(values)
+    extras, count, masks = len(lacking), len(terms), _forward_masks(design, cells)
+    means, precisions = prior_of(design, terms, cells.time_s)
+    precision = np.repeat(precisions, extras, axis=0)
+    seen = np.repeat(np.vstack([np.ones((1, count), bool), masks]), 2 * extras, axis=0)
+    independent = fit_batch(
+        Batch(
+            columns=(terms, np.tile(lacking, (2 + 2 * len(masks), 1)), logs),
+            log_times=np.log(cells.time_s),
+            whitening=np.sqrt(weights) * seen,
+            mean=np.tile(means, (2 + 2 * len(masks), 1)),
+            precision=np.tile(precision, (1 + len(masks), 1)),
+            counts=seen.sum(axis=1).astype(np.float64),
+        )
+    )
+    root = _whitening(logs, weights, design.span)
+    alike = fit_batch(
+        Batch(
+            columns=(terms, lacking, logs),
+            log_times=np.log(cells.time_s),
+            whitening=np.broadcast_to(root, (extras, *root.shape)),
+            mean=means,
+            precision=precision[extras:],
+            counts=np.full(extras, float(count)),
+        ),
+        start=independent.mode[extras : 2 * extras],
+        iterations=2,
+    )
+    return independent, alike, root, seen
+
+
+def _coarseness(time_s: Floats, step_s: float) -> Floats:
+    """Variance of a recorded time relative to one with the prior noise only: rounding to `step_s` adds to it."""
+    rounding = step_s / 2 / np.sqrt(3.0)
+    found: Floats = 1.0 + (rounding / (NOISE_SD * time_s)) ** 2
+    return found
+
+
+def _forward_masks(design: Design, cells: Cells) -> NDArray[np.bool_]:
+    """Cells that each forward split sees: all below the largest, or second largest, value of a parameter."""
+    masks: list[NDArray[np.bool_]] = []
+    values = cells.columns()
+    for name in design.varying:
+        levels = np.unique(values[name])
+        for last in (1, 2):
+            if len(levels) - last >= 2:
+                mask = values[name] < levels[-last]
+                if not any(np.array_equal(mask, other) for other in masks):
+                    masks.append(mask)
+    return np.array(masks, dtype=np.bool_).reshape(len(masks), len(cells.time_s))
+
+
+def _forward(
+    fitted: Posterior, seen: NDArray[np.bool_], weights: Floats, kinds: int
+) -> tuple[Floats, Floats, float | None]:
+    """Score, variance factor of each candidate, and the best mean error, from the splits after the first."""
+    held = ~seen[kinds:]
+    if not len(held):
+        return np.zeros(kinds), np.ones(kinds), None
+    jacobian = fitted.jacobian[kinds:]
+    variance = ((fitted.covariance[kinds:] @ jacobian) * jacobian).sum(axis=1) + fitted.variance[kinds:, None] / weights
+    freedom = fitted.freedom[kinds:, None]
+    squared = fitted.residuals[kinds:] ** 2 / variance
+    density = (
+        gammaln((freedom + 1) / 2)
+        - gammaln(freedom / 2)
+        - 0.5 * np.log(freedom * np.pi * variance)
+        - (freedom + 1) / 2 * np.log1p(squared / freedom)
+    )
+    number = held.sum(axis=1)
+    score = (density * held).sum(axis=1) / number * np.minimum(number, FORWARD_WORTH)
+    worth = np.minimum(number, 2.0)
+    surprise = ((squared * held).sum(axis=1) / number * worth).reshape(-1, kinds).sum(axis=0)
+    weight = worth.reshape(-1, kinds).sum(axis=0)
+    factor = np.maximum((CALIBRATION_WEIGHT + surprise) / (CALIBRATION_WEIGHT + weight), 1.0)
+    error = np.expm1((np.abs(fitted.residuals[kinds:]) * held).sum(axis=1) / number).reshape(-1, kinds).mean(axis=0)
+    score = score.reshape(-1, kinds).mean(axis=0)
+    return score, factor, float(error[int(np.argmax(score))])
+
+
+def _prior_odds(extras: tuple[Extra, ...]) -> Floats:
+    kinds = [extra.kind for extra in extras]
+    return np.array([PRIOR[kind] / kinds.count(kind) for kind in kinds])
+
+
+def _kernel(logs: Floats, others: Floats, span: tuple[float, ...]) -> Floats:
+    """Covariance of the alike parts of the residuals (Matern 3/2), shape (n, others)."""
+    reach = np.maximum(LIKENESS_REACH * np.array(span), 0.1)
+    distance = np.sqrt(3.0 * ((logs[:, None] - others[None]) ** 2 / reach**2).sum(axis=2))
+    found: Floats = LIKENESS * (1.0 + distance) * np.exp(-distance)
+    return found
+
+
+def _whitening(logs: Floats, weights: Floats, span: tuple[float, ...]) -> Floats:
+    """Inverse Cholesky factor of the residuals' covariance, shape (n, n)."""
+    found: Floats = np.linalg.inv(np.linalg.cholesky(_kernel(logs, logs, span) + np.diag(1.0 / weights)))
+    return found
+
+
+def _thinned(design: Design, cells: Cells) -> Cells:
+    """At most `MAX_CELLS` representatives, each with its neighbours' median ratio to the pilot fit."""
+    logs = design.logs(cells.columns())
+    bins = max(2, int(MAX_CELLS ** (1.0 / max(1, logs.shape[1]))))
+    low, high = logs.min(axis=0), logs.max(axis=0)
+    place = np.minimum(((logs - low) / np.maximum(high - low, 1e-12) * bins).astype(np.int64), bins - 1)
+    code = np.ravel_multi_index(tuple(place.T), (bins,) * logs.shape[1])
+    _, group = np.unique(code, return_inverse=True)
+    members = np.bincount(group)
+    centre = np.column_stack([np.bincount(group, weights=logs[:, k]) / members for k in range(logs.shape[1])])
+    away = ((logs - centre[group]) ** 2).sum(axis=1)
+    chosen = np.lexsort((away, group))[np.concatenate(([0], np.cumsum(members)[:-1]))]
+    pilot = design.pilot_time(cells.columns())
+    ratio = cells.time_s / pilot
+    order = np.lexsort((ratio, group))
+    first = np.concatenate(([0], np.cumsum(members)[:-1]))
+    centre_ratio = (ratio[order][first + (members - 1) // 2] + ratio[order][first + members // 2]) / 2
+    time_s = pilot[chosen] * centre_ratio
+    scatter = float(1.4826 * np.median(np.abs(np.log(ratio / centre_ratio[group]))))
+    return replace(
+        cells,
+        values=cells.values[chosen],
+        time_s=time_s,
+        runs=members.astype(np.int64),
+        low_s=time_s,
+        high_s=time_s,
+        mean_s=time_s,
+        cell_of_run=group[cells.cell_of_run],
+        run_sd=max(cells.run_sd, scatter),
+    )

@@ -1,0 +1,154 @@
+"""Multiple linear regression with a constant B0: the paper's `ols`, and `relative`, the same with weights 1/time.
+
+Source: Lafreniere and Sodan, ScoPred, section 4 (EQUATIONS.md section 2). Columns are scaled before they are solved and
+the pseudo-inverse serves collinear terms, so a point is right wherever it is determined, and known not to be elsewhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from simulator.errors import ScenarioError
+from simulator.formula import Formula, parse
+from simulator.models.regression.runs import Floats, Runs
+
+RANK_TOLERANCE = 1e-10
+"""Singular values below this share of the largest count as 0 (columns scaled)."""
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """A fitted linear model of one response."""
+
+    formula: Formula
+    relative: bool
+    """Whether errors grow with the time (weights 1/time) or are alike (ordinary least squares)."""
+    scale: Floats
+    """Largest trained value of each column, the constant's first; shape (columns,)."""
+    coefficients: Floats
+    """Of the scaled columns, shape (columns,); divide by `scale` for those of the formula."""
+    covariance: Floats
+    """Of the scaled coefficients, for residual variance 1; shape (columns, columns)."""
+    seen: Floats
+    """Orthonormal basis of the determined directions, shape (columns, rank)."""
+    variance: Floats
+    """Residual variance in s^2, or relative to the time squared; shape ()."""
+    freedom: int
+    """Runs minus rank."""
+    condition: float
+    """Largest over smallest singular value that counts."""
+
+    @property
+    def rank(self) -> int:
+        """Number of determined coefficients."""
+        return int(self.seen.shape[1])
+
+    def design(self, values: Mapping[str, Floats]) -> Floats:
+        """Scaled columns with the constant first, shape (n, columns)."""
+        return _columns(self.formula, values) / self.scale
+
+    def determined(self, values: Mapping[str, Floats]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Whether the training runs determine the point at all, shape (n,)."""
+        design = self.design(values)
+        rest = design - (design @ self.seen) @ self.seen.T
+        found: np.ndarray[Any, np.dtype[np.bool_]] = np.linalg.norm(rest, axis=1) <= 1e-7 * np.linalg.norm(
+            design, axis=1
+        )
+        return found
+
+    def point(self, values: Mapping[str, Floats]) -> Floats:
+        """Predicted seconds, shape (n,)."""
+        found: Floats = self.design(values) @ self.coefficients
+        return found
+
+    def half_widths(self, values: Mapping[str, Floats], level: float) -> tuple[Floats, Floats]:
+        """Half-widths in s of the confidence interval of the mean and of the prediction interval of one run."""
+        design = self.design(values)
+        leverage = ((design @ self.covariance) * design).sum(axis=1)
+        of_run = self.point(values) ** 2 if self.relative else np.ones(len(design))
+        factor = stdtrit(self.freedom, (1 + level) / 2) * np.sqrt(self.variance)
+        return factor * np.sqrt(leverage), factor * np.sqrt(leverage + of_run)
+
+
+def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> LinearFit:
+    """Least squares over all runs with a constant; `relative` minimises errors relative to each point's mean time.
+
+    Raises
+    ------
+    ScenarioError
+        If there are not more runs than determined coefficients.
+    """
+    columns = _columns(formula, runs.columns())
+    scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
+    times = runs.times_s
+    weights = 1.0 / _mean_at_point(runs) if relative else np.ones(len(times))
+    left, singular, right = np.linalg.svd((columns / scale) * weights[:, None], full_matrices=False)
+    kept = singular > RANK_TOLERANCE * singular[0]
+    rank = int(kept.sum())
+    if len(times) <= rank:
+        raise ScenarioError(
+            f"runs: {len(times)} found for {rank} coefficients, at least {rank + 1} allowed: "
+            "without a spare run no error can be estimated"
+        )
+    inverse = right[kept].T / singular[kept]
+    coefficients = inverse @ (left[:, kept].T @ (times * weights))
+    residuals = (times - (columns / scale) @ coefficients) * weights
+    freedom = len(times) - rank
+    return LinearFit(
+        formula=formula,
+        relative=relative,
+        scale=scale,
+        coefficients=coefficients,
+        covariance=inverse @ inverse.T,
+        seen=right[kept].T,
+        variance=np.asarray(residuals @ residuals / freedom),
+        freedom=freedom,
+        condition=float(singular[kept][0] / singular[kept][-1]),
+    )
+
+
+def linear_to_dict(fit: LinearFit) -> dict[str, Any]:
+    """Plain data for JSON."""
+    return {
+        "relative": fit.relative,
+        "scale": fit.scale.tolist(),
+        "coefficients": fit.coefficients.tolist(),
+        "covariance": fit.covariance.tolist(),
+        "seen": fit.seen.tolist(),
+        "variance": float(fit.variance),
+        "freedom": fit.freedom,
+        "condition": fit.condition,
+    }
+
+
+def linear_from_dict(document: Mapping[str, Any], formula_text: str) -> LinearFit:
+    """The inverse of `linear_to_dict`."""
+    return LinearFit(
+        formula=parse(formula_text),
+        relative=bool(document["relative"]),
+        scale=np.array(document["scale"], dtype=np.float64),
+        coefficients=np.array(document["coefficients"], dtype=np.float64),
+        covariance=np.array(document["covariance"], dtype=np.float64),
+        seen=np.array(document["seen"], dtype=np.float64),
+        variance=np.asarray(document["variance"], dtype=np.float64),
+        freedom=int(document["freedom"]),
+        condition=float(document["condition"]),
+    )
+
+
+def _columns(formula: Formula, values: Mapping[str, Floats]) -> Floats:
+    """The constant and each term that is not one, shape (n, columns)."""
+    found = formula.columns(values)
+    varying = [k for k, term in enumerate(formula.terms) if term.names]
+    return np.column_stack([np.ones(len(found)), found[:, varying]])
+
+
+def _mean_at_point(runs: Runs) -> Floats:
+    """Mean time of all runs at the same point, for each run: weights that a single bad run cannot set."""
+    _, index = np.unique(runs.values, axis=0, return_inverse=True)
+    index = index.reshape(-1)
+    mean: Floats = np.bincount(index, weights=runs.times_s) / np.bincount(index)
+    return mean[index]

@@ -1,0 +1,133 @@
+"""Runs of an application as arrays, and the cells that repeated runs form."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.errors import ScenarioError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Parameters and one measured time of each run."""
+
+    names: tuple[str, ...]
+    """Parameters, in the order of the columns of `values`."""
+    values: Floats
+    """Shape (runs, parameters)."""
+    times_s: Floats
+    """Shape (runs,)."""
+    labels: tuple[str, ...]
+    """How messages name each run, for example `runs.csv:7`."""
+
+    def columns(self) -> dict[str, Floats]:
+        """Name -> values of that parameter, shape (runs,)."""
+        return dict(zip(self.names, self.values.T, strict=True))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Distinct parameter points, each with what its runs measured."""
+
+    names: tuple[str, ...]
+    values: Floats
+    """Shape (cells, parameters)."""
+    time_s: Floats
+    """Median of the runs of the cell, so that one bad run of three does no harm."""
+    runs: NDArray[np.int64]
+    low_s: Floats
+    high_s: Floats
+    mean_s: Floats
+    cell_of_run: NDArray[np.int64]
+    """Index of the cell of each run."""
+    run_sd: float
+    """Robust standard deviation of the logarithm of one run around its cell's median; 0 without repetitions."""
+
+    def columns(self) -> dict[str, Floats]:
+        """Name -> values of that parameter, shape (cells,)."""
+        return dict(zip(self.names, self.values.T, strict=True))
+
+
+def make_runs(values: Mapping[str, ArrayLike], times_s: ArrayLike, *, labels: Sequence[str] | None = None) -> Runs:
+    """Check runs and put them into arrays.
+
+    Parameters
+    ----------
+    values
+        Parameter -> array of shape (runs,).
+    times_s
+        Seconds of each run, shape (runs,); the methods say whether 0 or less can be fitted.
+    labels
+        How messages name each run; `run 1`, `run 2`, ... if None.
+
+    Raises
+    ------
+    ScenarioError
+        If a number is infinite or not a number, or there is no run; one line per run.
+    """
+    times = np.asarray(times_s, dtype=np.float64)
+    names = tuple(values)
+    table = np.column_stack(
+        [np.broadcast_to(np.asarray(values[name], dtype=np.float64), times.shape) for name in names]
+    )
+    shown = tuple(labels) if labels is not None else tuple(f"run {i + 1}" for i in range(len(times)))
+    if len(times) == 0:
+        raise ScenarioError("runs: no run found, at least one allowed")
+    faults = [
+        f"{shown[i]}: {name}: {table[i, k]:g} found, a finite number allowed"
+        for k, name in enumerate(names)
+        for i in np.flatnonzero(~np.isfinite(table[:, k]))[:20]
+    ]
+    faults += [
+        f"{shown[i]}: time: {times[i]:g} s found, a finite number allowed"
+        for i in np.flatnonzero(~np.isfinite(times))[:20]
+    ]
+    if faults:
+        raise ScenarioError(faults)
+    return Runs(names, table, times, shown)
+
+
+def cells_of(runs: Runs) -> Cells:
+    """Join runs at the same point: median, mean, extremes and how far single runs scatter."""
+    points, index = np.unique(runs.values, axis=0, return_inverse=True)
+    index = index.reshape(-1)
+    order = np.lexsort((runs.times_s, index))
+    times = runs.times_s[order]
+    count = np.bincount(index, minlength=len(points))
+    first = np.concatenate(([0], np.cumsum(count)[:-1]))
+    middle = (times[first + (count - 1) // 2] + times[first + count // 2]) / 2
+    mean = np.bincount(index, weights=runs.times_s, minlength=len(points)) / count
+    return Cells(
+        names=runs.names,
+        values=points,
+        time_s=middle,
+        runs=count.astype(np.int64),
+        low_s=times[first],
+        high_s=times[first + count - 1],
+        mean_s=mean,
+        cell_of_run=index.astype(np.int64),
+        run_sd=_run_sd(runs.times_s, middle, index, count),
+    )
+
+
+def resolution_s(times_s: Floats) -> float:
+    """Step in which times were recorded: the largest power of ten that divides them all, 0 if below 1 us."""
+    for digits in range(7):
+        scaled = times_s * 10.0**digits
+        if np.all(np.abs(scaled - np.round(scaled)) <= 1e-9 * np.abs(scaled)):
+            return float(10.0**-digits)
+    return 0.0
+
+
+def _run_sd(times: Floats, middle: Floats, index: NDArray[np.intp], count: NDArray[np.intp]) -> float:
+    several = (count > 1)[index] & (times > 0) & (middle[index] > 0)
+    if not several.any():
+        return 0.0
+    deviations = np.abs(np.log(times[several] / middle[index][several]))
+    # Of m deviations from their own median one (m odd) is 0: the share (m - 1) / m of them carries the scatter.
+    carried = np.sort(deviations)[round(len(deviations) * float(np.mean(1.0 / count[index][several]))) :]
+    return float(1.4826 * np.median(carried)) if carried.size else 0.0

@@ -1,0 +1,336 @@
+"""A fitted run-time model: parts that are summed, predictions with intervals, and what is known about each target."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.errors import ScenarioError
+from simulator.formula import Formula
+from simulator.models.regression.blend import Blend
+from simulator.models.regression.blend_document import blend_from_dict, blend_to_dict
+from simulator.models.regression.least_squares import LinearFit, linear_from_dict, linear_to_dict
+from simulator.models.regression.mixture import mixture_quantiles
+from simulator.models.regression.runs import Cells, Floats
+
+FORMAT = 1
+MAX_FAULTS = 20
+"""Most faults told at once."""
+FAR = 4.0
+"""Factor beyond the trained range of a parameter from which a prediction is called far outside."""
+LONGEST = 690.0
+"""Logarithm of the longest time that is told; beyond it a number would overflow."""
+LEAST = 1e-12
+"""Smallest lower end of an interval, relative to the mean."""
+WIDE = 1.0
+"""Half-width of a prediction interval, relative to the mean, from which it is called too wide to plan with."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One response and its fit."""
+
+    response: str
+    fit: Blend | LinearFit
+    points: Floats
+    """Distinct trained points, shape (cells, parameters of the model)."""
+    observed_s: Floats
+    """Mean, smallest and largest time and number of runs at each of them, shape (cells, 4)."""
+
+    @property
+    def formula(self) -> Formula:
+        """Its cost formula."""
+        return self.fit.design.formula if isinstance(self.fit, Blend) else self.fit.formula
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predicted times of n targets, in their order."""
+
+    level: float
+    mean_s: Floats
+    """Shape (n,)."""
+    confidence_s: Floats
+    """Interval of the mean, shape (n, 2)."""
+    prediction_s: Floats
+    """Interval of one run, shape (n, 2)."""
+    distance: Floats
+    """Factor by which each parameter lies outside its trained range, 1 inside; shape (n, parameters)."""
+    names: tuple[str, ...]
+    parts_s: dict[str, Floats]
+    observed: tuple[dict[str, Any] | None, ...]
+    """What was observed at exactly that point, if anything was."""
+    warnings: tuple[tuple[str, ...], ...]
+
+    @property
+    def outside_training_range(self) -> NDArray[np.bool_]:
+        """Whether any parameter lies outside its trained range, shape (n,)."""
+        return np.asarray((self.distance > 1.0).any(axis=1))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Plain data for JSON, one entry per target."""
+        return [
+            {
+                "mean": float(self.mean_s[i]),
+                "confidence": [float(x) for x in self.confidence_s[i]],
+                "prediction": [float(x) for x in self.prediction_s[i]],
+                "outside_training_range": bool(outside),
+                "distance": {name: float(x) for name, x in zip(self.names, self.distance[i], strict=True)},
+                "observed": self.observed[i],
+                "parts": {name: float(column[i]) for name, column in self.parts_s.items()},
+                "warnings": list(self.warnings[i]),
+            }
+            for i, outside in enumerate(self.outside_training_range)
+        ]
+
+
+@dataclass(frozen=True)
+class RuntimeModel:
+    """What `fit` returns: predicts, explains its warnings, and converts to plain data and back."""
+
+    method: str
+    """`default`, `relative` or `ols`."""
+    parts: tuple[Part, ...]
+    names: tuple[str, ...]
+    """Parameters."""
+    low: Floats
+    """Smallest trained value of each parameter."""
+    high: Floats
+    correlation: Floats
+    """Correlation of the parts' residuals, shape (parts, parts), 0 or more."""
+    warnings: tuple[str, ...]
+
+    def predict(
+        self, values: Mapping[str, ArrayLike], *, level: float = 0.95, labels: Sequence[str] | None = None
+    ) -> Predictions:
+        """Predict the time at each target.
+
+        Parameters
+        ----------
+        values
+            Parameter -> array of shape (n,) or one number.
+        level
+            Probability that an interval is meant to hold.
+        labels
+            How messages name each target; `target 1`, `target 2`, ... if None.
+
+        Raises
+        ------
+        ScenarioError
+            If a parameter is missing or not finite, the level is not between 0 and 1, or the runs do not determine a
+            target at all; one line per target.
+        """
+        if not 0.0 < level < 1.0:
+            raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
+        targets = self._targets(values, labels)
+        columns = dict(zip(self.names, targets.T, strict=True))
+        found = [_part_intervals(part, columns, level) for part in self.parts]
+        mean = np.sum([part[0] for part in found], axis=0)
+        confidence = self._joined(mean, [part[1] - part[0][:, None] for part in found])
+        prediction = self._joined(mean, [part[2] - part[0][:, None] for part in found])
+        distance = self._distance(targets)
+        return Predictions(
+            level=level,
+            mean_s=mean,
+            confidence_s=confidence,
+            prediction_s=prediction,
+            distance=distance,
+            names=self.names,
+            parts_s={part.response: entry[0] for part, entry in zip(self.parts, found, strict=True)},
+            observed=tuple(self._observed(target) for target in targets),
+            warnings=self._warnings(targets, distance, mean, prediction),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": FORMAT,
+            "kind": "runtime",
+            "method": self.method,
+            "names": list(self.names),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "correlation": self.correlation.tolist(),
+            "warnings": list(self.warnings),
+            "parts": [_part_to_dict(part) for part in self.parts],
+        }
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{low:g}</td><td>{high:g}</td></tr>"
+            for name, low, high in zip(self.names, self.low, self.high, strict=True)
+        )
+        formulas = "".join(f"<li>{part.response} = {part.formula.text}</li>" for part in self.parts)
+        return (
+            f"<p>Run-time model, method {self.method}</p><ul>{formulas}</ul>"
+            f"<table><tr><th>parameter</th><th>from</th><th>to</th></tr>{rows}</table>"
+        )
+
+    def _targets(self, values: Mapping[str, ArrayLike], labels: Sequence[str] | None) -> Floats:
+        missing = [name for name in self.names if name not in values]
+        if missing:
+            known = ", ".join(values) or "none"
+            raise ScenarioError(f"targets: {', '.join(missing)} missing, {known} found")
+        columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(values[n], dtype=np.float64)) for n in self.names))
+        targets = np.column_stack(columns)
+        shown = labels or [f"target {i + 1}" for i in range(len(targets))]
+        faults = [
+            f"{shown[i]}: {self.names[k]}: {targets[i, k]:g} found, a finite number allowed"
+            for i, k in np.argwhere(~np.isfinite(targets)).tolist()
+        ]
+        columns_of = dict(zip(self.names, targets.T, strict=True))
+        for part in self.parts if not faults else ():
+            if isinstance(part.fit, Blend):
+                faults += [
+                    f"{shown[i]}: {name}: {columns_of[name][i]:g} found, a number above 0 allowed"
+                    for name in part.fit.design.varying
+                    for i in np.flatnonzero(columns_of[name] <= 0).tolist()
+                ]
+            else:
+                for i in np.flatnonzero(~part.fit.determined(columns_of)).tolist():
+                    at = ", ".join(f"{n} = {x:g}" for n, x in zip(self.names, targets[i], strict=True))
+                    faults.append(
+                        f"{shown[i]}: {at} found, a point that the runs determine allowed: terms of "
+                        f"{part.response} are collinear in the runs and not at this target; vary more parameters"
+                    )
+        if faults:
+            more = [f"{len(faults) - MAX_FAULTS} more targets like these"] if len(faults) > MAX_FAULTS else []
+            raise ScenarioError(faults[:MAX_FAULTS] + more)
+        return targets
+
+    def _joined(self, mean: Floats, offsets: list[Floats]) -> Floats:
+        """Interval of the sum from the parts' signed offsets of shape (n, 2): linear as in the paper, or joint."""
+        stacked = np.stack(offsets)  # (parts, n, 2)
+        if self.method != "default":
+            return np.asarray(mean[:, None] + stacked.sum(axis=0))
+        width = np.sqrt(np.einsum("anl,ab,bnl->nl", stacked, self.correlation, stacked))
+        # Each offset is smaller than its part, so only rounding can bring the lower end to 0.
+        return np.column_stack([np.maximum(mean - width[:, 0], LEAST * mean), mean + width[:, 1]])
+
+    def _distance(self, targets: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = np.where(targets > self.high, np.where(self.high > 0, targets / self.high, np.inf), 1.0)
+            below = np.where(targets < self.low, np.where(targets > 0, self.low / targets, np.inf), 1.0)
+        found: Floats = np.maximum(np.minimum(np.maximum(above, below), 1e6), 1.0)
+        return found
+
+    def _observed(self, target: Floats) -> dict[str, Any] | None:
+        totals = []
+        for part in self.parts:
+            same = np.flatnonzero((part.points == target).all(axis=1))
+            if not len(same):
+                return None
+            totals.append(part.observed_s[same[0]])
+        table = np.array(totals)
+        return {
+            "mean": float(table[:, 0].sum()),
+            "low": float(table[:, 1].sum()),
+            "high": float(table[:, 2].sum()),
+            "runs": int(table[:, 3].min()),
+        }
+
+    def _warnings(
+        self, targets: Floats, distance: Floats, mean: Floats, prediction: Floats
+    ) -> tuple[tuple[str, ...], ...]:
+        constant = self.low == self.high
+        found = []
+        for i, target in enumerate(targets):
+            lines = [
+                f"{name} = {target[k]:g} was always {self.low[k]:g} in the runs: its effect is the formula's alone"
+                for k, name in enumerate(self.names)
+                if constant[k] and target[k] != self.low[k]
+            ]
+            lines += [
+                f"{name} = {target[k]:g} is {distance[i, k]:.3g} times outside the runs' {self.low[k]:g} to "
+                f"{self.high[k]:g}: far outside, treat the prediction as a guess"
+                for k, name in enumerate(self.names)
+                if not constant[k] and distance[i, k] > FAR
+            ]
+            if mean[i] <= 0:
+                lines.append(f"a time of {mean[i]:.3g} s cannot be: the formula does not hold here under this method")
+            elif prediction[i, 1] - mean[i] > WIDE * mean[i]:
+                lines.append("the prediction interval is wider than the prediction: measure nearer to this target")
+            found.append(tuple(lines))
+        return tuple(found)
+
+
+def model_from_dict(document: Mapping[str, Any], *, place: str = "model") -> RuntimeModel:
+    """The inverse of `RuntimeModel.to_dict`.
+
+    Raises
+    ------
+    ScenarioError
+        If the document is no run-time model of this format.
+    """
+    if document.get("kind") != "runtime" or document.get("format") != FORMAT:
+        raise ScenarioError(
+            f"{place}: format {document.get('format')!r} of kind {document.get('kind')!r} found, "
+            f"format {FORMAT} of kind 'runtime' allowed"
+        )
+    try:
+        return RuntimeModel(
+            method=str(document["method"]),
+            parts=tuple(_part_from_dict(part) for part in document["parts"]),
+            names=tuple(document["names"]),
+            low=np.array(document["low"], dtype=np.float64),
+            high=np.array(document["high"], dtype=np.float64),
+            correlation=np.array(document["correlation"], dtype=np.float64),
+            warnings=tuple(document["warnings"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ScenarioError(f"{place}: {error!r} found, a model written by `apportion fit` allowed") from error
+
+
+def observed_table(cells: Cells) -> Floats:
+    """Mean, smallest, largest time and number of runs of each cell, shape (cells, 4)."""
+    return np.column_stack([cells.mean_s, cells.low_s, cells.high_s, cells.runs])
+
+
+def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> tuple[Floats, Floats, Floats]:
+    """Mean of shape (n,), confidence and prediction interval of shape (n, 2)."""
+    if isinstance(part.fit, LinearFit):
+        mean = part.fit.point(columns)
+        confidence, prediction = part.fit.half_widths(columns, level)
+        both = np.array([-1.0, 1.0])
+        return mean, mean[:, None] + confidence[:, None] * both, mean[:, None] + prediction[:, None] * both
+    blend, tails = part.fit, ((1 - level) / 2, (1 + level) / 2)
+    logs, of_mean, of_run = blend.members(columns)
+    # Both kinds of interval in one go: targets side by side.
+    found = mixture_quantiles(
+        blend.weight, np.hstack([logs, logs]), np.hstack([of_mean, of_run]), freedom=blend.freedom, levels=tails
+    )
+    confidence, prediction = np.split(np.exp(np.clip(found, -LONGEST, LONGEST)).T, 2)
+    mean = np.exp(np.clip(blend.weight @ logs, -LONGEST, LONGEST))
+    # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals told are.
+    confidence = _around(mean[:, None], confidence)
+    return mean, confidence, _around(confidence, prediction)
+
+
+def _around(inner: Floats, interval: Floats) -> Floats:
+    """The interval, widened where needed to hold the inner values; shape (n, 2)."""
+    return np.column_stack([np.minimum(inner[:, 0], interval[:, 0]), np.maximum(inner[:, -1], interval[:, 1])])
+
+
+def _part_to_dict(part: Part) -> dict[str, Any]:
+    fit = blend_to_dict(part.fit) if isinstance(part.fit, Blend) else linear_to_dict(part.fit)
+    return {
+        "response": part.response,
+        "formula": part.formula.text,
+        "terms": [term.text for term in part.formula.terms],
+        "points": part.points.tolist(),
+        "observed": part.observed_s.tolist(),
+        "fit": fit,
+    }
+
+
+def _part_from_dict(document: Mapping[str, Any]) -> Part:
+    read = blend_from_dict if "members" in document["fit"] else linear_from_dict
+    points: Sequence[Any] = document["points"]
+    return Part(
+        response=str(document["response"]),
+        fit=read(document["fit"], str(document["formula"])),
+        points=np.array(points, dtype=np.float64),
+        observed_s=np.array(document["observed"], dtype=np.float64),
+    )

@@ -1,0 +1,221 @@
+"""The run history: what goes in comes out, from several processes at once and in other programs' formats."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulator.calibration import (
+    RunRecord,
+    add_runs,
+    export_runs,
+    import_runs,
+    list_runs,
+    make_plan,
+    parse_grid,
+    record_runs,
+)
+from simulator.errors import ApportionError, CalibrationError, ScenarioError
+
+ROOT = Path(__file__).parents[3]
+RECORDS = [
+    RunRecord(
+        "hpl",
+        {"N": 8000, "P": 2.0},
+        {"total": 174.07, "communication": 12.5},
+        version="2.3",
+        machine="a",
+        made="2026-01-01T00:00:00+00:00",
+    ),
+    RunRecord(
+        "hpl",
+        {"N": 8000, "P": 2.0},
+        {"total": 175.5, "communication": 12.75},
+        version="2.3",
+        machine="a",
+        made="2026-01-02T00:00:00+00:00",
+    ),
+    RunRecord(
+        "hpl",
+        {"N": 9000, "P": 4.5},
+        {"total": 100.25, "communication": 20.0},
+        version="2.3",
+        machine="b",
+        made="2026-01-03T00:00:00+00:00",
+    ),
+]
+
+
+def test_what_is_added_is_listed_in_order(tmp_path):
+    path = tmp_path / "h.sqlite"
+    assert add_runs(path, RECORDS[:2]) == 2
+    assert add_runs(path, [RECORDS[2], RunRecord("ep", {}, {"total": 1.0}, made="x")]) == 4
+    assert list_runs(path, application="hpl") == RECORDS
+    assert [record.application for record in list_runs(path)] == ["hpl"] * 3 + ["ep"]
+    assert list_runs(path, application="hpl", version="2.4") == []
+
+
+def test_several_processes_add_at_once(tmp_path):
+    path = tmp_path / "h.sqlite"
+    code = (
+        "import sys; from pathlib import Path; from simulator.calibration import RunRecord, add_runs\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
+        "for i in range(25): add_runs(Path(sys.argv[1]), [RunRecord(sys.argv[2], {'i': i}, {'total': 1.0})])"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    children = [subprocess.Popen([sys.executable, "-c", code, str(path), name], cwd=ROOT, **pipes) for name in "abcd"]
+    assert [child.stdout.readline() for child in children] == [b"ready\n"] * 4
+    for child in children:
+        child.stdin.write(b"go\n")
+        child.stdin.flush()
+    assert [child.communicate()[1].decode() for child in children] == [""] * 4
+    runs = list_runs(path)
+    assert len(runs) == 100
+    for name in "abcd":
+        assert [record.parameters["i"] for record in runs if record.application == name] == list(range(25))
+
+
+def test_faulty_runs_are_refused_and_nothing_is_kept(tmp_path):
+    path = tmp_path / "h.sqlite"
+    bad = RunRecord("hpl", {"N": float("nan"), "x": 1}, {"total": -1.0, "x": 2.0})
+    with pytest.raises(ScenarioError) as error:
+        add_runs(path, [RECORDS[0], bad])
+    assert error.value.lines == (
+        "run 2: N: nan found, a finite number allowed",
+        "run 2: total: -1 s found, a finite time of 0 s or more allowed",
+        "run 2: x: found as a parameter and as a time, one of them allowed",
+    )
+    add_runs(path, RECORDS[:1])
+    assert list_runs(path) == RECORDS[:1]
+
+
+def test_other_files_are_not_taken_for_histories(tmp_path):
+    other, text, missing = tmp_path / "o.sqlite", tmp_path / "t", tmp_path / "m"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE mine (x)")
+    database.close()
+    text.write_text("hello " * 1000)
+    for path in (other, text):
+        with pytest.raises(ApportionError, match="run history"):
+            add_runs(path, RECORDS)
+    with pytest.raises(ScenarioError, match="no such file"):
+        list_runs(missing)
+    assert not missing.exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "extrap", "extrap-json"])
+def test_exports_are_read_back(tmp_path, kind):
+    path = tmp_path / "runs"
+    path.write_text(export_runs(RECORDS, kind))
+    back, left_out = import_runs(path, application="hpl")
+    assert left_out == []
+    assert [(r.application, dict(r.parameters), dict(r.times_s)) for r in back] == [
+        (r.application, dict(r.parameters), dict(r.times_s)) for r in RECORDS
+    ]
+    if kind == "csv":
+        assert back == RECORDS
+
+
+def test_extrap_text_has_points_before_data_and_one_data_line_per_point():
+    lines = export_runs(RECORDS, "extrap").splitlines()
+    assert lines[:4] == ["PARAMETER N", "PARAMETER P", "", "POINTS (8000 2) (9000 4.5)"]
+    assert [line for line in lines if line.startswith("DATA")] == [
+        "DATA 174.07 175.5",
+        "DATA 100.25",
+        "DATA 12.5 12.75",
+        "DATA 20.0",
+    ]
+
+
+def test_extrap_json_is_the_documented_form():
+    document = json.loads(export_runs(RECORDS, "extrap-json"))
+    assert document["parameters"] == ["N", "P"]
+    assert document["measurements"]["total"]["time"][0] == {"point": [8000, 2.0], "values": [174.07, 175.5]}
+
+
+def test_slurm_jobs_are_read_without_steps_and_failures(tmp_path):
+    path = tmp_path / "jobs"
+    path.write_text(
+        "JobIDRaw|JobName|Start|Elapsed|NNodes|NCPUS|State|Partition\n"
+        "123|lu|2026-11-21T01:02:00|01:00:30|2|64|COMPLETED|big\n"
+        "123.0|lu|2026-11-21T01:02:00|01:00:29|2|64|COMPLETED|\n"
+        "124|lu|Unknown|2-00:00:01|4|128|COMPLETED|big\n"
+        "125|lu|2026-11-21T01:02:00|00:00:30|2|64|FAILED|big\n"
+    )
+    records, left_out = import_runs(path)
+    assert [(r.parameters, r.times_s) for r in records] == [
+        ({"NNodes": 2.0, "NCPUS": 64.0}, {"total": 3630.0}),
+        ({"NNodes": 4.0, "NCPUS": 128.0}, {"total": 172801.0}),
+    ]
+    assert [line.partition(": ")[2] for line in left_out] == [
+        "1 job steps left out: they repeat their jobs",
+        "1 jobs left out: not completed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("N,total_s\n1,x\n", ":2: total_s: 'x' found, a number allowed"),
+        ("N,P\n1,2\n", "a column that ends in _s missing, N, P found"),
+        ("PARAMETER p\nPOINTS (1) (2 3)\n", ":2: POINTS: 2 values found, one per PARAMETER"),
+        ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", ":4: more DATA lines than the 1 POINTS"),
+        ("PARAMETER p\nPIONTS (1)\n", ":2: 'PIONTS' found"),
+        ('{"parameters": ["p"]}', "KeyError"),
+        ("JobID|State\n1|COMPLETED\n", "JobID and Elapsed"),
+        ("JobID|Elapsed\n1|soon\n", ":2: Elapsed: 'soon' found"),
+    ],
+)
+def test_bad_imports_say_where(tmp_path, text, message):
+    path = tmp_path / "runs"
+    path.write_text(text)
+    with pytest.raises(ScenarioError) as error:
+        import_runs(path, application="a")
+    assert message in str(error.value)
+
+
+def test_a_command_is_run_over_its_grid_and_its_parts_are_kept():
+    code = "import sys,json; print('hi'); print(json.dumps({'compute_s': float(sys.argv[1])/1000, 'note': 3}))"
+    plan = make_plan("run {N} x{P}", parse_grid("N=1:2,P=3"), budget="20s", application="a", repetitions=2)
+    assert plan.command == ("run", "{N}", "x{P}")
+    plan = replace(plan, command=(sys.executable, "-c", code, "{N}", "x{P}"))
+    kept = []
+    assert record_runs(plan, kept.append, version="v") == []
+    assert [record.parameters for record in kept] == [{"N": 1.0, "P": 3.0}, {"N": 2.0, "P": 3.0}] * 2
+    assert [record.times_s["compute"] for record in kept] == [0.001, 0.002] * 2
+    assert all(0 < record.times_s["total"] < 20 for record in kept)
+    assert kept[0].version == "v"
+
+
+def test_the_budget_stops_a_run_and_says_how_far_it_came():
+    plan = make_plan("sleep {N}", parse_grid("N=0.01:30"), budget="1s", application=None, repetitions=1)
+    kept = []
+    assert record_runs(plan, kept.append) == ["budget of 1 s used up after 1 of 2 runs"]
+    assert [record.application for record in kept] == ["sleep"]
+
+
+def test_a_failing_command_is_told_with_its_last_words():
+    plan = make_plan("ls /no-such-folder-{N}", parse_grid("N=1"), budget="5s", application=None, repetitions=1)
+    with pytest.raises(CalibrationError, match=r"exit status 2 found, 0 allowed: .*no-such-folder-1"):
+        record_runs(plan, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("command", "grid", "message"),
+    [
+        ("run {M}", "N=1", r"command: \{M\} found, N in the grid"),
+        ("run", "N=1", r"grid: N found, but the command has no \{N\}"),
+        ("run '{N}", "N=1", "No closing quotation"),
+        ("", "N=1", "an empty line found"),
+        ("run {N}", "N=1:x", "grid: N: 'x' found, a number allowed"),
+        ("run {N}", "1:2", "NAME=VALUE:VALUE:... allowed"),
+        ("run {N}", "N=1,N=2", "each parameter's name once"),
+    ],
+)
+def test_bad_plans_are_refused(command, grid, message):
+    with pytest.raises(ScenarioError, match=message):
+        make_plan(command, parse_grid(grid), budget="1s", application=None, repetitions=1)

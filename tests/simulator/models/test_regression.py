@@ -1,0 +1,271 @@
+"""Least squares against statsmodels, and what the default method promises on any data."""
+
+import json
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.diagnostic import het_breuschpagan
+from statsmodels.stats.stattools import durbin_watson, jarque_bera
+
+from simulator.errors import FormulaError, ScenarioError
+from simulator.models import advise_next_run, diagnose, fit, make_runs, model_from_dict
+from simulator.models.regression.runs import cells_of, resolution_s
+from simulator.randomness import stream
+
+FORMULA = "N**2/P + N*log(P)"
+
+
+def example(seed=1, *, noise=0.03, repetitions=3, truth=lambda n, p: 2e-6 * n**2 / p + 1e-4 * n * np.log(p) + 0.01):
+    n, p = (a.ravel() for a in np.meshgrid([500.0, 1000, 2000, 4000], [2.0, 4, 8, 16]))
+    n, p = np.tile(n, repetitions), np.tile(p, repetitions)
+    times = truth(n, p) * np.exp(noise * stream(seed, "regression example").standard_normal(len(n)))
+    return {"N": n, "P": p}, times
+
+
+TARGETS = {"N": np.array([3000.0, 8000.0, 500.0]), "P": np.array([6.0, 32.0, 64.0])}
+
+
+@pytest.mark.parametrize("method", ["ols", "relative"])
+def test_points_intervals_and_measures_agree_with_statsmodels(method):
+    values, times = example()
+    model = fit({"t": FORMULA}, {"t": make_runs(values, times)}, method=method)
+
+    def design(x):
+        return np.column_stack([np.ones(len(x["N"])), x["N"] ** 2 / x["P"], x["N"] * np.log(x["P"])])
+
+    cells = cells_of(make_runs(values, times))
+    mean = cells.mean_s[cells.cell_of_run]
+    weights = np.ones(len(times)) if method == "ols" else mean**-2
+    reference = sm.WLS(times, design(values), weights=weights).fit(method="pinv")
+    found = model.predict(TARGETS, level=0.9)
+    np.testing.assert_allclose(found.mean_s, reference.predict(design(TARGETS)), rtol=1e-9)
+    if method == "ols":
+        frame = reference.get_prediction(design(TARGETS)).summary_frame(alpha=0.1)
+        np.testing.assert_allclose(found.confidence_s, frame[["mean_ci_lower", "mean_ci_upper"]], rtol=1e-8)
+        np.testing.assert_allclose(found.prediction_s, frame[["obs_ci_lower", "obs_ci_upper"]], rtol=1e-8)
+    told = diagnose(model, {"t": make_runs(values, times)})["t"]
+    np.testing.assert_allclose(
+        [told["r2"], told["r2_adjusted"], told["f"]],
+        [reference.rsquared, reference.rsquared_adj, reference.fvalue],
+        rtol=1e-6,
+    )
+    assert told["rank"] == 3
+
+
+def test_the_three_assumptions_agree_with_statsmodels():
+    values, times = example(noise=0.2)
+    runs = make_runs(values, times)
+    model = fit({"t": FORMULA}, {"t": runs}, method="ols")
+    predicted = model.predict(values).mean_s
+    residuals = times - predicted
+    told = {entry["assumption"]: entry for entry in diagnose(model, {"t": runs})["t"]["assumptions"]}
+    order = np.argsort(predicted, kind="stable")
+    assert told["independence"]["statistic"] == pytest.approx(durbin_watson(residuals[order]), rel=1e-9)
+    lagrange = het_breuschpagan(residuals, sm.add_constant(predicted))
+    assert told["constant variance"]["statistic"] == pytest.approx(lagrange[0], rel=1e-6)
+    assert told["constant variance"]["p"] == pytest.approx(lagrange[1], rel=1e-6)
+    statistic, p, *_ = jarque_bera(residuals)
+    assert told["normality"]["statistic"] == pytest.approx(statistic, rel=1e-6)
+    assert told["normality"]["p"] == pytest.approx(p, rel=1e-6)
+    assert told["constant variance"]["holds"] is False, "20 % noise on times from 0.1 to 16 s is not constant"
+
+
+@given(
+    st.integers(0, 10**6),
+    st.floats(0, 0.5),
+    st.sampled_from([2.0, 0.01, 1e-7]),
+    st.sampled_from(["N/P", "N**2/P + N*log(P)", "N + P", "sqrt(N)*P"]),
+    st.integers(3, 12),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_default_is_positive_ordered_and_finite_on_any_times(seed, noise, scale, formula, count):
+    draws = stream(seed, "any times")
+    values = {"N": draws.choice([100.0, 200, 400, 800], count), "P": draws.choice([1.0, 2, 4, 8], count)}
+    times = scale * values["N"] ** draws.uniform(-1, 2) * np.exp(noise * draws.standard_normal(count))
+    try:
+        model = fit({"t": formula}, {"t": make_runs(values, times)})
+    except ScenarioError as error:
+        assert "allowed" in error.lines[0]  # noqa: PT017 - either outcome is right
+        return
+    found = model.predict({"N": [50.0, 300, 10_000], "P": [1.0, 3, 64]})
+    low, high = found.prediction_s.T
+    least, most = found.confidence_s.T
+    assert np.isfinite(found.prediction_s).all()
+    assert (low > 0).all()
+    assert (low <= least * (1 + 1e-6)).all()
+    assert (least <= found.mean_s * (1 + 1e-6)).all()
+    assert (found.mean_s <= most * (1 + 1e-6)).all()
+    assert (most <= high * (1 + 1e-6)).all()
+
+
+def test_intervals_widen_with_the_level_and_with_the_distance():
+    values, times = example()
+    model = fit({"t": FORMULA}, {"t": make_runs(values, times)})
+    narrow, wide = (model.predict(TARGETS, level=level).prediction_s for level in (0.5, 0.99))
+    assert (wide[:, 0] < narrow[:, 0]).all()
+    assert (wide[:, 1] > narrow[:, 1]).all()
+    far = model.predict({"N": [4000.0] * 4, "P": [16.0, 32, 64, 128]})
+    relative = (far.prediction_s[:, 1] - far.prediction_s[:, 0]) / far.mean_s
+    assert (np.diff(relative) > 0).all()
+    np.testing.assert_allclose(far.distance[:, 1], [1, 2, 4, 8])
+    assert far.outside_training_range.tolist() == [False, True, True, True]
+    assert not far.warnings[1]
+    assert "far outside" in far.warnings[3][0]
+
+
+@pytest.mark.parametrize("method", ["default", "ols", "relative"])
+def test_a_model_survives_json(method):
+    values, times = example()
+    runs = {"a": make_runs(values, times), "b": make_runs(values, times / 3 + 0.001 * values["N"])}
+    model = fit({"a": FORMULA, "b": "N/P"}, runs, method=method)
+    again = model_from_dict(json.loads(json.dumps(model.to_dict())))
+    one, other = model.predict(TARGETS), again.predict(TARGETS)
+    np.testing.assert_allclose(one.mean_s, other.mean_s, rtol=1e-12)
+    np.testing.assert_allclose(one.prediction_s, other.prediction_s, rtol=1e-9)
+    assert one.to_list()[0].keys() == other.to_list()[0].keys()
+
+
+def test_parts_add_up_linearly_under_ols_and_jointly_by_default():
+    values, times = example()
+    shares = {"a": 0.7, "b": 0.3}
+    noise = {name: np.exp(0.02 * stream(3, name).standard_normal(len(times))) for name in shares}
+    runs = {name: make_runs(values, share * times * noise[name]) for name, share in shares.items()}
+    for method in ("ols", "default"):
+        parts = [fit({name: FORMULA}, {name: runs[name]}, method=method).predict(TARGETS) for name in shares]
+        whole = fit(dict.fromkeys(shares, FORMULA), runs, method=method).predict(TARGETS)
+        np.testing.assert_allclose(whole.mean_s, sum(part.mean_s for part in parts), rtol=1e-12)
+        own = sum(part.prediction_s[:, 1] - part.mean_s for part in parts)
+        width = whole.prediction_s[:, 1] - whole.mean_s
+        if method == "ols":
+            np.testing.assert_allclose(width, own, rtol=1e-9)
+        else:
+            assert (width < own * (1 + 1e-9)).all()
+            assert (width > own / np.sqrt(2) * 0.99).all()
+
+
+def test_one_bad_run_of_three_does_no_harm_and_is_named():
+    values, times = example()
+    spoilt = times.copy()
+    spoilt[20] *= 10
+    clean = fit({"t": FORMULA}, {"t": make_runs(values, times)}).predict(TARGETS).mean_s
+    runs = make_runs(values, spoilt)
+    model = fit({"t": FORMULA}, {"t": runs})
+    np.testing.assert_allclose(model.predict(TARGETS).mean_s, clean, rtol=0.03)
+    outliers = diagnose(model, {"t": runs})["t"]["outliers"]
+    assert [entry["run"] for entry in outliers] == ["run 21"]
+    assert outliers[0]["factor"] == pytest.approx(10, rel=0.2)
+
+
+def test_at_an_observed_point_the_observation_is_told():
+    values, times = example()
+    model = fit({"t": FORMULA}, {"t": make_runs(values, times)})
+    seen, unseen = model.predict({"N": [2000.0, 2100.0], "P": [8.0, 8.0]}).observed
+    own = times[(values["N"] == 2000) & (values["P"] == 8)]
+    assert seen == {"mean": pytest.approx(own.mean()), "low": own.min(), "high": own.max(), "runs": 3}
+    assert unseen is None
+
+
+def test_collinear_terms_warn_and_undetermined_targets_are_refused():
+    values = {"N": np.array([1.0, 2, 3, 4, 5]) * 1000, "P": np.full(5, 4.0)}
+    runs = make_runs(values, 1e-3 * values["N"])
+    formula = "N*log(P) + N*P"
+    for method in ("ols", "default"):
+        model = fit({"t": formula}, {"t": runs}, method=method)
+        assert any("N*P collinear" in line for line in model.warnings)
+        assert any("P constant in the runs" in line for line in model.warnings)
+        np.testing.assert_allclose(model.predict({"N": 6000.0, "P": 4.0}).mean_s, 6, rtol=0.02)
+    ols = fit({"t": formula}, {"t": runs}, method="ols")
+    with pytest.raises(ScenarioError, match=r"target 1: N = 6000, P = 8 found, a point that the runs determine"):
+        ols.predict({"N": 6000.0, "P": 8.0})
+    told = fit({"t": formula}, {"t": runs}).predict({"N": 6000.0, "P": 8.0}).warnings[0]
+    assert "P = 8 was always 4 in the runs" in told[0]
+
+
+@pytest.mark.parametrize("method", ["default", "ols", "relative"])
+def test_too_few_runs_are_refused(method):
+    runs = make_runs({"N": [1.0, 2.0], "P": [1.0, 3.0]}, [1.0, 2.0])
+    with pytest.raises(ScenarioError, match="2 runs found for 3 coefficients"):
+        fit({"t": "N + P"}, {"t": runs}, method=method)
+    one = make_runs({"N": [1.0, 1.0, 1.0]}, [1.0, 1.1, 1.2])
+    with pytest.raises(ScenarioError, match="1 distinct point found"):
+        fit({"t": "N"}, {"t": one}, method=method)
+
+
+def test_impossible_times_are_refused_or_named():
+    values = {"N": [1.0, 2, 3, 4]}
+    with pytest.raises(ScenarioError, match="run 2: t: -1 s found, a time above 0 s"):
+        fit({"t": "N"}, {"t": make_runs(values, [1.0, -1, 3, 4])})
+    assert (
+        "run 2: t: 0 s cannot be a time"
+        in fit({"t": "N"}, {"t": make_runs(values, [1.0, 0, 3, 4])}, method="ols").warnings[0]
+    )
+    with pytest.raises(ScenarioError, match="run 3: time: nan s found"):
+        make_runs(values, [1.0, 2, np.nan, 4])
+    with pytest.raises(ScenarioError, match="run 1: N: inf found"):
+        make_runs({"N": [np.inf, 2.0]}, [1.0, 2])
+
+
+def test_a_negative_term_joins_one_that_outweighs_it_or_is_refused():
+    n = np.array([100.0, 200, 400, 800])
+    model = fit({"t": "N**3/3 - N**2/2"}, {"t": make_runs({"N": n}, 1e-6 * (n**3 / 3 - n**2 / 2))})
+    assert model.predict({"N": 1600.0}).mean_s[0] == pytest.approx(1e-6 * (1600**3 / 3 - 1600**2 / 2), rel=0.02)
+    with pytest.raises(FormulaError, match="term -N: a negative cost found"):
+        fit({"t": "sqrt(N) - N"}, {"t": make_runs({"N": n}, n)})
+
+
+def test_an_impossible_ols_time_carries_a_warning():
+    p = np.array([1.0, 2, 4, 8])
+    found = fit({"t": "P"}, {"t": make_runs({"P": p}, 10 / p)}, method="ols").predict({"P": 64.0})
+    assert found.mean_s[0] < 0
+    assert any("cannot be" in line for line in found.warnings[0])
+
+
+def test_the_next_run_is_the_one_that_narrows_the_target_most():
+    values, times = example()
+    near = (values["N"] <= 2000) & (values["P"] <= 8)
+    values, times = {name: column[near] for name, column in values.items()}, times[near]
+    model = fit({"t": FORMULA}, {"t": make_runs(values, times)})
+    target = {"N": 4000.0, "P": 16.0}
+    advice = advise_next_run(model, target)
+    assert advice[0].half_width_after <= min(entry.half_width_after for entry in advice)
+    assert advice[0].half_width_after < advice[0].half_width_before
+    assert advice[0].cost_s == pytest.approx(model.predict(advice[0].point).mean_s[0], rel=1e-9)
+
+    def width(extra):  # the promise, kept by really adding the run
+        more = {name: np.append(column, [extra.point[name]] * 3) for name, column in values.items()}
+        again = fit({"t": FORMULA}, {"t": make_runs(more, np.append(times, [extra.cost_s] * 3))}).predict(target)
+        return float(np.ptp(again.confidence_s))
+
+    points = {"N": [4000.0, 500.0], "P": [8.0, 2.0]}
+    best, worst = advise_next_run(model, target, candidates=points)
+    assert best.point["N"] == 4000
+    assert width(best) < width(worst)
+
+
+def test_resolution_is_the_step_that_divides_all_times():
+    assert resolution_s(np.array([0.02, 1.1, 30.0])) == 0.01
+    assert resolution_s(np.array([3.0, 40.0])) == 1.0
+    assert resolution_s(np.array([1 / 3, 2.0])) == 0.0
+
+
+def test_many_runs_with_many_terms():
+    draws = stream(1, "many runs")
+    values = {"N": draws.uniform(1000, 9000, 20_000), "P": draws.integers(1, 65, 20_000) * 1.0}
+    formula = "N**3/P + N**2/P + N*log(P+1) + N*P + N + P"
+    truth = 1e-9 * values["N"] ** 3 / values["P"] + 1e-5 * values["N"] * values["P"]
+    times = truth * np.exp(0.05 * draws.standard_normal(len(truth)))
+    for method in ("default", "ols"):
+        found = fit({"t": formula}, {"t": make_runs(values, times)}, method=method).predict(
+            {n: v[:500] for n, v in values.items()}
+        )
+        assert np.mean(np.abs(found.mean_s / truth[:500] - 1)) < (0.02 if method == "default" else 0.2)
+
+
+def test_a_time_that_does_not_depend_on_the_formula_is_seen_to_be_fixed():
+    size = np.repeat([1000.0, 2000, 4000, 8000], 3)
+    times = 5 * np.exp(0.02 * stream(4, "fixed").standard_normal(12))
+    found = fit({"t": "N"}, {"t": make_runs({"N": size}, times)}).predict({"N": 16_000.0})
+    assert found.mean_s[0] == pytest.approx(5, rel=0.1)
