@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 import time
@@ -43,10 +44,13 @@ def test_mistakes_get_one_line_and_exit_code_2(arguments, message):
     assert done.stdout == ""
 
 
+def commands_of(*parents):
+    listing = apportion(*parents, "--help").stdout.partition("Commands:")[2]
+    return [line.split()[0] for line in listing.splitlines() if re.match(r"  \S", line)]
+
+
 def test_every_command_has_help_with_an_example():
-    listing = apportion("--help").stdout.partition("Commands:")[2]
-    commands = [line.split()[0] for line in listing.splitlines() if line.startswith("  ") and line.strip()]
-    assert {"quickstart", "simulate", "check"} <= set(commands)
-    for command in commands:
-        text = apportion(command, "--help").stdout
-        assert "apportion " + command in text, command
+    assert {"quickstart", "simulate", "check"} <= set(commands_of())
+    for command in commands_of():
+        for words in [(command, below) for below in commands_of(command)] or [(command,)]:
+            assert " ".join(("apportion", *words)) in apportion(*words, "--help").stdout, words
