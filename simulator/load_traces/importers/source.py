@@ -44,8 +44,8 @@ class ImportOptions:
 class Source:
     """Rows of a foreign file: `values[k]` holds from `times_s[k]` to the next row."""
 
-    times_s: array.array[float]
-    values: array.array[float]
+    times_s: "array.array[float]"
+    values: "array.array[float]"
     measures: Measure
     notes: tuple[str, ...] = ()
     """What a reader of the imported trace must know."""
@@ -60,8 +60,8 @@ class Rows:
     path: Path
     time_field: str
     value_field: str
-    times_s: array.array[float] = field(default_factory=lambda: array.array("d"))
-    values: array.array[float] = field(default_factory=lambda: array.array("d"))
+    times_s: "array.array[float]" = field(default_factory=lambda: array.array("d"))
+    values: "array.array[float]" = field(default_factory=lambda: array.array("d"))
 
     def add(self, place: int | str, time_s: float, value: float) -> None:
         """Take in a row that stands at a line or record.
