@@ -1,1 +1,28 @@
-"""The advisor: asks the simulator questions and checks its answers by real runs."""
+"""Apportion's advisor: it asks the simulator questions, recommends a configuration, and checks it by a real run."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from advisor.recommendation import Recommendation, recommend
+
+_HOMES = {
+    "Recommendation": "advisor.recommendation",
+    "recommend": "advisor.recommendation",
+}
+"""Public name -> the module that it comes from."""
+
+__all__ = [
+    "Recommendation",
+    "recommend",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

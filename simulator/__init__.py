@@ -25,19 +25,92 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    pass
+    from simulator.applications import matmul
+    from simulator.configuration import Configuration
+    from simulator.engines import run
+    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError
+    from simulator.load_traces import read_trace
+    from simulator.machine import Machine, require_linux, this_machine
+    from simulator.models.load import LoadTrace, availability
+    from simulator.models.network import LinkModel
+    from simulator.models.speed import SpeedBand
+    from simulator.platform import PE, Load, Platform
+    from simulator.results import RunSet, describe
+    from simulator.scenario import Application, Scenario
+    from simulator.scenario_file import dump_scenario, load_scenario
 
-_HOMES: dict[str, str] = {}
+_HOMES = {
+    "Application": "simulator.scenario",
+    "ApportionError": "simulator.errors",
+    "CalibrationError": "simulator.errors",
+    "Configuration": "simulator.configuration",
+    "Interrupted": "simulator.errors",
+    "LinkModel": "simulator.models.network",
+    "Load": "simulator.platform",
+    "LoadTrace": "simulator.models.load",
+    "Machine": "simulator.machine",
+    "PE": "simulator.platform",
+    "Platform": "simulator.platform",
+    "RunSet": "simulator.results",
+    "Scenario": "simulator.scenario",
+    "ScenarioError": "simulator.errors",
+    "SpeedBand": "simulator.models.speed",
+    "availability": "simulator.models.load",
+    "describe": "simulator.results",
+    "dump_scenario": "simulator.scenario_file",
+    "load_scenario": "simulator.scenario_file",
+    "matmul": "simulator.applications",
+    "read_trace": "simulator.load_traces",
+    "require_linux": "simulator.machine",
+    "run": "simulator.engines",
+    "this_machine": "simulator.machine",
+}
 """Public name -> the module that it comes from."""
 
-__all__: list[str] = []
+_MODULES = ("calibration", "files", "plots", "provenance", "randomness", "units")
+"""Public modules, each with an `__all__` of its own."""
+
+__all__ = [
+    "PE",
+    "Application",
+    "ApportionError",
+    "CalibrationError",
+    "Configuration",
+    "Interrupted",
+    "LinkModel",
+    "Load",
+    "LoadTrace",
+    "Machine",
+    "Platform",
+    "RunSet",
+    "Scenario",
+    "ScenarioError",
+    "SpeedBand",
+    "availability",
+    "calibration",
+    "describe",
+    "dump_scenario",
+    "files",
+    "load_scenario",
+    "matmul",
+    "plots",
+    "provenance",
+    "randomness",
+    "read_trace",
+    "require_linux",
+    "run",
+    "this_machine",
+    "units",
+]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -45,3 +45,9 @@ class SimulationError(ApportionError):
     """A program that cannot end: a deadlock or a PE that stands still for ever, by name."""
 
     exit_code = 1
+
+
+class Interrupted(ApportionError):  # noqa: N818 - no fault, but it ends the command like one
+    """The user stopped long work; the line says what was kept."""
+
+    exit_code = 130

@@ -1,16 +1,29 @@
-"""The only opener of files: bounded reads, writes that are whole or absent, hashes, and the data that ships with the product."""
+"""The only opener of files: bounded reads, writes that are whole or absent, hashes, and the data that is shipped."""
 
 import contextlib
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
 from simulator.errors import ApportionError, ScenarioError
+
+__all__ = [
+    "digest",
+    "make_folder",
+    "read_bytes",
+    "read_json",
+    "read_text",
+    "set_aside",
+    "shipped",
+    "write_bytes",
+    "write_json",
+    "write_text",
+]
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
@@ -154,6 +167,33 @@ def make_folder(path: Path) -> None:
             pass
     except OSError as error:
         raise ApportionError(f"{path}: {_reason(error)}, a folder that can be written allowed") from error
+
+
+def set_aside(folder: Path, names: Sequence[str]) -> Path | None:
+    """Move earlier results out of the way of new ones, so that nothing measured is lost.
+
+    Parameters
+    ----------
+    folder
+        Where results go.
+    names
+        The files that new results would replace.
+
+    Returns
+    -------
+    Path or None
+        The subfolder `earlier-N` that holds them now; None if there were none.
+    """
+    found = [folder / name for name in names if (folder / name).exists()]
+    if not found:
+        return None
+    number = 1
+    while (aside := folder / f"earlier-{number}").exists():
+        number += 1
+    aside.mkdir()
+    for path in found:
+        path.rename(aside / path.name)
+    return aside
 
 
 def digest(data: bytes) -> str:

@@ -71,7 +71,9 @@ class Machine:
 
     def summary(self) -> str:
         """One line for people."""
-        caches = ", ".join(f"L{c.level} {units.show_size(c.size_bytes)}" for c in self.caches if c.kind != "instruction")
+        caches = ", ".join(
+            f"L{c.level} {units.show_size(c.size_bytes)}" for c in self.caches if c.kind != "instruction"
+        )
         return (
             f"{self.cpu_model}, {self.pe_count} PEs, {caches or 'caches not told'}, "
             f"{units.show_size(self.memory_bytes)} memory, load {self.load_average[0]:.2f}"

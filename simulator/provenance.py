@@ -8,6 +8,8 @@ from typing import Any
 
 from simulator.machine import Machine
 
+__all__ = ["provenance"]
+
 VERSIONED = ("apportion", "numpy", "scipy", "simpy", "numba")
 
 

@@ -4,6 +4,8 @@ import hashlib
 
 import numpy as np
 
+__all__ = ["stream"]
+
 
 def stream(seed: int, *key: str | int) -> np.random.Generator:
     """Generator for one use; the same seed and key give the same bits on every machine.

@@ -7,6 +7,19 @@ from typing import Final
 
 from simulator.errors import ScenarioError
 
+__all__ = [
+    "BANDWIDTH",
+    "DURATION",
+    "SHARE",
+    "SIZE",
+    "SPEED",
+    "parse",
+    "parse_duration",
+    "show_duration",
+    "show_rate",
+    "show_size",
+]
+
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -95,7 +108,9 @@ def show_duration(seconds: float, digits: int = 3) -> str:
 
 def show_size(size_bytes: float, digits: int = 3) -> str:
     """Write bytes with a binary unit: `32 MiB`."""
-    return _show(size_bytes, [(2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")], digits)
+    return _show(
+        size_bytes, [(2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")], digits
+    )
 
 
 def show_rate(value: float, unit: str, digits: int = 3) -> str:

@@ -6,20 +6,29 @@ from types import FrameType
 
 import typer
 
-from simulator.errors import ApportionError
+from advisor.cli import quickstart, simulate
+from simulator import ApportionError
 
 app = typer.Typer(
     name="apportion",
-    help="Who should get how much of the work on unequal machines, and how sure are we?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
+for command in (quickstart, simulate):
+    command.register(app)
+
+
+@app.callback()
+def _whole() -> None:
+    """Say who should get how much of the work on unequal machines, and how sure we are."""
+
 
 def main() -> None:
     """Run the command line and exit: 0 done, 1 fell short, 2 bad input, 130 on Ctrl-C."""
     signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a script started us in the background
     sys.exit(_run(sys.argv[1:]))
 
 

@@ -10,7 +10,7 @@ from simulator.errors import TraceError
 
 Floats = NDArray[np.float64]
 AvailabilityRule = Literal["idle", "fair", "given"]
-"""How competitors and our processes share a PE: we take idle cycles only; all take equal shares; the trace states our share."""
+"""How a PE is shared: we take idle cycles only; all take equal shares; the trace states our share."""
 AfterEnd = Literal["hold", "cycle", "error"]
 """What holds after the last sample: its value for ever; the trace again from its start; a refusal."""
 
@@ -35,7 +35,9 @@ class LoadTrace:
         if not (np.all(np.isfinite(self.values)) and np.all(self.values >= 0)):
             raise TraceError("trace: values: finite numbers of at least 0 allowed")
         if self.after_end not in get_args(AfterEnd):
-            raise TraceError(f"trace: after_end: {self.after_end!r} found, one of {', '.join(get_args(AfterEnd))} allowed")
+            raise TraceError(
+                f"trace: after_end: {self.after_end!r} found, one of {', '.join(get_args(AfterEnd))} allowed"
+            )
 
     @property
     def durations_s(self) -> Floats:

@@ -1,0 +1,30 @@
+"""A progress bar on standard error, with the time left; silent where nobody watches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress_bar(expected_s: float) -> Iterator[Callable[[str, float], None]]:
+    """Show a stage, the share done and the time left of the time expected.
+
+    It is drawn only when told of progress: a bar that redraws itself would compete with what is measured.
+    """
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    begun = time.monotonic()
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description:<18}"), BarColumn(), TextColumn("about {task.fields[left]:.0f} s left"))
+    with Progress(
+        *columns, console=console, auto_refresh=False, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("start", total=1.0, left=expected_s)
+
+        def show(stage: str, share: float) -> None:
+            left = max(0.0, expected_s - (time.monotonic() - begun))
+            bar.update(task, description=stage, completed=min(1.0, share), left=left, refresh=True)
+
+        yield show

@@ -1,0 +1,46 @@
+"""`apportion quickstart`: the whole loop on this machine."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from advisor.cli.options import Json, Seed, print_json
+
+LEAST_BUDGET_S, MOST_BUDGET_S = 10.0, 3600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("quickstart")(quickstart)
+
+
+def quickstart(
+    budget: Annotated[str, typer.Option(help="About how long it may take, with a unit: 60s, 2min.")] = "60s",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for report, scenario and measurements.")
+    ] = Path("out/quickstart"),
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Measure this machine, model it, simulate, advise, and check the advice by a real run.
+
+    Example: apportion quickstart --budget 60s -o out/quickstart
+    """
+    from advisor.cli.progress import progress_bar
+    from advisor.quickstart import quickstart as whole_loop
+    from advisor.report import render_text
+    from simulator import ScenarioError, files, this_machine, units
+
+    budget_s = units.parse_duration(budget, field="--budget")
+    if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
+        raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S:g}s allowed")
+    files.make_folder(output)
+    print(this_machine().summary(), file=sys.stderr)
+    with progress_bar(budget_s) as on_progress:
+        document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
+    if as_json:
+        print_json(document)
+    else:
+        print(render_text(document))

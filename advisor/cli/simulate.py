@@ -1,0 +1,74 @@
+"""`apportion simulate` and `apportion check`: run a scenario, or only read it."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from advisor.cli.options import Json, print_json
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("simulate")(simulate)
+    app.command("check")(check)
+
+
+def simulate(
+    scenario: ScenarioFile,
+    replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    engine: Annotated[Literal["auto", "process"], typer.Option(help="process is SimPy.")] = "auto",
+    as_json: Json = False,
+) -> None:
+    """Simulate every configuration of a scenario on the same draws and print the makespans.
+
+    Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --seed 7
+    """
+    from simulator import describe, files, load_scenario, provenance, run, units
+
+    loaded = load_scenario(scenario)
+    runs = run(loaded, replications=replications, seed=seed, engine=engine)
+    if as_json:
+        inputs = {scenario.name: files.digest(files.read_bytes(scenario))}
+        print_json(
+            {
+                "format": 1,
+                "command": "simulate",
+                "engine": runs.engine,
+                "replications": runs.makespan_ticks.shape[1],
+                "seed": runs.seed,
+                "configurations": [
+                    {
+                        "name": configuration.name,
+                        "partition": list(configuration.partition),
+                        "makespan_s": describe(runs.of(configuration.name)),
+                    }
+                    for configuration in loaded.configurations
+                ],
+                "provenance": provenance.provenance(seed=runs.seed, inputs=inputs),
+            }
+        )
+        return
+    print(f"{'configuration':<16}{'mean':>10}{'95 % interval':>24}{'median':>10}{'5 % to 95 %':>24}")
+    show = units.show_duration
+    for row in runs.summary():
+        interval, middle = f"{show(row['low'])} to {show(row['high'])}", f"{show(row['p05'])} to {show(row['p95'])}"
+        print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
+    print(f"{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
+
+
+def check(
+    scenario: ScenarioFile,
+) -> None:
+    """Read a scenario file and say whether it can be used.
+
+    Example: apportion check scenarios/tutorial/two-cores.yaml
+    """
+    from simulator import load_scenario
+
+    loaded = load_scenario(scenario)
+    pes, configurations = len(loaded.platform.pes), len(loaded.configurations)
+    print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")

@@ -1,0 +1,184 @@
+"""The loop in small, on this machine: measure, model, simulate, advise, verify, report."""
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advisor.quickstart.document import result_document
+from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
+from advisor.quickstart.state import Progress, Quickstart
+from advisor.recommendation import Recommendation, recommend
+from advisor.report import render_html
+from advisor.verification import Verification, verify_matmul
+from simulator import (
+    PE,
+    Application,
+    Interrupted,
+    LinkModel,
+    Load,
+    Platform,
+    Scenario,
+    dump_scenario,
+    files,
+    matmul,
+    randomness,
+    read_trace,
+    require_linux,
+    this_machine,
+)
+from simulator.calibration import Competitor, Measurement, Ranks, bands, measure_link, measure_speeds
+
+REPLICATIONS = 200
+MEASURE, LINK = 0.36, 0.05
+"""Shares of the budget, beside that of the real runs; what is left goes to starting, simulating and reporting."""
+TRACE = "on-off-1-2.csv"
+OWN_FILES = ("measurements.json", "scenario.yaml", "load.csv", "result.json", "report.html")
+
+
+def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> dict[str, Any]:
+    """Run the whole loop on this machine and leave report, scenario and all measurements in a folder.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there; earlier results in it are set aside.
+    budget_s
+        About how long it may take, in seconds.
+    seed
+        For the order of measurements and all draws.
+    on_progress
+        See `Progress`.
+
+    Returns
+    -------
+    dict
+        The document that `--json` prints and the report shows.
+
+    Raises
+    ------
+    ApportionError
+        If the folder cannot be written.
+    Interrupted
+        On Ctrl-C, naming what was kept.
+    """
+    require_linux()
+    files.make_folder(folder)
+    trace_file = files.shipped("traces", TRACE)
+    trace = read_trace(trace_file)
+    files.set_aside(folder, OWN_FILES)
+    state = Quickstart(folder, budget_s, seed, this_machine(), trace, on_progress)
+    try:
+        with ExitStack() as stack:
+            ranks = stack.enter_context(Ranks(state.cpus))
+            competitor = stack.enter_context(Competitor(state.cpus[-1], trace))
+            return _loop(state, ranks, competitor)
+    except KeyboardInterrupt:
+        kept = folder / "measurements.json"
+        said = f"what was measured is kept in {kept}" if kept.exists() else "nothing had been measured yet"
+        raise Interrupted(f"interrupted: {said}") from None
+
+
+def _loop(state: Quickstart, ranks: Ranks, competitor: Competitor) -> dict[str, Any]:
+    with state.stage("measure"):
+        n = _measure(state, ranks, competitor)
+    with state.stage("simulate"):
+        state.on_progress("simulate", MEASURE + LINK)
+        scenario = _scenario(state, n)
+        recommendation = recommend(scenario, benchmark_speeds=state.benchmark_speeds)
+        scenario = scenario.with_configurations(recommendation.candidates)
+        files.write_bytes(state.folder / "load.csv", files.read_bytes(files.shipped("traces", TRACE)))
+        traces = {pe.name: "load.csv" for pe in scenario.platform.pes if pe.load is not None}
+        files.write_text(state.folder / "scenario.yaml", dump_scenario(scenario, traces=traces))
+    with state.stage("verify"):
+        _verify(state, ranks, competitor, recommendation)
+    state.on_progress("report", 0.97)
+    document = result_document(state, scenario, recommendation)
+    files.write_text(Path(document["report"]), render_html(document))
+    files.write_json(state.folder / "result.json", document)
+    return document
+
+
+def _measure(state: Quickstart, ranks: Ranks, competitor: Competitor) -> int:
+    """Measure speeds and messages; returns the order of the application's matrices."""
+
+    def keep(measured: list[Measurement], share: float) -> None:
+        state.measured = measured
+        state.save()
+        state.on_progress("measure speeds", MEASURE * min(1.0, share))
+
+    state.on_progress("measure speeds", 0.0)
+    generator = randomness.stream(state.seed, "order of measurements")
+    speeds = {}
+    for kernel in (KERNEL, "matmul"):
+        ranks.prepare(kernel, 256, 256)
+        seconds = [usage.wall_s for _ in range(3) for usage in ranks.measure(kernel, 256, 256, inner=4)]
+        speeds[kernel] = 4 * matmul.volume(256, 256) / float(np.median(seconds))
+    n = application_order(
+        state.machine, len(state.cpus), budget_s=state.budget_s, speed=speeds[KERNEL], trace=state.trace
+    )
+    points = measuring_points(state.machine, len(state.cpus), n, speeds=speeds, budget_s=state.budget_s)
+    budget_s = MEASURE * state.budget_s - (time.monotonic() - state.begun)
+    measure_speeds(ranks, state.names, points, budget_s=budget_s, generator=generator, on_progress=keep)
+    state.on_progress("measure messages", MEASURE)
+    with competitor.replay(0.0):  # messages and the small benchmark as one meets them: with the load on
+        if len(state.cpus) > 1:
+            rounds = max(3, min(9, int(state.budget_s * LINK / 0.35)))
+            state.link = measure_link(ranks, rounds=rounds, generator=generator)
+        else:
+            state.link = LinkModel.from_latency(1e-6, 1e9)  # one process: no message is ever sent
+        state.benchmark_speeds = _small_benchmark(ranks, len(state.cpus))
+    state.save()
+    return n
+
+
+def _small_benchmark(ranks: Ranks, pes: int) -> list[float]:
+    """What a hurried user would measure: one short run on each PE, in wall seconds."""
+    n = 256
+    ranks.prepare(KERNEL, n, n)
+    seconds = [ranks.measure(KERNEL, n, n, inner=1, ranks=[rank])[0].wall_s for rank in range(pes)]
+    ranks.forget()
+    return [matmul.volume(n, n) / wall_s for wall_s in seconds]
+
+
+def _scenario(state: Quickstart, n: int) -> Scenario:
+    """The models as a platform of unequal PEs, and the application on it."""
+    found = bands(state.measured)
+    kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
+    pes = tuple(
+        PE(
+            name,
+            state.machine.host or "this machine",
+            {kernel: found[name, kernel] for kernel in kernels},
+            Load(state.trace, "fair") if cpu == state.cpus[-1] else None,
+            cpu,
+        )
+        for name, cpu in zip(state.names, state.cpus, strict=True)
+    )
+    if state.link is None:
+        raise ValueError("the link has not been measured")
+    application = Application("matmul", KERNEL, {"n": n})
+    return Scenario(Platform(pes, state.link), application, (), REPLICATIONS, state.seed)
+
+
+def _verify(state: Quickstart, ranks: Ranks, competitor: Competitor, recommendation: Recommendation) -> None:
+    def keep(verification: Verification, share: float) -> None:
+        state.verification = verification
+        state.save()
+        state.on_progress("verify", MEASURE + LINK + 0.05 + VERIFY * min(1.0, share))
+
+    equal = next(candidate for candidate in recommendation.candidates if candidate.name == "equal")
+    configurations = list(dict.fromkeys((equal, recommendation.configuration)))
+    left_s = state.budget_s * 0.97 - (time.monotonic() - state.begun)
+    state.on_progress("verify", MEASURE + LINK + 0.05)
+    state.verification = verify_matmul(
+        ranks,
+        competitor,
+        KERNEL,
+        configurations,
+        budget_s=max(left_s, VERIFY * state.budget_s / 2),
+        load_starts_s=lambda r: randomness.stream(state.seed, "verify", r).random() * state.trace.end_s,
+        on_progress=keep,
+    )

@@ -1,0 +1,90 @@
+"""What a quickstart knows so far, kept on disk as it grows, so that an interruption loses nothing."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from advisor.verification import Verification
+from simulator import LinkModel, LoadTrace, Machine, files, provenance
+from simulator.calibration import Measurement
+
+MOST_PES = 8
+
+Progress = Callable[[str, float], None]
+"""Called with a stage and the share of the whole that is done."""
+
+
+@dataclass
+class Quickstart:
+    """Everything measured so far, and what it was measured for."""
+
+    folder: Path
+    budget_s: float
+    seed: int
+    machine: Machine
+    trace: LoadTrace
+    on_progress: Progress
+    begun: float = field(default_factory=time.monotonic)
+    seconds: dict[str, float] = field(default_factory=dict)
+    measured: list[Measurement] = field(default_factory=list)
+    link: LinkModel | None = None
+    benchmark_speeds: list[float] = field(default_factory=list)
+    verification: Verification | None = None
+
+    @property
+    def cpus(self) -> list[int]:
+        """The processors that serve as PEs; background load runs beside the last."""
+        return [core.cpu for core in self.machine.cores[: min(MOST_PES, self.machine.pe_count)]]
+
+    @property
+    def names(self) -> list[str]:
+        """Name of each PE."""
+        return [f"core{cpu}" for cpu in self.cpus]
+
+    def save(self) -> None:
+        """Write everything measured so far."""
+        document = {
+            "format": 1,
+            "kernels": kernels_document(self.measured),
+            "link": None if self.link is None else self.link.to_dict(),
+            "benchmark_speeds": self.benchmark_speeds,
+            "verification": {name: times.tolist() for name, times in self.verification.measured_s.items()}
+            if self.verification
+            else {},
+            "provenance": provenance.provenance(seed=self.seed, machine=self.machine),
+        }
+        files.write_json(self.folder / "measurements.json", document)
+
+    def stage(self, name: str) -> "Stage":
+        """Time a stage."""
+        return Stage(self, name)
+
+
+@dataclass
+class Stage:
+    """A part of the whole, timed."""
+
+    owner: Quickstart
+    name: str
+    start: float = 0.0
+
+    def __enter__(self) -> None:
+        self.start = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self.owner.seconds[self.name] = round(time.monotonic() - self.start, 3)
+
+
+def kernels_document(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
+    """One entry per kernel and PE, with every point and all its samples."""
+    keys = dict.fromkeys((m.point.kernel, m.pe) for m in measured)
+    return [
+        {
+            "name": kernel,
+            "pe": pe,
+            "points": [m.to_dict() for m in measured if (m.point.kernel, m.pe) == (kernel, pe)],
+        }
+        for kernel, pe in keys
+    ]

@@ -1,0 +1,78 @@
+"""C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
+
+from collections.abc import Mapping
+
+from simulator.configuration import Configuration
+from simulator.errors import ScenarioError
+from simulator.program import Compute, Operation, Program, Recv, Send
+
+WORD_BYTES = 8
+DISTRIBUTE, COLLECT = 0, 1
+"""Tags of the two kinds of messages."""
+
+
+def volume(n: int, rows: int) -> float:
+    """Floating point operations for `rows` rows of an n x n product."""
+    return 2.0 * rows * n * n
+
+
+def problem_size(n: int, rows: int) -> int:
+    """Elements that a process with `rows` rows stores and processes: its rows of A and C, and B."""
+    return n * n + 2 * rows * n
+
+
+def sent_bytes(n: int, rows: int) -> int:
+    """Payload from the master to a process: B and its rows of A."""
+    return WORD_BYTES * (n * n + rows * n)
+
+
+def collected_bytes(n: int, rows: int) -> int:
+    """Payload from a process back to the master: its rows of C."""
+    return WORD_BYTES * rows * n
+
+
+def program(parameters: Mapping[str, int], configuration: Configuration) -> Program:
+    """The operations of all processes; a process without rows takes no part.
+
+    Parameters
+    ----------
+    parameters
+        `n`, the order of the square matrices.
+    configuration
+        Its partition counts rows and adds up to `n`; process 0 is the master.
+
+    Raises
+    ------
+    ScenarioError
+        If parameters or partition do not fit.
+    """
+    unknown = sorted(set(parameters) - {"n"})
+    if unknown or "n" not in parameters:
+        raise ScenarioError(f"application: parameters: {', '.join(unknown) or 'none'} found, n allowed")
+    n, rows = parameters["n"], configuration.partition
+    if n < 1 or sum(rows) != n:
+        where = f"configuration {configuration.name}: partition"
+        raise ScenarioError(f"{where}: {sum(rows)} rows found, n = {n} rows in all allowed")
+    workers = [process for process in range(1, len(rows)) if rows[process]]
+    master: list[Operation] = [Send(to, sent_bytes(n, rows[to]), DISTRIBUTE) for to in workers]
+    if rows[0]:
+        master.append(_compute(n, rows[0]))
+    master += [Recv(source, COLLECT) for source in workers]
+    return Program(
+        operations=(tuple(master), *(_worker(n, rows[process]) for process in range(1, len(rows)))),
+        footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
+    )
+
+
+def _worker(n: int, rows: int) -> tuple[Operation, ...]:
+    if not rows:
+        return ()
+    return (Recv(0, DISTRIBUTE), _compute(n, rows), Send(0, collected_bytes(n, rows), COLLECT))
+
+
+def _compute(n: int, rows: int) -> Compute:
+    return Compute(volume(n, rows), problem_size(n, rows))
+
+
+def _footprint_bytes(n: int, rows: int) -> int:
+    return WORD_BYTES * problem_size(n, rows) if rows else 0

@@ -1,0 +1,35 @@
+"""What a stretch of a process cost: CPU and wall seconds, and how often it was made to wait."""
+
+import resource
+import time
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Differences of the system's own accounting of this process."""
+
+    cpu_s: float = 0.0
+    """User and system CPU seconds (`getrusage`)."""
+    wall_s: float = 0.0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    """Times the system took the PE away."""
+
+    @classmethod
+    def now(cls) -> "Usage":
+        """Totals of this process so far."""
+        own = resource.getrusage(resource.RUSAGE_SELF)
+        return cls(own.ru_utime + own.ru_stime, time.perf_counter(), own.ru_nvcsw, own.ru_nivcsw)
+
+    def __sub__(self, earlier: "Usage") -> "Usage":
+        return Usage(
+            self.cpu_s - earlier.cpu_s,
+            self.wall_s - earlier.wall_s,
+            self.voluntary_switches - earlier.voluntary_switches,
+            self.involuntary_switches - earlier.involuntary_switches,
+        )
+
+    def to_dict(self) -> dict[str, float]:
+        """Plain data for JSON."""
+        return asdict(self)

@@ -1,0 +1,36 @@
+"""Who does how much where: partition (work per process) and allocation (processes per PE), together a configuration."""
+
+from dataclasses import dataclass
+
+from simulator.errors import ScenarioError
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Work of each process, and the PE that each process runs on."""
+
+    name: str
+    partition: tuple[int, ...]
+    """Units of work (for a matrix multiplication: rows) per process."""
+    placement: tuple[int, ...]
+    """Index of the PE of each process."""
+
+    def __post_init__(self) -> None:
+        where = f"configuration {self.name}"
+        if not self.partition:
+            raise ScenarioError(f"{where}: partition: no process found, at least one allowed")
+        if any(units < 0 for units in self.partition) or not any(self.partition):
+            raise ScenarioError(
+                f"{where}: partition: {list(self.partition)} found, units of at least 0, not all 0, allowed"
+            )
+        if len(self.placement) != len(self.partition):
+            raise ScenarioError(f"{where}: placement: one PE per process allowed")
+
+    @classmethod
+    def one_each(cls, name: str, partition: tuple[int, ...]) -> "Configuration":
+        """One process per PE, in order."""
+        return cls(name, partition, tuple(range(len(partition))))
+
+    def allocation(self, pe_count: int) -> tuple[int, ...]:
+        """Processes per PE."""
+        return tuple(self.placement.count(pe) for pe in range(pe_count))

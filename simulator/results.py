@@ -1,0 +1,85 @@
+"""What engines return: makespans and times of every configuration and replication, each metric with its formula."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class LoggedOperation:
+    """One operation as it happened in a replication."""
+
+    process: int
+    pe: str
+    operation: str
+    """`compute`, `send` or `recv`; waiting for the partner is part of the latter two."""
+    index: int
+    """Its place in the process's program."""
+    start_ticks: int
+    end_ticks: int
+
+
+@dataclass(frozen=True)
+class RunSet:
+    """Every run of a scenario; axes are (configuration, replication, process or PE)."""
+
+    configurations: tuple[str, ...]
+    tick_s: float
+    """Seconds per tick."""
+    makespan_ticks: NDArray[np.int64]
+    """Last finish minus first start; (configuration, replication)."""
+    computed_ticks: tuple[NDArray[np.int64], ...]
+    """When each process ended its last computation, 0 without any; per configuration (replication, process)."""
+    engine: str
+    seed: int
+    logs: dict[tuple[int, int], tuple[LoggedOperation, ...]]
+    """Operation logs by (configuration, replication), where asked for."""
+
+    @property
+    def makespan_s(self) -> NDArray[np.float64]:
+        """Makespans in seconds; (configuration, replication)."""
+        return np.asarray(self.makespan_ticks * self.tick_s, dtype=np.float64)
+
+    def of(self, configuration: str) -> NDArray[np.float64]:
+        """Makespans of one configuration in seconds; (replication,)."""
+        return np.asarray(self.makespan_s[self.configurations.index(configuration)])
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per run: configuration, replication, seed, makespan_s."""
+        import pandas as pd
+
+        count, replications = self.makespan_ticks.shape
+        return pd.DataFrame(
+            {
+                "configuration": np.repeat(self.configurations, replications),
+                "replication": np.tile(np.arange(replications), count),
+                "seed": self.seed,
+                "makespan_s": self.makespan_s.ravel(),
+            }
+        )
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Per configuration: mean makespan with its 95 % interval (Student's t), median, 5 % and 95 % quantiles."""
+        return [{"name": name, **describe(row)} for name, row in zip(self.configurations, self.makespan_s, strict=True)]
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        return str(pd.DataFrame(self.summary()).to_html(index=False, float_format="{:.4g}".format))
+
+
+def describe(samples: NDArray[np.float64]) -> dict[str, float]:
+    """Mean of replications with its 95 % interval `low`, `high` (Student's t), median, 5 % and 95 % quantiles; (R,)."""
+    from scipy.special import stdtrit
+
+    mean = float(np.mean(samples))
+    half = 0.0
+    if samples.size > 1:
+        half = float(stdtrit(samples.size - 1, 0.975) * np.std(samples, ddof=1) / np.sqrt(samples.size))
+    p05, median, p95 = (float(q) for q in np.quantile(samples, (0.05, 0.5, 0.95)))
+    return {"mean": mean, "low": mean - half, "high": mean + half, "median": median, "p05": p05, "p95": p95}

@@ -1,0 +1,79 @@
+"""A scenario: everything that decides a simulated result, resolved and frozen, nothing implicit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator import randomness
+from simulator.applications import build_program
+from simulator.configuration import Configuration
+from simulator.errors import ScenarioError
+from simulator.platform import Platform
+from simulator.program import Program
+
+
+@dataclass(frozen=True)
+class Application:
+    """What runs: an application, its parameters, and the kernel that its computations run at the speed of."""
+
+    name: str
+    kernel: str
+    parameters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A platform, an application, the configurations to compare, and how replications are drawn."""
+
+    platform: Platform
+    application: Application
+    configurations: tuple[Configuration, ...]
+    replications: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        names = [configuration.name for configuration in self.configurations]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
+        if self.replications < 1 or self.seed < 0:
+            raise ScenarioError(
+                f"replications, seed: {self.replications}, {self.seed} found, at least 1 and at least 0 allowed"
+            )
+        for configuration in self.configurations:
+            for pe in configuration.placement:
+                if not 0 <= pe < len(self.platform.pes):
+                    count = len(self.platform.pes)
+                    raise ScenarioError(f"configuration {configuration.name}: PE {pe} found, 0 to {count - 1} allowed")
+
+    def program(self, configuration: Configuration) -> Program:
+        """What every process does under a configuration."""
+        return build_program(self.application.name, self.application.parameters, configuration)
+
+    def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
+        """The same scenario with other configurations to compare."""
+        return replace(self, configurations=configurations)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What differs between replications, each drawn from a stream keyed by (replication, PE name, use)."""
+
+    load_starts_s: NDArray[np.float64]
+    """Where in its trace each PE's load starts; axes (replication, PE)."""
+    band_positions: NDArray[np.float64]
+    """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
+
+
+def draw(scenario: Scenario) -> Draws:
+    """The draws of all replications of a scenario; the same seed gives the same bits, whatever the other PEs are."""
+    shape = (scenario.replications, len(scenario.platform.pes))
+    starts, positions = np.zeros(shape), np.zeros(shape)
+    for replication in range(scenario.replications):
+        for index, pe in enumerate(scenario.platform.pes):
+            positions[replication, index] = randomness.stream(scenario.seed, replication, pe.name, "speed").random()
+            if pe.load is not None and pe.load.trace.after_end == "cycle":
+                u = randomness.stream(scenario.seed, replication, pe.name, "load").random()
+                starts[replication, index] = u * pe.load.trace.end_s
+    return Draws(starts, positions)
