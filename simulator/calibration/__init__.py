@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from simulator.calibration.measure import Measurement, Point, bands, measure_speeds
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.record import Recording, record_load
     from simulator.calibration.usage import Usage
 
 _HOMES = {
@@ -19,10 +20,12 @@ _HOMES = {
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
     "RealRun": "simulator.calibration.parallel.ranks",
+    "Recording": "simulator.calibration.record",
     "Usage": "simulator.calibration.usage",
     "bands": "simulator.calibration.measure",
     "measure_link": "simulator.calibration.links",
     "measure_speeds": "simulator.calibration.measure",
+    "record_load": "simulator.calibration.record",
 }
 """Public name -> the module that it comes from."""
 
@@ -34,10 +37,12 @@ __all__ = [
     "Point",
     "Ranks",
     "RealRun",
+    "Recording",
     "Usage",
     "bands",
     "measure_link",
     "measure_speeds",
+    "record_load",
 ]
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from simulator import files
 from simulator.errors import CalibrationError, ScenarioError
@@ -23,7 +23,7 @@ MIN_INTERVAL_S = 0.1
 
 @dataclass(frozen=True)
 class Recording:
-    """What one call of `record` wrote."""
+    """What one call of `record_load` wrote."""
 
     path: Path
     rows: int
@@ -36,6 +36,17 @@ class Recording:
     mean_busy: dict[int, float]
     """Mean busy share of each processor over the rows written, by its number."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; a mean of nothing is None."""
+        return {
+            "path": str(self.path),
+            "rows": self.rows,
+            "interval_s": self.interval_s,
+            "interrupted": self.interrupted,
+            "mean_load": self.mean_load if self.rows else None,
+            "mean_busy": {str(cpu): share for cpu, share in self.mean_busy.items()},
+        }
+
 
 @dataclass(frozen=True)
 class _Sample:
@@ -43,7 +54,7 @@ class _Sample:
     busy: tuple[float, ...]
 
 
-def record(
+def record_load(
     path: Path,
     *,
     interval_s: float = 1.0,
@@ -157,9 +168,14 @@ def _samples(cpus: tuple[int, ...], interval_s: float, count: int) -> Iterator[t
         now_s, now = time.monotonic(), busy_seconds()
         if any(cpu not in now for cpu in cpus):
             raise CalibrationError("record: a processor went offline, the same processors throughout allowed")
-        busy = tuple(min(1.0, max(0.0, (now[cpu] - before[cpu]) / (now_s - before_s))) for cpu in cpus)
+        busy = tuple(_share(now[cpu] - before[cpu], now_s - before_s) for cpu in cpus)
         yield index, _Sample(sum(seen) / looks, busy)
         index, before_s, before = max(index + 1, int((now_s - start_s) / interval_s)), now_s, now
+
+
+def _share(busy_s: float, elapsed_s: float) -> float:
+    """Busy share of an interval; the system counts in hundredths of a second, so it may overshoot by its last digit."""
+    return round(min(1.0, max(0.0, busy_s / elapsed_s)), 6)
 
 
 def _looks(interval_s: float) -> int:

@@ -1,29 +1,39 @@
 """Load traces: read and write them, import other formats, generate them, study how well they foretell (traces/README.md)."""
 
 from simulator.load_traces.csv_file import TraceTable, TraceWarning, read_table, read_trace, trace_column, trace_text
-from simulator.load_traces.fit import FitReport, fit
-from simulator.load_traces.generate import GENERATORS, Generator
-from simulator.load_traces.importers import FORMATS, MEASURES, ImportOptions, import_trace
+from simulator.load_traces.fit import FitReport, fit_generator, statistics
+from simulator.load_traces.generate import GENERATORS, BlockBootstrap, Generator, make_generator
+from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace
+from simulator.load_traces.plots import draw_functions, draw_study, draw_trace, text_chart
 from simulator.load_traces.recording import RecordingHead, read_head
-from simulator.load_traces.study import StudyRow, load_study
+from simulator.load_traces.study import StudyRow, in_samples, load_study
 
 __all__ = [
     "FORMATS",
     "GENERATORS",
     "MEASURES",
+    "BlockBootstrap",
     "FitReport",
     "Generator",
     "ImportOptions",
+    "Imported",
     "RecordingHead",
     "StudyRow",
     "TraceTable",
     "TraceWarning",
-    "fit",
+    "draw_functions",
+    "draw_study",
+    "draw_trace",
+    "fit_generator",
     "import_trace",
+    "in_samples",
     "load_study",
+    "make_generator",
     "read_head",
     "read_table",
     "read_trace",
+    "statistics",
+    "text_chart",
     "trace_column",
     "trace_text",
 ]

@@ -18,7 +18,9 @@ from simulator.models.load import AfterEnd, Floats, LoadTrace
 TRACE_COLUMNS = ("load", "available")
 """Columns that a trace is read from by itself; any other must be asked for by name."""
 LONG_GAP = 10.0
-"""A step this many times the usual one is a gap that the reader warns of."""
+"""A step this many times the usual one is a gap that the reader warns of, in a trace of equal steps."""
+MOSTLY = 0.9
+"""Share of equal steps from which a trace counts as one of equal steps with gaps."""
 
 
 class TraceWarning(UserWarning):
@@ -167,8 +169,10 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
         raise TraceError(
             f"{path}:{lines[row]}: time_s: {times_s[row]:.12g} found, more than {times_s[row - 1]:.12g}, as above, allowed"
         )
-    gaps = np.flatnonzero(steps > LONG_GAP * np.median(steps))
-    if gaps.size and steps.size > LONG_GAP:
+    usual = np.median(steps)
+    is_regular = np.mean(np.abs(steps - usual) <= 1e-6 * usual) > MOSTLY
+    gaps = np.flatnonzero(steps > LONG_GAP * usual)
+    if gaps.size and is_regular:
         row = int(gaps[np.argmax(steps[gaps])])
         warnings.warn(
             f"{path}:{lines[row]}: time_s: {gaps.size} gaps found, the longest {steps[row]:g} s; "

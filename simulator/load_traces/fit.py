@@ -43,7 +43,7 @@ class FitReport:
         return max((abs(self.recorded.autocorrelation[k] - self.drawn.autocorrelation[k]) for k in lags), default=0.0)
 
 
-def fit(trace: LoadTrace, kind: str, *, draws: np.random.Generator, stays: Stays = "exponential") -> FitReport:
+def fit_generator(trace: LoadTrace, kind: str, *, draws: np.random.Generator, stays: Stays = "exponential") -> FitReport:
     """Estimate a generator from a recording and compare what it draws with the recording.
 
     Parameters
@@ -102,26 +102,38 @@ def _fit_ar1(values: Floats) -> AR1:
 
 
 def _fit_on_off(values: Floats, step_s: float, stays: Stays) -> OnOff:
-    """Levels are the means above and below the middle; stays are the runs between changes, ends left out."""
-    is_on = values > (float(np.min(values)) + float(np.max(values))) / 2
+    """Stays from the runs above and below the threshold, levels such that mean and variance are kept."""
+    is_on = values > _threshold(values)
     changes = np.flatnonzero(np.diff(is_on)) + 1
     if changes.size < 3:
         raise TraceError(f"fit: on-off: {changes.size} changes of level found, at least 3 needed")
     runs, on_runs = np.diff(changes) * step_s, is_on[changes[:-1]]
     on_s, off_s = runs[on_runs], runs[~on_runs]
-    share = float(np.mean(is_on))
     cycle_s = float(np.mean(on_s) + np.mean(off_s))
+    mean, deviation, share = float(np.mean(values)), float(np.std(values)), float(np.mean(is_on))
+    off_load = mean - deviation * math.sqrt(share / (1 - share))
+    if off_load < 0:  # two levels of at least 0 with these moments exist for a smaller share only
+        off_load, share = 0.0, 1 / (1 + (deviation / mean) ** 2)
     relative = np.concatenate((on_s / np.min(on_s), off_s / np.min(off_s)))
     logs = float(np.sum(np.log(relative)))
-    shape = min(max(relative.size / logs, 1.05), 50.0) if logs > 0 else 50.0
     return OnOff(
-        load=float(np.mean(values[is_on])),
-        mean_on_s=share * cycle_s,  # the share of time on is what keeps the mean
+        load=mean + deviation * math.sqrt((1 - share) / share),
+        mean_on_s=share * cycle_s,
         mean_off_s=(1 - share) * cycle_s,
-        off_load=float(np.mean(values[~is_on])),
+        off_load=off_load,
         stays=stays,
-        shape=shape,
+        shape=min(max(relative.size / logs, 1.05), 50.0) if logs > 0 else 50.0,
     )
+
+
+def _threshold(values: Floats) -> float:
+    """The level that parts the values into two groups with the greatest variance between them (Otsu 1979)."""
+    ordered = np.sort(values)
+    below = np.arange(1, ordered.size)
+    totals = np.cumsum(ordered)
+    low, high = totals[:-1] / below, (totals[-1] - totals[:-1]) / (ordered.size - below)
+    cut = int(np.argmax(np.where(np.diff(ordered) > 0, below * (ordered.size - below) * (high - low) ** 2, -1.0)))
+    return float((ordered[cut] + ordered[cut + 1]) / 2)
 
 
 def _fit_diurnal(trace: LoadTrace, step_s: float) -> Diurnal:

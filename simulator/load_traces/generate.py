@@ -1,12 +1,14 @@
 """Load traces drawn from models: constant, on-off, AR(1), diurnal, and blocks of a recorded trace."""
 
 import math
-from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from simulator.errors import TraceError
+from simulator import units
+from simulator.errors import ScenarioError, TraceError
 from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import regular_step
 
@@ -194,6 +196,51 @@ GENERATORS: dict[str, type[Generator]] = {
     "bootstrap": BlockBootstrap,
 }
 """Name -> model."""
+
+
+def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrace | None = None) -> Generator:
+    """A generator from settings as people write them: `{"mean_on": "10s", "load": "1"}`; durations carry units.
+
+    Parameters
+    ----------
+    kind
+        One of `GENERATORS`.
+    settings
+        Parameter name, without `_s` for durations -> its value.
+    recorded
+        What `bootstrap` takes its blocks from.
+
+    Raises
+    ------
+    ScenarioError, TraceError
+        For an unknown kind or parameter, one that is missing, or a value that cannot be used.
+    """
+    if kind not in GENERATORS:
+        raise ScenarioError(f"generate: kind: {kind!r} found, one of {', '.join(GENERATORS)} allowed")
+    known = {parameter.name.removesuffix("_s"): parameter for parameter in fields(GENERATORS[kind])}  # type: ignore[arg-type]
+    known.pop("trace", None)
+    needed = [name for name, parameter in known.items() if parameter.default is MISSING]
+    faults = [f"generate: {name}: not for {kind}, one of {', '.join(known)} allowed" for name in settings.keys() - known]
+    faults += [f"generate: {name}: nothing found, {kind} needs it" for name in needed if name not in settings]
+    if kind == "bootstrap" and recorded is None:
+        faults.append("generate: recording: nothing found, bootstrap needs one")
+    if faults:
+        raise ScenarioError(faults)
+    values: dict[str, Any] = {} if recorded is None or kind != "bootstrap" else {"trace": recorded}
+    for name, text in settings.items():
+        values[known[name].name] = _value(known[name].name, text)
+    return GENERATORS[kind](**values)
+
+
+def _value(name: str, text: str) -> float | str:
+    if name == "stays":
+        return text
+    if name.endswith("_s"):
+        return units.parse_duration(text, field=f"generate: {name.removesuffix('_s')}", positive=False)
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ScenarioError(f"generate: {name}: {text!r} found, a number allowed") from error
 
 
 def _grid(duration_s: float, step_s: float) -> Floats:

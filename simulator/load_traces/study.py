@@ -1,11 +1,13 @@
 """The load study of the speed-band paper (section 3): how often later loads stay between the load functions, how wide they are."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.errors import TraceError
+from simulator import units
+from simulator.errors import ScenarioError, TraceError
 from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import check_lengths, regular_step
 from simulator.models.load_window import LoadWindow
@@ -31,6 +33,10 @@ class StudyRow:
     """Mean area between the curves, load times seconds."""
     width: float
     """Mean distance of the curves, area over the time it spans."""
+
+    def to_dict(self) -> dict[str, float]:
+        """Plain data for JSON."""
+        return dataclasses.asdict(self)
 
 
 def load_study(
@@ -94,3 +100,23 @@ def _row(loads: Floats, step_s: float, history: int, window: int, instants: np.n
         area_s=mean_area,
         width=mean_area / span_s if span_s else 0.0,
     )
+
+
+def in_samples(text: str, step_s: float, *, field: str) -> int:
+    """A length as people write it, in samples: `60` counts samples, `60s` or `1h` is a duration in whole steps.
+
+    Raises
+    ------
+    ScenarioError
+        If it is neither, or less than one sample.
+    """
+    if text.strip().isdigit():
+        count = int(text)
+    else:
+        duration_s = units.parse_duration(text, field=field)
+        count = round(duration_s / step_s)
+        if abs(count * step_s - duration_s) > 1e-6 * duration_s:
+            raise ScenarioError(f"{field}: {text!r} found, whole steps of {step_s:g} s, or a number of samples, allowed")
+    if count < 1:
+        raise ScenarioError(f"{field}: {text!r} found, at least one sample allowed")
+    return count

@@ -71,7 +71,7 @@ class LoadFunctions:
         return PredictedLoads(least, greatest, 1.0 - ideal / least, 1.0 - ideal / greatest)
 
 
-def load_functions(trace: LoadTrace, *, window: int, history: int | None = None) -> LoadFunctions:
+def build_load_functions(trace: LoadTrace, *, window: int, history: int | None = None) -> LoadFunctions:
     """Build the load functions of a trace's latest observations in O(h w).
 
     Parameters
@@ -90,11 +90,7 @@ def load_functions(trace: LoadTrace, *, window: int, history: int | None = None)
     """
     step_s = regular_step(trace)
     check_lengths(window, trace.values.size if history is None else history)
-    return build_load_functions(trace.values[-(history or 0) :], step_s, window=window)
-
-
-def build_load_functions(loads: Floats, step_s: float, *, window: int) -> LoadFunctions:
-    """Load functions of `h` observations, one per `step_s` seconds, for windows of up to `window` of them."""
+    loads = trace.values[-(history or 0) :]
     width = min(window, loads.size)
     shift = fixed_point(window, float(np.max(loads)))
     prefix = np.concatenate(([0], np.cumsum(to_fixed(loads, shift))))
