@@ -120,7 +120,7 @@ def busy_seconds() -> dict[int, float]:
 
 
 def runnable_now() -> int:
-    """How many processes of this machine are running or waiting for a processor at this instant, the caller not counted."""
+    """How many processes of this machine run or wait for a processor at this instant, the caller not counted."""
     runnable = (_text(Path("/proc/loadavg")) or "0 0 0 1/1 1").split()[3].partition("/")[0]
     return max(0, int(runnable) - 1)
 

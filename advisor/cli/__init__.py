@@ -4,6 +4,7 @@ import signal
 import sys
 import warnings
 from types import FrameType
+from typing import Any
 
 import typer
 
@@ -55,7 +56,7 @@ def _run(arguments: list[str]) -> int:
         return 1
 
 
-def _show_warning(message: Warning | str, *_place: object) -> None:
+def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
     """One line per warning, without the place in our code."""
     print(f"warning: {message}", file=sys.stderr)
 

@@ -1,5 +1,6 @@
 """`apportion trace ...`: import, generate, show and study load traces."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from advisor.cli.options import Json, Seed, print_json
 if TYPE_CHECKING:
     from simulator import LoadTrace
     from simulator.load_traces import FitReport
+    from simulator.models import LoadFunctions
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="TRACE.csv", help="The trace file to write.")]
@@ -30,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="trace")
 
 
-def import_file(  # noqa: PLR0913 - one option per thing that a source may leave open
+def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source may leave open
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The foreign file.")],
     output: Output,
     kind: Annotated[
@@ -152,8 +154,12 @@ def show(trace: TraceFile, output: Picture = None, column: Column = None, as_jso
 def functions(
     trace: TraceFile,
     window: Length,
-    history: Annotated[str | None, typer.Option(help="Latest samples that count, or a duration; all by default.")] = None,
-    ideal: Annotated[str | None, typer.Option(help="Run times on an idle PE, such as 10s,1min: foretell theirs.")] = None,
+    history: Annotated[
+        str | None, typer.Option(help="Latest samples that count, or a duration; all by default.")
+    ] = None,
+    ideal: Annotated[
+        str | None, typer.Option(help="Run times on an idle PE, such as 10s,1min: foretell theirs.")
+    ] = None,
     column: Column = None,
     resample: Resample = None,
     output: Picture = None,
@@ -240,15 +246,15 @@ def _regular(path: Path, column: str | None, resample: str | None) -> "tuple[Loa
         raise TraceError(f"{path}: {error.lines[0].removeprefix('trace: ')} with --resample") from error
 
 
-def _foretold(curves: Any, ideals: list[float]) -> list[dict[str, float | None]]:
+def _foretold(curves: "LoadFunctions", ideals: list[float]) -> list[dict[str, float | None]]:
+    """What the load functions foretell per ideal time; None for a run that never ends."""
     if not ideals:
         return []
     runs = curves.predict(ideals)
-    names = ("time_min_s", "time_max_s", "l_min", "l_max")
+    columns = {"ideal_s": ideals} | {name: getattr(runs, name).tolist() for name in vars(runs)}
     return [
-        {"ideal_s": ideal}
-        | {name: float(getattr(runs, name)[k]) if getattr(runs, name)[k] < float("inf") else None for name in names}
-        for k, ideal in enumerate(ideals)
+        {name: values[index] if math.isfinite(values[index]) else None for name, values in columns.items()}
+        for index in range(len(ideals))
     ]
 
 
@@ -289,4 +295,6 @@ def _print_fit(report: "FitReport") -> None:
         print(f"{name:<22}{getattr(report.recorded, name):>12.4f}{getattr(report.drawn, name):>12.4f}")
     for lag, value in report.recorded.autocorrelation.items():
         drawn = report.drawn.autocorrelation.get(lag)
-        print(f"{f'autocorrelation {lag}':<22}{value:>12.3f}" + ("           -" if drawn is None else f"{drawn:>12.3f}"))
+        print(
+            f"{f'autocorrelation {lag}':<22}{value:>12.3f}" + ("           -" if drawn is None else f"{drawn:>12.3f}")
+        )

@@ -1,6 +1,5 @@
 """Recording the load of this machine: a row per interval, flushed as it goes, what each column means in the file."""
 
-import contextlib
 import datetime
 import math
 import os
@@ -143,12 +142,11 @@ def _write_rows(
     """Write up to `rows[1]` rows, the first of them at `rows[0]` intervals after the recording's start."""
     load, busy, written, interrupted = 0.0, [0.0] * len(cpus), 0, False
     try:
-        with contextlib.closing(_samples(cpus, head.interval_s, rows[1])) as samples:
-            for index, sample in samples:
-                time_s = (rows[0] + index) * head.interval_s
-                cells = [sample.load, sum(sample.busy) / len(cpus), *sample.busy][: len(head.meanings) - 1]
-                stream.write(f"{time_s:.12g}," + ",".join(f"{cell:.6g}" for cell in cells) + "\n")
-                load, busy, written = load + sample.load, [*map(sum, zip(busy, sample.busy, strict=True))], written + 1
+        for index, sample in _samples(cpus, head.interval_s, rows[1]):
+            time_s = (rows[0] + index) * head.interval_s
+            cells = [sample.load, sum(sample.busy) / len(cpus), *sample.busy][: len(head.meanings) - 1]
+            stream.write(f"{time_s:.12g}," + ",".join(f"{cell:.6g}" for cell in cells) + "\n")
+            load, busy, written = load + sample.load, [*map(sum, zip(busy, sample.busy, strict=True))], written + 1
     except KeyboardInterrupt:
         interrupted = True
     means = {cpu: total / written for cpu, total in zip(cpus, busy, strict=True)} if written else {}
@@ -156,7 +154,7 @@ def _write_rows(
 
 
 def _samples(cpus: tuple[int, ...], interval_s: float, count: int) -> Iterator[tuple[int, _Sample]]:
-    """Yield (interval that the sample begins with, sample) at the end of each interval; missed intervals are left out."""
+    """Yield (interval that the sample begins with, sample) when each interval ends; missed ones are left out."""
     looks = _looks(interval_s)
     start_s = time.monotonic()
     index, before_s, before = 0, start_s, busy_seconds()

@@ -1,4 +1,4 @@
-"""Load traces: read and write them, import other formats, generate them, study how well they foretell (traces/README.md)."""
+"""Load traces: read, write, import, generate, draw and study them (traces/README.md specifies the files)."""
 
 from simulator.load_traces.csv_file import TraceTable, TraceWarning, read_table, read_trace, trace_column, trace_text
 from simulator.load_traces.fit import FitReport, fit_generator, statistics

@@ -167,7 +167,8 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
     if disorder.size:
         row = int(disorder[0]) + 1
         raise TraceError(
-            f"{path}:{lines[row]}: time_s: {times_s[row]:.12g} found, more than {times_s[row - 1]:.12g}, as above, allowed"
+            f"{path}:{lines[row]}: time_s: {times_s[row]:.12g} found, "
+            f"more than {times_s[row - 1]:.12g}, as above, allowed"
         )
     usual = np.median(steps)
     is_regular = np.mean(np.abs(steps - usual) <= 1e-6 * usual) > MOSTLY

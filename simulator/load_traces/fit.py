@@ -43,7 +43,9 @@ class FitReport:
         return max((abs(self.recorded.autocorrelation[k] - self.drawn.autocorrelation[k]) for k in lags), default=0.0)
 
 
-def fit_generator(trace: LoadTrace, kind: str, *, draws: np.random.Generator, stays: Stays = "exponential") -> FitReport:
+def fit_generator(
+    trace: LoadTrace, kind: str, *, draws: np.random.Generator, stays: Stays = "exponential"
+) -> FitReport:
     """Estimate a generator from a recording and compare what it draws with the recording.
 
     Parameters
@@ -82,7 +84,9 @@ def fit_generator(trace: LoadTrace, kind: str, *, draws: np.random.Generator, st
 def statistics(values: Floats, *, like: int | None = None) -> Statistics:
     """Statistics of loads in equal steps, at the lags that fit a trace of `like` samples."""
     known = [lag for lag in LAGS if 4 * lag <= (like or values.size)]
-    return Statistics(float(np.mean(values)), float(np.var(values)), dict(zip(known, _correlations(values, known), strict=False)))
+    return Statistics(
+        float(np.mean(values)), float(np.var(values)), dict(zip(known, _correlations(values, known), strict=False))
+    )
 
 
 def _correlations(values: Floats, lags: list[int]) -> list[float]:

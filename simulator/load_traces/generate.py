@@ -63,7 +63,7 @@ class OnOff:
             raise TraceError(f"generate: stays: {self.stays!r} found, one of {', '.join(get_args(Stays))} allowed")
 
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:  # noqa: ARG002
-        """A stationary trace: it begins on with the probability, and with the rest of a stay, seen at a random instant."""
+        """A stationary trace: it begins as a random instant would find it, within a stay."""
         cycle_s = self.mean_on_s + self.mean_off_s
         begins_on = bool(generator.random() < self.mean_on_s / cycle_s)
         means = np.array([self.mean_off_s, self.mean_on_s])
@@ -83,7 +83,7 @@ class OnOff:
     def _unit_stays(self, count: int, generator: np.random.Generator) -> Floats:
         if self.stays == "exponential":
             return generator.exponential(1.0, count)
-        return (self.shape - 1) / self.shape * (1 + generator.pareto(self.shape, count))
+        return np.asarray((self.shape - 1) / self.shape * (1 + generator.pareto(self.shape, count)))
 
     def _rest(self, mean_s: float, generator: np.random.Generator) -> float:
         """What is left of a stay that a random instant falls into."""
@@ -98,7 +98,7 @@ class OnOff:
 
 @dataclass(frozen=True)
 class AR1:
-    """First-order autoregression with gamma marginals: mean, deviation and autocorrelation hold, and no load is negative.
+    """First-order autoregression with gamma marginals: the moments hold and no load is negative.
 
     The exact discretisation of a square-root diffusion (Cox, Ingersoll and Ross 1985): `E[x'|x] = mean + r (x - mean)`.
     """
@@ -220,7 +220,9 @@ def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrac
     known = {parameter.name.removesuffix("_s"): parameter for parameter in fields(GENERATORS[kind])}  # type: ignore[arg-type]
     known.pop("trace", None)
     needed = [name for name, parameter in known.items() if parameter.default is MISSING]
-    faults = [f"generate: {name}: not for {kind}, one of {', '.join(known)} allowed" for name in settings.keys() - known]
+    faults = [
+        f"generate: {name}: not for {kind}, one of {', '.join(known)} allowed" for name in settings.keys() - known
+    ]
     faults += [f"generate: {name}: nothing found, {kind} needs it" for name in needed if name not in settings]
     if kind == "bootstrap" and recorded is None:
         faults.append("generate: recording: nothing found, bootstrap needs one")
@@ -245,7 +247,7 @@ def _value(name: str, text: str) -> float | str:
 
 def _grid(duration_s: float, step_s: float) -> Floats:
     _require(step_s=(step_s, 1e-9, math.inf), duration_s=(duration_s, step_s, math.inf))
-    return np.arange(max(1, round(duration_s / step_s))) * step_s
+    return np.asarray(np.arange(max(1, round(duration_s / step_s))) * step_s, np.float64)
 
 
 def _unit_autoregression(model: AR1, count: int, generator: np.random.Generator) -> Floats:

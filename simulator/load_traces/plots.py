@@ -54,7 +54,9 @@ def draw_study(rows: Sequence[StudyRow], *, step_s: float, kind: str) -> bytes:
     figure, axes = _figure(kind)
     lengths = [row.history * step_s for row in rows]
     axes.plot(lengths, [100 * row.hit_ratio for row in rows], "o-", color="C0", label="hit ratio (left)")
-    axes.set(xlabel=f"history in s (window {rows[0].window * step_s:g} s)", ylabel="later loads within, %", ylim=(0, 105))
+    axes.set(
+        xlabel=f"history in s (window {rows[0].window * step_s:g} s)", ylabel="later loads within, %", ylim=(0, 105)
+    )
     right = axes.twinx()
     right.plot(lengths, [row.width for row in rows], "s--", color="C1", label="mean distance of the curves (right)")
     right.set(ylabel="l_max - l_min", ylim=(0, None))
@@ -92,7 +94,9 @@ def _stretches(trace: LoadTrace) -> tuple[Floats, Floats, Floats, Floats]:
 
 def _figure(kind: str) -> "tuple[Figure, Any]":
     if kind not in _KINDS:
-        raise ScenarioError(f"plot: a file that ends in {'.' + kind if kind else 'nothing'} found, .{', .'.join(_KINDS)} allowed")
+        raise ScenarioError(
+            f"plot: a file that ends in {'.' + kind if kind else 'nothing'} found, .{', .'.join(_KINDS)} allowed"
+        )
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")

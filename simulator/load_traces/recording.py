@@ -54,7 +54,7 @@ class RecordingHead:
         return "\n".join([*lines, ",".join(self.meanings), ""])
 
     def same_machine(self, other: "RecordingHead") -> tuple[str, ...]:
-        """What differs between the machines of two recordings, as `name: found, allowed`; empty if they are the same."""
+        """What differs between the machines of two recordings; empty if they are the same."""
         mine, others = (json.loads(json.dumps(dict(head.machine))) for head in (self, other))
         return tuple(
             f"machine.{name}: {others.get(name)!r} found, {mine.get(name)!r} allowed"

@@ -1,4 +1,4 @@
-"""The load study of the speed-band paper (section 3): how often later loads stay between the load functions, how wide they are."""
+"""The load study of the speed-band paper (section 3): how often later loads keep within the load functions."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -116,7 +116,9 @@ def in_samples(text: str, step_s: float, *, field: str) -> int:
         duration_s = units.parse_duration(text, field=field)
         count = round(duration_s / step_s)
         if abs(count * step_s - duration_s) > 1e-6 * duration_s:
-            raise ScenarioError(f"{field}: {text!r} found, whole steps of {step_s:g} s, or a number of samples, allowed")
+            raise ScenarioError(
+                f"{field}: {text!r} found, whole steps of {step_s:g} s, or a number of samples, allowed"
+            )
     if count < 1:
         raise ScenarioError(f"{field}: {text!r} found, at least one sample allowed")
     return count

@@ -145,7 +145,9 @@ class Capacity:
             return None, queries
         if np.any(past & self.ends[which]):
             worst = float(np.max(queries[past & self.ends[which]]))
-            raise TraceError(f"trace: {name}: {worst:g} found, at most {float(np.min(span[self.ends])):g} allowed: it ends")
+            raise TraceError(
+                f"trace: {name}: {worst:g} found, at most {float(np.min(span[self.ends])):g} allowed: it ends"
+            )
         turns = past & self.cycles[which]
         length = np.broadcast_to(span[which], queries.shape)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -159,7 +161,7 @@ class Capacity:
         return whole, rest
 
     def _count(self, which: _Ints | int, queries: Floats, keys: Floats, side: str) -> _Ints:
-        """How many entries of the flat `keys` lie before each query: one search, over (trace, key) if there are several."""
+        """How many entries of the flat `keys` lie before each query: one search over (trace, key)."""
         if isinstance(which, int):
             return np.asarray(np.searchsorted(keys, queries, side=side))  # type: ignore[call-overload]
         of_knot = np.repeat(np.arange(self.first.size - 1), np.diff(self.first))

@@ -60,7 +60,7 @@ class LoadTrace:
         return LoadTrace(times[keep], values[keep], self.end_s, self.after_end)
 
     def resampled(self, step_s: float) -> "LoadTrace":
-        """The same load in equal steps, each the exact mean over its time; a last piece shorter than a step is left out.
+        """The same load in equal steps, each the exact mean over its time; a shorter last piece is left out.
 
         Raises
         ------

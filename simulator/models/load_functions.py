@@ -37,7 +37,7 @@ class PredictedLoads:
 
 @dataclass(frozen=True)
 class LoadFunctions:
-    """`l_min(t)` and `l_max(t)`, piecewise linear through their points, constant before the first and after the last."""
+    """`l_min(t)` and `l_max(t)`, linear between their points, constant before the first and after the last."""
 
     t_s: Floats
     """Window lengths `d, 2d, ..., w*d`."""
@@ -138,8 +138,8 @@ def to_fixed(loads: Floats, shift: int) -> Integers:
 def from_sums(least: Integers, greatest: Integers, shift: int, step_s: float) -> LoadFunctions:
     """Load functions from the least and greatest sum over 1, 2, ... observations in fixed point."""
     lengths = np.arange(1, least.size + 1)
-    l_min, l_max = (np.ldexp(sums / lengths, -shift) for sums in (least, greatest))
-    return LoadFunctions(lengths * step_s, l_min, l_max)
+    l_min, l_max = (np.asarray(np.ldexp(sums / lengths, -shift), np.float64) for sums in (least, greatest))
+    return LoadFunctions(np.asarray(lengths * step_s, np.float64), l_min, l_max)
 
 
 def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:

@@ -21,7 +21,7 @@ _FIRST_ROOM = 16
 class LoadWindow:
     """The latest `history` observations of a load and the load functions over windows of up to `window` of them.
 
-    Its queues take `8 w` bytes times their greatest length, at most `8 w h` bytes (a load that rises or falls throughout).
+    Its queues take `8 w` bytes times their greatest length, at most `8 w h` bytes (a load that only rises or falls).
     """
 
     def __init__(self, step_s: float, *, window: int, history: int) -> None:
@@ -111,7 +111,7 @@ def _kernel() -> Callable[..., Any]:
     """Compile the update when it is first needed."""
     from numba import njit
 
-    return njit(nogil=True)(_push_all)  # type: ignore[no-any-return]
+    return njit(nogil=True)(_push_all)
 
 
 def _push_all(fixed: Any, seen: int, prefix: Any, queues: Any, heads: Any, sizes: Any) -> tuple[int, bool]:

@@ -78,7 +78,9 @@ def import_trace(path: Path, kind: str, *, options: ImportOptions | None = None,
         raise ScenarioError(f"import: from: {kind!r} found, one of {', '.join(FORMATS)} allowed")
     read, known = _READERS[kind]
     stated = [option.name for option in fields(options) if getattr(options, option.name) is not None]
-    unknown = [f"import: {name.removesuffix('_s').replace('_', '-')}: not for {kind}" for name in stated if name not in known]
+    unknown = [
+        f"import: {name.removesuffix('_s').replace('_', '-')}: not for {kind}" for name in stated if name not in known
+    ]
     if unknown:
         raise ScenarioError(unknown)
     source = read(path, options)
@@ -97,7 +99,7 @@ def _imported(path: Path, source: Source, cores: int) -> Imported:
     elif source.measures.startswith("available"):
         column, values, meaning = "available", values * per_unit, "share of a PE left to us"
     else:
-        column, values, meaning = "load", values, "mean runnable processes as the source states them"
+        column, meaning = "load", "mean runnable processes as the source states them"
     end_s = source.end_s if source.end_s is not None else 2 * times[-1] - times[-2]
     trace = LoadTrace(times - times[0], values, float(end_s - times[0]))
     return Imported(trace, column, (f"{column}: {meaning}", *source.notes))

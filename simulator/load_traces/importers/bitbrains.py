@@ -1,4 +1,4 @@
-"""Import of Bitbrains traces (Grid Workloads Archive T-12): CPU usage percent of a virtual machine every five minutes."""
+"""Import of Bitbrains traces (Grid Workloads Archive T-12): CPU usage of a virtual machine."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from simulator.load_traces.importers.source import ImportOptions, Rows, Source, 
 _USAGE = "CPU usage [%]"
 _TIME = "Timestamp [ms]"
 _MILLISECONDS_FROM = 1e11
-"""Unix times above this are milliseconds (seconds would lie after the year 5000): the header says ms, rows hold seconds."""
+"""Unix times above this are milliseconds, below seconds: the header says ms, but rows hold seconds."""
 
 
 def read(path: Path, _options: ImportOptions) -> Source:

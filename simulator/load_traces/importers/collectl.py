@@ -55,7 +55,9 @@ def _column(path: Path, header: list[str], options: ImportOptions) -> tuple[Meas
     group = "[CPU]" if options.cpu in (None, "all") else f"[CPU:{options.cpu}]"
     if options.value_column is not None:
         if options.value_column not in header:
-            raise TraceError(f"{path}: value-column: {options.value_column!r} found, one of {', '.join(header)} allowed")
+            raise TraceError(
+                f"{path}: value-column: {options.value_column!r} found, one of {', '.join(header)} allowed"
+            )
         if options.measures is None:
             raise TraceError(f"{path}: measures: nothing stated, what {options.value_column} measures must be stated")
         return options.measures, options.value_column

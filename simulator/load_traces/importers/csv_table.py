@@ -12,7 +12,9 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 def read(path: Path, options: ImportOptions) -> Source:
     """Rows of a table; times are numbers in the stated unit, or dates; each value holds until the next row."""
     if options.measures is None:
-        raise TraceError(f"{path}: measures: nothing stated; a table does not tell what it measures, so it must be stated")
+        raise TraceError(
+            f"{path}: measures: nothing stated; a table does not tell what it measures, so it must be stated"
+        )
     if options.time_unit is not None and options.time_unit not in _UNITS:
         raise TraceError(f"{path}: time-unit: {options.time_unit!r} found, one of {', '.join(_UNITS)} allowed")
     scale = _UNITS[options.time_unit or "s"]
@@ -33,7 +35,9 @@ def read(path: Path, options: ImportOptions) -> Source:
             raise TraceError(f"{path}:{place}: columns: {len(cells)} found, {len(header)} as in the header allowed")
         time = cells[time_at]
         dated = "-" in time[1:] and ":" in time
-        seconds = instant(path, place, header[time_at], time) if dated else scale * number(path, place, header[time_at], time)
+        seconds = (
+            instant(path, place, header[time_at], time) if dated else scale * number(path, place, header[time_at], time)
+        )
         rows.add(place, seconds, number(path, place, header[value_at], cells[value_at]))
 
     read_lines(path, parse)

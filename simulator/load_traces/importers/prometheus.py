@@ -12,7 +12,9 @@ from simulator.load_traces.importers.source import ImportOptions, Rows, Source, 
 def read(path: Path, options: ImportOptions) -> Source:
     """Samples of one series; what the query measures must be stated, and which series if it has several."""
     if options.measures is None:
-        raise TraceError(f"{path}: measures: nothing stated; a query does not tell what it measures, so it must be stated")
+        raise TraceError(
+            f"{path}: measures: nothing stated; a query does not tell what it measures, so it must be stated"
+        )
     series = _series(path, _matrix(path), options.series)
     samples = series.get("values")
     if not isinstance(samples, list):

@@ -1,4 +1,4 @@
-"""Import of sysstat's `sadf -d FILE -- -u -P ALL` (or `-q`) and `sadf -j`: busy percent of processors, or load average."""
+"""Import of sysstat's `sadf -d FILE -- -u -P ALL` (or `-q`) and `sadf -j`: busy percent or load average."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -47,9 +47,7 @@ class _Reader:
         self._restarts = 0
         self._offered: set[Measure] = set()
         self._cpus: set[str] = set()
-        self._rows = {
-            name: Rows(path, "timestamp", options.value_column or name) for name in ("busy-percent", "load")
-        }
+        self._rows = {name: Rows(path, "timestamp", options.value_column or name) for name in ("busy-percent", "load")}
 
     def line(self, place: int, line: str) -> None:
         """Take in a line of `sadf -d`: a header of one activity, a restart, or a row."""
@@ -61,7 +59,9 @@ class _Reader:
             self._restarts += 1
             return
         if not self._header:
-            raise TraceError(f"{self._path}:{place}: header: none before the first row, a '# hostname;...' line allowed")
+            raise TraceError(
+                f"{self._path}:{place}: header: none before the first row, a '# hostname;...' line allowed"
+            )
         if len(cells) != len(self._header):
             raise TraceError(
                 f"{self._path}:{place}: columns: {len(cells)} found, {len(self._header)} as in the header allowed"

@@ -8,8 +8,10 @@ from simulator.load_traces.importers.source import ImportOptions, Rows, Source, 
 
 
 def read(path: Path, options: ImportOptions) -> Source:
-    """A profile as SimGrid plays it (checked on 3.32): full speed before the first line, and again from the first line
-    `d` seconds after the last one; until that line the last value holds.
+    """A profile as SimGrid plays it (checked on 3.32).
+
+    Before the first line the speed is full. With LOOPAFTER d the profile starts again d seconds after its last line;
+    then the last value holds until the first line.
     """
     rows = Rows(path, "time", "value")
     pause_s = math.nan
@@ -57,5 +59,7 @@ def _played(path: Path, rows: Rows, pause_s: float, duration_s: float | None) ->
                 played.add(f"period {turn + 1}", turn * (period_s if loops else 0.0) + time_s, value)
     halfway = (played.times_s[-1] + end_s) / 2
     played.add("end", halfway, played.values[-1])  # the last stay in two halves: so a CSV trace ends at `end_s`
-    kind = f"repeats every {period_s:g} s: use it with `cycle`" if loops and duration_s is None else "use it with `hold`"
+    kind = (
+        f"repeats every {period_s:g} s: use it with `cycle`" if loops and duration_s is None else "use it with `hold`"
+    )
     return Source(played.times_s, played.values, "available", (f"the profile {kind}",), end_s)

@@ -1,4 +1,4 @@
-"""What importers share: the options a user may state, the rows a source gives, and lines read with their faults named."""
+"""What importers share: what a user may state, the rows a source gives, lines read with faults named."""
 
 import array
 import datetime
@@ -87,7 +87,7 @@ class Rows:
 
 
 def read_lines(path: Path, parse: Callable[[int, str], None]) -> None:
-    """Hand each line that is not blank to `parse`, streamed; a torn last line that it refuses is left out with a warning.
+    """Hand each line that is not blank to `parse`, streamed; a torn last line is left out with a warning.
 
     Raises
     ------

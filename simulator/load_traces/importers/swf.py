@@ -1,4 +1,4 @@
-"""Import of job logs in the Standard Workload Format 2.2: running jobs of a window become load on a machine's processors."""
+"""Import of job logs in the Standard Workload Format 2.2: the running jobs of a window become load."""
 
 import array
 from pathlib import Path
@@ -31,9 +31,11 @@ def read(path: Path, options: ImportOptions) -> Source:
     end = begin + options.duration_s if options.duration_s is not None else float(np.max(starts + runs))
     times, busy = _running(starts, starts + runs, counts, begin, end)
     if float(np.max(busy)) > size:
-        raise TraceError(f"{path}: processors: {size} stated, but the jobs of the window use up to {np.max(busy):g} at once")
+        raise TraceError(
+            f"{path}: processors: {size} stated, but the jobs of the window use up to {np.max(busy):g} at once"
+        )
     notes = (
-        f"{log.starts.buffer_info()[1]} jobs, {log.left_out} left out (start, run time or processors unknown, or no run)",
+        f"{len(log.starts)} jobs, {log.left_out} left out (start, run time or processors unknown, or no run)",
         f"busy processors of {size}, from {begin:g} s to {end:g} s of the log",
     )
     return Source(array.array("d", times), array.array("d", busy / size), "busy", notes, end)
@@ -63,7 +65,9 @@ class _Log:
         count = job[_PROCESSORS] if job[_PROCESSORS] != _UNKNOWN else job[_REQUESTED]
         for at, name in names.items():
             if job[at] < 0 and job[at] != _UNKNOWN:
-                raise TraceError(f"{self._path}:{place}: {name}: {job[at]:g} found, at least 0, or -1 for unknown, allowed")
+                raise TraceError(
+                    f"{self._path}:{place}: {name}: {job[at]:g} found, at least 0, or -1 for unknown, allowed"
+                )
         if _UNKNOWN in (job[_SUBMIT], job[_WAIT]) or job[_RUN] <= 0 or count <= 0:
             self.left_out += 1
             return
