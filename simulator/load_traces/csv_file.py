@@ -65,7 +65,7 @@ def read_table(path: Path) -> TraceTable:
         if line.strip() and not line.startswith("#")
     ]
     if not lines:
-        raise TraceError(f"{path}: header: an empty file found, 'time_s,load' or 'time_s,available' allowed")
+        raise TraceError(f"{path}: header: '' found, 'time_s,load' or 'time_s,available' allowed")
     names = _header(path, *lines[0])
     rows = lines[1:]
     if rows and not text.endswith("\n") and (text.startswith(TITLE) or _is_torn(path, *rows[-1], names)):
@@ -111,7 +111,7 @@ def trace_column(path: Path) -> str:
             if line.strip() and not line.startswith("#"):
                 known = [name for name in TRACE_COLUMNS if name in _header(path, number, line)]
                 return known[0] if known else ""
-    raise TraceError(f"{path}: header: an empty file found, 'time_s,load' or 'time_s,available' allowed")
+    raise TraceError(f"{path}: header: '' found, 'time_s,load' or 'time_s,available' allowed")
 
 
 def trace_text(trace: LoadTrace, *, column: str = "load", comment: str = "") -> str:
@@ -147,7 +147,7 @@ def _is_torn(path: Path, number: int, line: str, names: list[str]) -> bool:
 def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
     cells = line.split(",")
     if len(cells) != len(names):
-        raise TraceError(f"{path}:{number}: columns: {len(cells)} found, {len(names)} as in the header allowed")
+        raise TraceError(f"{path}:{number}: {len(cells)} columns found, {len(names)} as in the header allowed")
     numbers = []
     for name, cell in zip(names, cells, strict=True):
         try:
@@ -168,15 +168,15 @@ def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:
         row = int(disorder[0]) + 1
         raise TraceError(
             f"{path}:{lines[row]}: time_s: {times_s[row]:.12g} found, "
-            f"more than {times_s[row - 1]:.12g}, as above, allowed"
+            f"more than the line before ({times_s[row - 1]:.12g}) allowed"
         )
     usual = np.median(steps)
     is_regular = np.mean(np.abs(steps - usual) <= 1e-6 * usual) > MOSTLY
     gaps = np.flatnonzero(steps > LONG_GAP * usual)
     if gaps.size and is_regular:
-        row = int(gaps[np.argmax(steps[gaps])])
+        row = int(gaps[np.argmax(steps[gaps])]) + 1
         warnings.warn(
-            f"{path}:{lines[row]}: time_s: {gaps.size} gaps found, the longest {steps[row]:g} s; "
+            f"{path}:{lines[row]}: time_s: {gaps.size} gaps found, the longest {steps[row - 1]:g} s; "
             "the value before a gap holds throughout it",
             TraceWarning,
             stacklevel=3,

@@ -113,7 +113,8 @@ class Capacity:
         times = np.minimum(found, self._next(which, knot, self.knots_s))
         if periods is not None:
             with np.errstate(invalid="ignore"):
-                times = periods * self._last(self.knots_s)[which] + times
+                later = periods * self._last(self.knots_s)[which] + times
+            times = np.where(np.isinf(periods), np.inf, later)
         return np.where(asked == 0, 0.0, times)
 
     def finish(self, start_s: ArrayLike, work_s: ArrayLike) -> Floats:
@@ -128,9 +129,9 @@ class Capacity:
         count = self.first.size - 1
         if count == 1:
             return 0, queries
+        if queries.ndim and queries.shape[-1] not in (1, count):
+            raise TraceError(f"trace: {name}: a last axis of {queries.shape[-1]} found, {count} traces allowed")
         shape = np.broadcast_shapes(queries.shape, (count,))
-        if shape[-1] != count:
-            raise TraceError(f"trace: {name}: a last axis of {shape[-1]} found, {count} traces allowed")
         return np.broadcast_to(np.arange(count), shape), np.broadcast_to(queries, shape)
 
     def _fold(
