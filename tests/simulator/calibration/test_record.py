@@ -74,8 +74,11 @@ def test_append_continues_on_the_same_clock_after_a_torn_line(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace('"cpu_model": "', '"cpu_model": "other '), "machine.cpu_model: .* allowed"),
-        (lambda text: text.replace('"interval_s": 0.1', '"interval_s": 5.0'), "interval_s: 0.1 asked, 5 as in the file"),
+        (lambda text: text.replace('"cpu_model": "', '"cpu_model": "other '), r"machine\.cpu_model: .* allowed"),
+        (
+            lambda text: text.replace('"interval_s": 0.1', '"interval_s": 5.0'),
+            "interval_s: 0.1 asked, 5 as in the file",
+        ),
         (lambda text: text.replace("time_s,load,busy\n", "time_s,load\n"), "columns: time_s,load,busy asked"),
         (lambda _text: "time_s,load\n0,1\n1,1\n", "head: no recording found"),
     ],
@@ -93,7 +96,7 @@ def test_append_refuses_another_recording(tmp_path, change, message):
 
 @pytest.mark.parametrize(("interval_s", "duration_s"), [(0.05, 1.0), (1.0, 0.5), (1.0, float("inf")), (-1.0, 1.0)])
 def test_lengths_that_cannot_be_measured_are_refused(tmp_path, interval_s, duration_s):
-    with pytest.raises(ScenarioError, match="an interval of at least 0.1 s and a duration of at least one interval"):
+    with pytest.raises(ScenarioError, match=r"an interval of at least 0\.1 s and a duration of at least one interval"):
         record_load(tmp_path / "t.csv", interval_s=interval_s, duration_s=duration_s)
     assert not (tmp_path / "t.csv").exists()
 
@@ -116,6 +119,23 @@ def test_a_killed_recording_loses_at_most_the_interval_under_way(tmp_path):
     text = path.read_text()
     assert len(rows_of(path)) >= seen
     assert text.endswith("\n")
+
+
+def test_a_machine_that_slept_leaves_rows_out_and_keeps_the_clock(tmp_path):
+    path = tmp_path / "t.csv"
+    child = start_recording(path)
+    child.send_signal(signal.SIGSTOP)
+    seen = len(rows_of(path))
+    time.sleep(0.6)
+    child.send_signal(signal.SIGCONT)
+    while len(rows_of(path)) < seen + 3 and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=20)
+    times = read_table(path).times_s
+    steps = (times[1:] - times[:-1]) / INTERVAL_S
+    assert max(steps) >= 4
+    assert steps == pytest.approx([round(step) for step in steps])
 
 
 def test_the_run_queue_counts_others():

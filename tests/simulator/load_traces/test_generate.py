@@ -67,7 +67,9 @@ def test_ar1_keeps_mean_variance_and_correlation_and_is_never_negative():
 
 
 def test_ar1_without_correlation_or_deviation():
-    assert statistics(AR1(1.0, 0.5, 0.0).draw(50_000.0, 1.0, draws("iid")).values).autocorrelation[1] == pytest.approx(0, abs=0.02)
+    assert statistics(AR1(1.0, 0.5, 0.0).draw(50_000.0, 1.0, draws("iid")).values).autocorrelation[1] == pytest.approx(
+        0, abs=0.02
+    )
     assert set(AR1(2.0, 0.0, 0.5).draw(100.0, 1.0, draws()).values) == {2.0}
 
 

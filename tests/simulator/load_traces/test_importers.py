@@ -84,7 +84,9 @@ def test_sadf_json_says_what_the_table_says():
     assert found.values.size >= 5
     assert found.values == pytest.approx(table.values[: found.values.size])
     load = take(DATA / "sadf.json", "sadf", measures="load").trace
-    assert load.values == pytest.approx(take(DATA / "sadf_uq.txt", "sadf", measures="load").trace.values[: load.values.size])
+    assert load.values == pytest.approx(
+        take(DATA / "sadf_uq.txt", "sadf", measures="load").trace.values[: load.values.size]
+    )
 
 
 def test_sadf_restarts_are_passed_over_and_told(tmp_path):
@@ -140,7 +142,9 @@ def test_prometheus_values_are_strings_and_what_they_measure_must_be_stated():
 
 def test_prometheus_with_several_series_must_be_told_which():
     path = DATA / "prometheus_per_cpu.json"
-    with pytest.raises(TraceError, match=r"series: nothing stated, a label=value that picks one of 2 .*\{cpu=0\}; \{cpu=1\}"):
+    with pytest.raises(
+        TraceError, match=r"series: nothing stated, a label=value that picks one of 2 .*\{cpu=0\}; \{cpu=1\}"
+    ):
         take(path, "prometheus", measures="busy")
     found = take(path, "prometheus", measures="busy", series="cpu=1")
     samples = json.loads(path.read_text())["data"]["result"][1]["values"]
