@@ -33,5 +33,5 @@ def read(path: Path, _options: ImportOptions) -> Source:
             stamp, unit = stamp / 1000.0, "milliseconds"
         rows.add(place, stamp, number(path, place, _USAGE, cells[header.index(_USAGE)]))
 
-    read_lines(path, parse)
+    read_lines(path, parse, by_tool=True)
     return rows.source("busy-percent", f"times read as {unit}, by their magnitude")

@@ -44,7 +44,7 @@ def read(path: Path, options: ImportOptions) -> Source:
         time_s = instant(path, place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
         rows.add(place, time_s, number(path, place, column, cells[header.index(column)]))
 
-    read_lines(path, parse)
+    read_lines(path, parse, by_tool=True)
     if not header:
         raise TraceError(f"{path}: header: none found, a line that begins with '#Date' allowed")
     return rows.source(measure, "times are the source's local clock, without a zone")

@@ -32,7 +32,7 @@ def read(path: Path, options: ImportOptions) -> Source:
         for place, row in _json_rows(path):
             reader.take(place, row)
     else:
-        read_lines(path, reader.line)
+        read_lines(path, reader.line, by_tool=True)
     return reader.source()
 
 

@@ -86,8 +86,18 @@ class Rows:
         return Source(self.times_s, self.values, measures, notes)
 
 
-def read_lines(path: Path, parse: Callable[[int, str], None]) -> None:
+def read_lines(path: Path, parse: Callable[[int, str], None], *, by_tool: bool = False) -> None:
     """Hand each line that is not blank to `parse`, streamed; a torn last line is left out with a warning.
+
+    Parameters
+    ----------
+    path
+        The file.
+    parse
+        Takes line number and text.
+    by_tool
+        Whether a tool writes such files and ends every line: then a last line without its end is torn, even if it can be
+        read. Otherwise only one that `parse` refuses is.
 
     Raises
     ------
@@ -96,11 +106,13 @@ def read_lines(path: Path, parse: Callable[[int, str], None]) -> None:
     """
     for number, line, whole in _lines(path):
         try:
-            parse(number, line)
+            if whole or not by_tool:
+                parse(number, line)
+                continue
         except TraceError:
             if whole:
                 raise
-            warnings.warn(f"{path}:{number}: a torn last line left out", TraceWarning, stacklevel=2)
+        warnings.warn(f"{path}:{number}: a torn last line left out", TraceWarning, stacklevel=2)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:

@@ -20,7 +20,7 @@ def read(path: Path, options: ImportOptions) -> Source:
     Jobs whose start, run time or processors are unknown (-1) are left out and counted in a note.
     """
     log = _Log(path)
-    read_lines(path, log.line)
+    read_lines(path, log.line, by_tool=True)
     size = options.processors if options.processors is not None else log.header_size
     if size is None or size < 1:
         raise TraceError(f"{path}: processors: none stated and no MaxProcs in the header, at least 1 allowed")

@@ -25,6 +25,7 @@ def start_recording(path, interval_s=INTERVAL_S):
     deadline = time.monotonic() + 20
     while not (path.exists() and len(rows_of(path)) >= 3) and time.monotonic() < deadline:
         time.sleep(0.02)
+    assert len(rows_of(path)) >= 3, "rows must be in the file while it is recorded"
     return child
 
 

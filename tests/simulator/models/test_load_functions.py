@@ -58,16 +58,12 @@ def test_an_update_gives_the_very_numbers_of_a_rebuild(loads, window, history):
     tracker = LoadWindow(3.0, window=window, history=history)
     for count, load in enumerate(loads, start=1):
         tracker.update(load)
-        rebuilt = build_load_functions(trace_of_at_least_one(loads[:count][-history:], 3.0), window=window)
+        rebuilt = build_load_functions(trace_of(loads[:count][-history:], 3.0), window=window)
         found = tracker.functions()
         assert np.array_equal(found.l_min, rebuilt.l_min)
         assert np.array_equal(found.l_max, rebuilt.l_max)
         assert np.array_equal(found.t_s, rebuilt.t_s)
     assert tracker.observations.tolist() == loads[-history:]
-
-
-def trace_of_at_least_one(loads, step_s):
-    return trace_of(loads, step_s)
 
 
 @pytest.mark.parametrize("direction", [1.0, -1.0])
@@ -78,6 +74,18 @@ def test_queues_widen_for_loads_that_only_rise_or_fall(direction):
     rebuilt = build_load_functions(trace_of(loads[-300:]), window=5)
     assert np.array_equal(tracker.functions().l_min, rebuilt.l_min)
     assert np.array_equal(tracker.functions().l_max, rebuilt.l_max)
+
+
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_queues_widen_in_the_middle_of_a_history(direction):
+    noise = np.random.Generator(np.random.PCG64(8)).exponential(1.0, 100)
+    loads = np.concatenate((20.0 + noise, 20.0 + direction * np.linspace(-15.0, 15.0, 60)))
+    tracker = LoadWindow(1.0, window=4, history=40)
+    for count, load in enumerate(loads, start=1):
+        tracker.update(load)
+        rebuilt = build_load_functions(trace_of(loads[max(0, count - 40) : count]), window=4)
+        assert np.array_equal(tracker.functions().l_min, rebuilt.l_min)
+        assert np.array_equal(tracker.functions().l_max, rebuilt.l_max)
 
 
 def test_a_load_beyond_the_usual_peak_changes_the_step_not_the_result():
