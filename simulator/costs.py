@@ -18,6 +18,10 @@ TICKS_S = (1e-12, 1e-9)
 LAST_TICK = 2**62
 
 
+class TickOverflowError(Exception):
+    """A run would pass the last tick; the whole set restarts with a coarser one."""
+
+
 @dataclass(frozen=True)
 class ServiceTable:
     """What one of `m` equal processes attains on a PE under load, as integers.
@@ -65,6 +69,8 @@ class Costs:
 
 def to_ticks(seconds: float, tick_s: float) -> int:
     """Seconds as ticks, rounded half to even, at least one."""
+    if seconds > LAST_TICK * tick_s:
+        raise TickOverflowError
     return max(1, round(seconds / tick_s))
 
 
@@ -120,4 +126,6 @@ def start_ticks(draws: Draws, *, tick_s: float) -> Ticks:
 
 
 def _nominal_ticks(seconds: NDArray[np.float64], tick_s: float) -> Ticks:
+    if np.any(seconds > LAST_TICK * tick_s):
+        raise TickOverflowError
     return np.maximum(1, np.rint(seconds / tick_s)).astype(np.int64)  # rint rounds half to even

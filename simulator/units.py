@@ -95,10 +95,10 @@ def parse_duration(text: object, *, field: str, positive: bool = True) -> float:
 
 
 def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g} {steps[-1][1]}" if value == 0 else f"{value}"
-    scale, unit = next(((s, u) for s, u in steps if abs(value) >= s), steps[-1])
-    return f"{value / scale:.{digits}g} {unit}"
+    """A number with the largest unit that it reaches, the unit of 1 for zero, and never an exponent."""
+    fallback = next((step for step in steps if step[0] == 1.0), steps[-1]) if value == 0 else steps[-1]
+    scale, unit = next((step for step in steps if abs(value) >= step[0]), fallback)
+    return f"{float(f'{value / scale:.{digits}g}'):.15g} {unit}"
 
 
 def show_duration(seconds: float, digits: int = 3) -> str:

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Literal, get_args
 
-from simulator.costs import TICKS_S
+from simulator.costs import TICKS_S, TickOverflowError
 from simulator.engines import process
-from simulator.engines.resources import TickOverflowError
 from simulator.errors import ScenarioError
 from simulator.results import RunSet
 from simulator.scenario import Scenario, draw

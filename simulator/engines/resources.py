@@ -9,15 +9,11 @@ from math import ceil, floor
 import simpy
 from simpy.events import EventPriority
 
-from simulator.costs import LAST_TICK, ServiceTable
+from simulator.costs import LAST_TICK, ServiceTable, TickOverflowError
 from simulator.errors import SimulationError, TraceError
 
 AFTER_PROCESSES = EventPriority(2)
 """Priority of the end of an instant: above NORMAL, so that every process has advanced before it."""
-
-
-class TickOverflowError(Exception):
-    """A run passed the last tick; the set restarts with a coarser one."""
 
 
 def now(env: simpy.Environment) -> int:
@@ -78,6 +74,8 @@ class Service:
 
 def _steps(rate: float, missing: int, longest: int | None) -> int:
     """The least number of ticks in which `floor(rate * ticks)` reaches what is missing, at most `longest`."""
+    if missing > rate * LAST_TICK:
+        return LAST_TICK if longest is None else longest  # the caller refuses what lasts so long
     steps = ceil(missing / rate)
     if longest is not None:
         steps = min(longest, steps)

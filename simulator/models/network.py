@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import CalibrationError
+from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +25,11 @@ class LinkModel:
 
     def __post_init__(self) -> None:
         if self.sizes_bytes.ndim != 1 or self.sizes_bytes.shape != self.times_s.shape or self.sizes_bytes.size < 2:
-            raise CalibrationError("link: two or more payload sizes and as many times allowed")
+            raise ScenarioError("link: two or more payload sizes and as many times allowed")
         if np.any(np.diff(self.sizes_bytes) <= 0) or np.any(self.sizes_bytes < 0):
-            raise CalibrationError("link: sizes_bytes: ascending sizes allowed")
+            raise ScenarioError("link: sizes_bytes: ascending sizes allowed")
         if np.any(np.diff(self.times_s) < 0) or not np.all(np.isfinite(self.times_s)) or self.times_s[0] <= 0:
-            raise CalibrationError("link: times_s: times above zero that do not decrease allowed")
+            raise ScenarioError("link: times_s: times above zero that do not decrease allowed")
 
     @classmethod
     def from_latency(cls, latency_s: float, bandwidth_bytes_per_s: float) -> "LinkModel":

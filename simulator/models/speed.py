@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import CalibrationError
+from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 
@@ -38,11 +38,11 @@ class SpeedBand:
     def __post_init__(self) -> None:
         arrays = (self.sizes, self.low, self.mid, self.high)
         if any(a.ndim != 1 or a.shape != self.sizes.shape for a in arrays) or not self.sizes.size:
-            raise CalibrationError("speed band: sizes and speeds of equal length, at least one of each, allowed")
+            raise ScenarioError("speed band: sizes and speeds of equal length, at least one of each, allowed")
         if not all(np.all(np.isfinite(a)) for a in arrays) or np.any(np.diff(self.sizes) <= 0) or self.sizes[0] <= 0:
-            raise CalibrationError("speed band: ascending finite sizes above zero allowed")
+            raise ScenarioError("speed band: ascending finite sizes above zero allowed")
         if np.any(self.low < 0) or np.any(self.low > self.mid) or np.any(self.mid > self.high) or np.any(self.mid <= 0):
-            raise CalibrationError("speed band: 0 <= low <= mid <= high with mid above zero allowed")
+            raise ScenarioError("speed band: 0 <= low <= mid <= high with mid above zero allowed")
 
     @classmethod
     def through(cls, cuts: list[Cut]) -> "SpeedBand":

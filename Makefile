@@ -1,0 +1,59 @@
+# Apportion's tasks; `make help` lists them. Everything is installed into .venv, nothing elsewhere.
+
+PYTHON ?= python3
+UV ?= uv
+UVFLAGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := .ci/requirements.lock
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint verify bench clean lock
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+demo: $(VENV)/.ok  ## set up, then the whole loop on this machine, in about two minutes
+	@$(BIN)/apportion quickstart
+
+test: lint  ## set up, then lint, types and all tests but the slow ones
+	@$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary simulator advisor
+
+verify: lint  ## every test, the slow ones too; a skipped test is a failure
+	@$(BIN)/python -m pytest -q -m "" --no-skips
+
+bench: $(VENV)/.ok  ## the benchmarks
+	@$(BIN)/python -m pytest -q -m benchmark
+
+clean:  ## remove what was installed, built and cached
+	@rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+lock:  ## write the lock anew, keeping what still fits (newest of everything: make lock UVFLAGS=--upgrade)
+	@command -v $(UV) >/dev/null || { echo 'error: uv is missing: pip install uv (or: make lock UV=PATH)' >&2; exit 1; }
+	@echo hatchling | $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+		--generate-hashes --no-emit-index-url --no-header $(UVFLAGS) --extra dev -o $(LOCK) pyproject.toml -
+
+# Two stamps, each written last: an interrupted installation leaves none and is done again from scratch.
+$(VENV)/.ok: $(VENV)/.locked pyproject.toml
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.locked: $(LOCK)
+	@command -v $(PYTHON) >/dev/null || \
+		{ echo 'error: $(PYTHON) is missing: apt install python3 python3-venv' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $$($(PYTHON) -V) found, 3.11 or newer needed (another one: make PYTHON=python3.12)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo 'error: Python cannot make virtual environments here: apt install $(notdir $(PYTHON))-venv' >&2; exit 1; }
+	@echo 'Setting up $(VENV), once; this takes a minute or two ...' >&2
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r $(LOCK)
+	@touch $@

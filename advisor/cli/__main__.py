@@ -1,0 +1,5 @@
+"""`python -m advisor.cli` is `apportion`."""
+
+from advisor.cli import main
+
+main()

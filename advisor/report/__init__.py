@@ -1,0 +1,6 @@
+"""The report of a run: one self-contained HTML file, or plain text for the terminal."""
+
+from advisor.report.html import render_html
+from advisor.report.text import render_text
+
+__all__ = ["render_html", "render_text"]

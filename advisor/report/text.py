@@ -1,0 +1,147 @@
+"""The report as plain text for the terminal: the answer first, aligned tables, the path of the HTML report last."""
+
+import textwrap
+from collections.abc import Sequence
+
+from advisor.report import wording
+from advisor.report.wording import Document, clean, number
+
+MOST_WARNINGS = 4
+MOST_COLUMNS = 6
+MOST_ROWS = 8
+
+_GAP = "   "
+
+
+def render_text(document: Document, *, width: int = 100) -> str:
+    """Write what a reader of a terminal wants to know; no colours, no line longer than `width` but for paths.
+
+    Parameters
+    ----------
+    document
+        What a quickstart returned.
+    width
+        Columns of the terminal.
+    """
+    blocks = [
+        [wording.answer(document)],
+        _facts(document),
+        _warnings(document),
+        *_speeds(document),
+        _baselines(document),
+        _verification(document),
+    ]
+    lines = [line for block in blocks if block for line in [*_wrapped(block, width=max(40, width)), ""]]
+    paths = [(label, document.get(key)) for label, key in (("Scenario", "scenario"), ("Report", "report"))]
+    lines += [f"{label:<10}{clean(path)}" for label, path in paths if path]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _wrapped(block: Sequence[str], *, width: int) -> list[str]:
+    """The lines of a block, long ones continued under the text that they begin with."""
+    lines = []
+    for line in block:
+        inner = len(line) - len(line.lstrip())
+        hang = line.find("  ", inner) if inner == 0 else -1
+        under = len(line) - len(line[hang:].lstrip()) if 0 < hang < 12 else inner
+        lines += textwrap.wrap(line, width, subsequent_indent=" " * under, break_on_hyphens=False) or [""]
+    return lines
+
+
+def _facts(document: Document) -> list[str]:
+    facts = {
+        "Asked": ", ".join(filter(None, (wording.asked(document), wording.settings(document)))),
+        "Machine": wording.machine_line(document.get("machine")),
+        "Load": wording.load_text(document),
+        "Took": wording.took_text(document),
+        wording.unit_of(document).capitalize(): wording.long_partition(document),
+    }
+    return [f"{name:<10}{text}" for name, text in facts.items() if text]
+
+
+def _warnings(document: Document) -> list[str]:
+    warnings = [f"Warning   {clean(warning)}" for warning in document.get("warnings") or ()]
+    more = len(warnings) - MOST_WARNINGS
+    return warnings if more <= 1 else [*warnings[:MOST_WARNINGS], f"Warning   and {more} more, listed in the report"]
+
+
+def _speeds(document: Document) -> list[list[str]]:
+    """One table per kernel: a row per PE, a column per size."""
+    tables = []
+    for kernel, header, rows in wording.speed_tables(document, columns=MOST_COLUMNS):
+        table = [f"Speed of {kernel} in Gflop/s (middle of its band)"]
+        table += _table(["PE", *header], rows[:MOST_ROWS])
+        table += [f"  and {len(rows) - MOST_ROWS} more PEs, in the report"] if len(rows) > MOST_ROWS else []
+        tables.append(table)
+    unstable = wording.unstable_text(document)
+    if tables and unstable:
+        tables[-1].append(f"  * {unstable}")
+    return tables
+
+
+def _baselines(document: Document) -> list[str]:
+    rows = []
+    for entry in document.get("baselines") or ():
+        predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
+        rows.append(
+            [
+                f"{clean(entry.get('name'))}{' *' if best else ''}",
+                wording.partition_text(entry.get("partition"), most=3),
+                wording.with_interval(predicted),
+                wording.NOTHING if best else wording.with_interval(entry.get("gain_of_recommended")),
+                wording.NOTHING if best else wording.probability(entry.get("probability_recommended_faster")),
+            ]
+        )
+    if not rows:
+        return []
+    header = ["strategy", wording.unit_of(document), "mean", "gain", "faster in"]
+    return [
+        "Predicted makespan in s; gain of the recommended strategy (*) over each; how often it is faster",
+        *_table(header, rows, left=2),
+        "  +/-: 95 % interval of the mean",
+    ]
+
+
+def _verification(document: Document) -> list[str]:
+    rows = []
+    for entry in document.get("verification") or ():
+        measured = sorted(filter(None, map(number, entry.get("measured_s") or ())))
+        scale = {"mean": entry.get("measured_median_s")}
+        error = number(entry.get("error_percent"))
+        rows.append(
+            [
+                clean(entry.get("name")),
+                wording.seconds(entry.get("predicted_s"), scale),
+                wording.seconds(entry.get("measured_median_s"), scale),
+                wording.spread(scale | {"least": measured[0], "most": measured[-1]}, low="least", high="most")
+                if measured
+                else wording.NOTHING,
+                str(len(measured)),
+                wording.NOTHING if error is None else f"{error:+.1f} %",
+            ]
+        )
+    header = ["strategy", "predicted", "measured", "all runs", "runs", "error"]
+    title = "Predicted and measured median makespan in s"
+    return [title, *_table(header, rows)] if rows else []
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+    """Aligned columns under a header: the first `left` ones to the left, numbers to the right, a `*` beside them."""
+    cells = [header, *rows]
+    marked = [any(row[column].endswith(" *") for row in rows) for column in range(len(header))]
+    lines = []
+    for row in cells:
+        texts = [
+            f"{text}  " if column >= left and marked[column] and not text.endswith(" *") else text
+            for column, text in enumerate(row)
+        ]
+        lines.append(texts)
+    widths = [max(len(row[column]) for row in lines) for column in range(len(header))]
+    return [
+        "  "
+        + _GAP.join(
+            text.ljust(width) if column < left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in lines
+    ]

@@ -1,0 +1,288 @@
+"""What the report says and how it writes numbers: the same words on the page and on the terminal.
+
+A document may be incomplete (one PE, nothing verified): each function then says less, and none fails.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simulator import units
+
+Document = Mapping[str, Any]
+
+NOTHING = "-"
+"""What stands where there is no value."""
+MOST_NAMED = 6
+"""PEs that a sentence can name one by one."""
+
+
+def number(value: object) -> float | None:
+    """The value if it is a finite number."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def clean(text: object) -> str:
+    """Text from outside without line ends, escape sequences or anything else that does not print."""
+    return "".join(character if character.isprintable() else " " for character in str(text)).strip()
+
+
+def duration(value: object) -> str:
+    """Seconds with a unit and three digits, whole seconds from 1000 on."""
+    seconds = number(value)
+    if seconds is None:
+        return NOTHING
+    return f"{seconds:.0f} s" if abs(seconds) >= 999.5 or seconds == 0 else units.show_duration(seconds)
+
+
+def digits(value: object, count: int = 3) -> str:
+    """A number with so many digits, closing zeros too, and none behind the point where it needs none."""
+    found = number(value)
+    if found is None:
+        return NOTHING
+    return f"{found:.0f}" if abs(found) >= 10 ** (count - 1) else f"{found:#.{count}g}"
+
+
+def percent(value: object, decimals: int = 0) -> str:
+    """A share of 1 in percent."""
+    share = number(value)
+    return NOTHING if share is None else f"{100 * share:.{decimals}f} %"
+
+
+def times(value: object) -> str:
+    """A ratio with two decimals, more only where it would read as none."""
+    ratio = number(value)
+    return NOTHING if ratio is None else f"{ratio:.2f}"
+
+
+def spread(entry: Document | None, *, low: str = "low", high: str = "high") -> str:
+    """The lower and the upper value in seconds, with as many decimals as tell them apart."""
+    ends = [number((entry or {}).get(key)) for key in (low, high)]
+    if None in ends:
+        return NOTHING
+    decimals = decimals_of(entry)
+    return f"{ends[0]:.{decimals}f} to {ends[1]:.{decimals}f}"
+
+
+def with_interval(entry: Document | None) -> str:
+    """`mean` with half the width of its 95 % interval (`low`, `high`)."""
+    mean, low, high = (number((entry or {}).get(key)) for key in ("mean", "low", "high"))
+    if mean is None or low is None or high is None:
+        return NOTHING if mean is None else f"{mean:.{decimals_of(entry)}f}"
+    decimals = decimals_of(entry)
+    return f"{mean:.{decimals}f} +/- {(high - low) / 2:.{decimals}f}"
+
+
+def seconds(value: object, entry: Document | None) -> str:
+    """A makespan in seconds, with the decimals of its interval."""
+    found = number(value)
+    return NOTHING if found is None else f"{found:.{decimals_of(entry)}f}"
+
+
+def decimals_of(entry: Document | None) -> int:
+    """Decimals for `mean`, `low` and `high`: three digits of the mean, or as many as tell the other two apart."""
+    mean, low, high = (number((entry or {}).get(key)) for key in ("mean", "low", "high"))
+    needed = 2 - math.floor(math.log10(abs(mean))) if mean else 2
+    if low is not None and high is not None and high > low:
+        needed = max(needed, -math.floor(math.log10((high - low) / 2)))
+    return max(0, min(needed, 6 if mean and abs(mean) < 0.1 else 4))
+
+
+def probability(value: object) -> str:
+    """A probability estimated from some hundred replications, never certain."""
+    share = number(value)
+    if share is None:
+        return NOTHING
+    return "> 99 %" if share > 0.99 else "< 1 %" if share < 0.01 else percent(share)
+
+
+def unit_of(document: Document) -> str:
+    """What a partition counts."""
+    return "rows" if (document.get("application") or {}).get("name") == "matmul" else "units"
+
+
+def pe_names(document: Document) -> list[str]:
+    """The PE of each process, as far as the document tells."""
+    named = {entry.get("process"): clean(entry.get("pe")) for entry in document.get("timeline") or ()}
+    measured = list(dict.fromkeys(clean(entry.get("pe")) for entry in document.get("kernels") or ()))
+    count = max([len(entry.get("partition") or ()) for entry in document.get("baselines") or ()], default=0)
+    fallback = measured + [f"PE {index}" for index in range(len(measured), count)]
+    return [named.get(index, name) for index, name in enumerate(fallback)]
+
+
+def partition_text(partition: Sequence[int] | None, *, most: int = 4) -> str:
+    """A partition in short: every part, or how many and how large."""
+    if not partition:
+        return NOTHING
+    if len(partition) <= most:
+        return " + ".join(str(part) for part in partition)
+    low, high = min(partition), max(partition)
+    return f"{len(partition)} parts of {low}" if low == high else f"{len(partition)} parts, {low} to {high}"
+
+
+def entry_of(document: Document, name: object) -> Document:
+    """The baseline with a name, or an empty one."""
+    return next((entry for entry in document.get("baselines") or () if entry.get("name") == name), {})
+
+
+def answer(document: Document) -> str:
+    """The answer in one sentence: who gets how much, what it gains, and whether that was measured."""
+    best = entry_of(document, document.get("recommended"))
+    partition = best.get("partition") or []
+    if not partition:
+        return "No recommendation: the run ended before a partition was simulated."
+    if len(partition) == 1:
+        return f"There is one PE only, so it does all {partition[0]} {unit_of(document)}: nothing to apportion."
+    who = _who_gets_what(document, partition)
+    if best.get("name") == "equal":
+        return f"Give {who}, an equal split: no other partition is predicted to be faster."
+    measured = number(document.get("measured_gain"))
+    if measured is not None and measured < 0.995:
+        return f"Keep the equal split: a real run with {who} was only {times(measured)} times as fast."
+    return f"Give {who}: {_gain_text(document)}."
+
+
+def _who_gets_what(document: Document, partition: Sequence[int]) -> str:
+    unit, names = unit_of(document), pe_names(document)
+    if len(partition) > MOST_NAMED:
+        return f"the {len(partition)} PEs between {min(partition)} and {max(partition)} {unit} each"
+    first, *others = [f"{name} {part or 'no'}" for name, part in zip(names, partition, strict=False)]
+    return f"{', '.join([f'{first} {unit}', *others[:-1]])} and {others[-1]}{'' if partition[-1] else f' {unit}'}"
+
+
+def long_partition(document: Document) -> str:
+    """Who gets how much, where the sentence of the answer could not say it; otherwise nothing."""
+    partition = entry_of(document, document.get("recommended")).get("partition") or []
+    if len(partition) <= MOST_NAMED:
+        return ""
+    return ", ".join(f"{name} {part}" for name, part in zip(pe_names(document), partition, strict=False))
+
+
+def _gain_text(document: Document) -> str:
+    measured, most = number(document.get("measured_gain")), number(document.get("largest_gain"))
+    predicted = number((entry_of(document, "equal").get("gain_of_recommended") or {}).get("mean"))
+    if measured is not None:
+        limit = "" if most is None else f"; {times(most)} is the most possible"
+        how = f"{times(measured)} times faster than" if measured >= 1.005 else "as fast as"
+        return f"{how} the equal split (measured{limit})"
+    if predicted is not None:
+        return f"{times(predicted)} times faster than the equal split (predicted; no real run has checked it)"
+    return "predicted to be the fastest"
+
+
+def asked(document: Document) -> str:
+    """What was asked about, in a few words."""
+    application = document.get("application") or {}
+    parts = [clean(application.get("name") or "application")]
+    parts += [f"n = {application['n']}"] if number(application.get("n")) is not None else []
+    parts += [f"kernel {clean(application['kernel'])}"] if application.get("kernel") else []
+    return ", ".join(parts)
+
+
+def settings(document: Document) -> str:
+    """How it was asked."""
+    parts = [f"budget {duration(document['budget_s'])}"] if number(document.get("budget_s")) is not None else []
+    parts += [f"seed {document['seed']}"] if number(document.get("seed")) is not None else []
+    return ", ".join(parts)
+
+
+def machine_line(machine: Document | None) -> str:
+    """The machine in one line."""
+    if not machine:
+        return "not told"
+    caches = [
+        f"L{cache.get('level')} {size_text(cache.get('size_bytes'))}"
+        for cache in machine.get("caches") or ()
+        if cache.get("kind") != "instruction"
+    ]
+    load = [number(value) for value in machine.get("load_average") or ()]
+    parts = [
+        f"{clean(machine.get('host') or 'this machine')}: {clean(machine.get('cpu_model') or 'unknown processor')}",
+        counted(machine.get("pe_count"), "PE"),
+        *caches,
+        f"{size_text(machine.get('memory_bytes'))} memory",
+    ]
+    parts += [f"load {load[0]:.2f}"] if load and load[0] is not None else []
+    return ", ".join(parts)
+
+
+def size_text(value: object) -> str:
+    """Bytes with a binary unit."""
+    size = number(value)
+    return NOTHING if size is None else units.show_size(size)
+
+
+def counted(count: object, noun: str) -> str:
+    """`1 PE`, `2 PEs`."""
+    return f"{count if number(count) is not None else NOTHING} {noun}{'' if count == 1 else 's'}"
+
+
+def load_text(document: Document) -> str:
+    """What ran beside us, and what share of its PE it left."""
+    load = document.get("load") or {}
+    if not load:
+        return "none"
+    shares = [
+        f"{percent(value)} {what}"
+        for what, value in (
+            ("predicted", load.get("predicted_share")),
+            ("measured", document.get("available_share")),
+        )
+        if number(value) is not None
+    ]
+    left = f"; share of it left to us: {', '.join(shares)}" if shares else ""
+    return f"on {clean(load.get('pe'))}, rule {clean(load.get('rule'))}{left}"
+
+
+def took_text(document: Document) -> str:
+    """Where the time of the run went."""
+    spent = document.get("seconds") or {}
+    parts = ", ".join(f"{clean(stage)} {duration(value)}" for stage, value in spent.items() if stage != "total")
+    if "total" not in spent:
+        return parts or "not told"
+    return duration(spent["total"]) + (f" ({parts})" if parts else "")
+
+
+def unstable_text(document: Document) -> str:
+    """How many points have a median that is not known as well as was asked for, and how well it is known."""
+    points = [point for entry in document.get("kernels") or () for point in entry.get("points") or ()]
+    unstable = [point for point in points if not point.get("stable", True)]
+    if not unstable:
+        return ""
+    halves = sorted(half for point in unstable if (half := number(point.get("interval_percent"))) is not None)
+    known = "too few runs"
+    if halves:
+        least = "" if halves[0] == halves[-1] else f"{halves[0]:.1f} to "
+        known = f"95 % interval of the median +/- {least}{halves[-1]:.1f} %"
+    return f"not stable: {len(unstable)} of {counted(len(points), 'point')}, {known}"
+
+
+def interval_text(value: object) -> str:
+    """The half width of a median's interval."""
+    half = number(value)
+    return "too few runs" if half is None else f"+/- {half:.1f} %"
+
+
+def speed_tables(document: Document, *, columns: int) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Speeds in Gflop/s by kernel: its name, the header, and a row per PE; `*` marks what is not stable.
+
+    Sizes beyond so many columns are left out evenly, the smallest and the largest stay.
+    """
+    kernels = document.get("kernels") or ()
+    tables = []
+    for kernel in dict.fromkeys(entry.get("name") for entry in kernels):
+        entries = [entry for entry in kernels if entry.get("name") == kernel and entry.get("points")]
+        sizes = sorted({point["n"] for entry in entries for point in entry["points"] if number(point.get("n"))})
+        if not sizes:
+            continue
+        if len(sizes) > columns:
+            sizes = [sizes[round(index * (len(sizes) - 1) / (columns - 1))] for index in range(columns)]
+        rows = [[clean(entry.get("pe")), *(_speed_cell(entry, size) for size in sizes)] for entry in entries]
+        tables.append((clean(kernel), [f"n = {sizes[0]}", *map(str, sizes[1:])], rows))
+    return tables
+
+
+def _speed_cell(entry: Document, size: int) -> str:
+    point: Document = next((point for point in entry["points"] if point.get("n") == size), {})
+    speed = number((point.get("speed") or {}).get("mid"))
+    return NOTHING if speed is None else digits(speed / 1e9) + ("" if point.get("stable", True) else " *")

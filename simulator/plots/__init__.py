@@ -1,0 +1,13 @@
+"""Figures as inline SVG: speed bands, load, timeline, baselines, predicted against measured.
+
+Each function returns one `<svg>` element for an HTML page, or the empty string when there is nothing to draw. The same
+data give the same bytes. Colours are `currentColor` and CSS variables (`--ap-1` to `--ap-6`, `--ap-paper`) with
+fallbacks, text takes `--ap-font`. All ids of a figure begin with its `name`: figures of one page need different ones.
+"""
+
+from simulator.plots.load import load_svg
+from simulator.plots.outcome import baselines_svg, verification_svg
+from simulator.plots.speed import speed_bands_svg
+from simulator.plots.timeline import gantt_svg
+
+__all__ = ["baselines_svg", "gantt_svg", "load_svg", "speed_bands_svg", "verification_svg"]

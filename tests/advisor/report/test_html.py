@@ -1,0 +1,253 @@
+import base64
+import copy
+import hashlib
+import html
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from advisor.report import render_html
+from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+HOSTILE = "<script>alert('x')</script>&\"'"
+
+
+class Page(HTMLParser):
+    """Tags in order with their attributes, and the text of every open element."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self.faults: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.texts.setdefault(tag, []).append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"{tag} closed at {self.getpos()}")
+
+    def handle_data(self, data):
+        for tag in set(self.open):
+            self.texts[tag][-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return render_html(sample_document())
+
+
+@pytest.fixture(scope="module")
+def page(text) -> Page:
+    return Page(text)
+
+
+def words(page: Page, tag: str) -> list[str]:
+    return [" ".join(found.split()) for found in page.texts.get(tag, [])]
+
+
+def test_it_is_one_well_formed_page(text, page):
+    assert text.startswith('<!doctype html>\n<html lang="en">')
+    assert (page.faults, page.open) == ([], [])
+
+
+def test_headings_follow_the_order_of_reading(page):
+    assert words(page, "h1") == ["matmul, n = 4200, kernel dgemm on node07"]
+    assert words(page, "h2") == [
+        "Answer",
+        "1 warning",
+        "Machine",
+        "Speed of each kernel",
+        "Background load",
+        "One replication in time",
+        "Strategies compared",
+        "Predicted against measured",
+        "Provenance",
+    ]
+    assert [tag for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 9
+
+
+def test_the_answer_stands_on_top(page):
+    answer = "Give core0 2961 rows and core1 1239: 1.66 times faster than the equal split"
+    assert any(text.startswith(answer) for text in words(page, "p")[:3])
+
+
+def test_it_shows_all_five_figures_and_says_what_they_are(page):
+    figures = [attributes for attributes in page.all("svg") if attributes["role"] == "img"]
+    assert [attributes["aria-labelledby"].split()[0] for attributes in figures] == [
+        f"{name}-title" for name in ("speed", "load", "timeline", "baselines", "verification")
+    ]
+    assert len(page.all("figcaption")) == len(figures)
+
+
+def test_every_id_is_unique_and_every_reference_has_its_target(text, page):
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    labels = {label for _, found in page.tags for label in (found.get("aria-labelledby") or "").split()}
+    targets = labels | set(re.findall(r'(?:href="#|url\(#)([\w-]+)', text))
+    assert len(targets) > 20
+    assert targets <= set(ids)
+
+
+def test_tables_have_captions_and_scoped_headers(page):
+    assert len(page.all("table")) == len(page.all("caption")) == 6
+    assert {attributes.get("scope") for attributes in page.all("th")} == {"col", "row"}
+    assert [attributes["tabindex"] for attributes in page.all("div") if attributes.get("role") == "region"] == ["0"] * 6
+
+
+def test_nothing_is_fetched_from_anywhere(text, page):
+    assert not page.all("img")
+    assert [attributes["href"] for attributes in page.all("link")] == ["data:,"]
+    assert not [attributes for _, attributes in page.tags if "src" in attributes]
+    addresses = set(re.findall(r"""https?://[^"'\s<]*""", text))
+    assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}, "names of formats only"
+    assert "@import" not in text
+    assert "@font-face" not in text
+
+
+def test_only_its_own_script_may_run(text):
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_tables_show_the_numbers_with_their_intervals(page):
+    cells = words(page, "td")
+    for expected in ("2.90 ± 0.02", "1.65 ± 0.03", "2.70 to 3.13", "> 99 %", "93 %", "2961 + 1239", "−1.7 %"):
+        assert expected in cells
+    assert [text for text in words(page, "th") if "recommended" in text] == ["functional recommended"] * 2
+
+
+def test_key_figures_machine_and_provenance_are_told(page):
+    facts = dict(zip(words(page, "dt"), words(page, "dd"), strict=True))
+    expected = {
+        "measured gain over the equal split": "1.66 ×",
+        "most that is possible here": "1.69 ×",
+        "of core1 left to us, measured": "42 %",
+        "largest error of a prediction": "1.7 %",
+        "Processor": "AMD EPYC 9354 32-Core Processor",
+        "PEs": "2 (processors 0, 1)",
+        "Caches": "L1 data 32 KiB, L1 instruction 32 KiB, L2 1 MiB, L3 32 MiB (shared by 2)",
+        "Messages": "4.1 us for 8 B, 13.1 ms for 32 MiB",
+        "Share left to us, predicted": "41.7 %",
+        "Version of numpy": "2.4.6",
+        "Hash of scenario": "sha256:" + "cd" * 32,
+        "Seed": "7",
+    }
+    assert {name: facts.get(name) for name in expected} == expected
+
+
+def test_a_flood_of_warnings_is_folded_but_complete():
+    page = Page(render_html(sample_document() | {"warnings": [f"warning {k}" for k in range(40)]}))
+    assert {f"warning {k}" for k in range(40)} == {text for text in words(page, "li") if text.startswith("warning")}
+    assert "35 more" in words(page, "summary")
+    assert "40 warnings" in words(page, "h2")
+
+
+def test_every_measured_point_can_be_looked_up(page):
+    assert any(text == "All 32 measured points" for text in words(page, "summary"))
+    assert words(page, "th").count("dgemm, core1") == 8
+    assert words(page, "td").count("no") == 1
+
+
+def test_the_same_document_gives_the_same_page(text):
+    assert render_html(sample_document()) == text
+
+
+def test_it_is_small_even_with_a_day_of_load_and_many_pes(text):
+    assert len(text) < 250_000
+    document = sample_document(pes=64)
+    count = 86_400
+    trace = {
+        "times_s": [float(k) for k in range(count)],
+        "values": [float(k % 7) for k in range(count)],
+        "end_s": 86_400.0,
+    }
+    document["load"] |= {"trace": trace}
+    document["timeline"] = [
+        entry | {"start_s": entry["start_s"] + k} for entry in document["timeline"] for k in range(9)
+    ]
+    assert len(render_html(document).encode()) < 1_500_000
+
+
+def test_strings_from_outside_are_escaped_wherever_they_stand():
+    document = hostile(sample_document())
+    text = render_html(document)
+    page = Page(text)
+    assert page.faults == []
+    assert len(page.all("script")) == 1
+    assert "alert('x')</script>" not in text.replace(html.escape(HOSTILE), "")
+    assert text.count("&lt;script&gt;") > 20
+
+
+def hostile(value):
+    """The document with every word in it replaced, names that link its parts excepted."""
+    if isinstance(value, dict):
+        return {key: hostile(part) if key not in {"operation", "recommended"} else part for key, part in value.items()}
+    if isinstance(value, list):
+        return [hostile(part) for part in value]
+    return value + HOSTILE if isinstance(value, str) and value not in {"functional", "fair"} else value
+
+
+@pytest.mark.parametrize(
+    ("document", "answer"),
+    [
+        (one_core_document(), "There is one PE only, so it does all 4200 rows: nothing to apportion."),
+        (interrupted_document(), "No recommendation: the run ended before a partition was simulated."),
+        ({}, "No recommendation: the run ended before a partition was simulated."),
+    ],
+    ids=["one core", "interrupted", "nothing"],
+)
+def test_a_run_that_gave_little_is_still_a_whole_page(document, answer):
+    page = Page(render_html(document))
+    assert page.faults == []
+    assert answer in words(page, "p")
+    assert "Provenance" in words(page, "h2")
+
+
+def test_an_interrupted_run_says_what_is_missing():
+    said = words(Page(render_html(interrupted_document())), "p")
+    assert {"No speed was measured.", "No background load was set.", "Nothing was simulated."} <= set(said)
+
+
+@pytest.mark.parametrize("key", sorted(sample_document()))
+def test_a_part_that_is_missing_never_fails(key):
+    document = copy.deepcopy(interrupted_document())
+    del document[key]
+    assert Page(render_html(document)).faults == []
+    assert Page(render_html(document | {key: None})).faults == []
+
+
+def test_every_pe_of_many_finds_its_rows():
+    document = sample_document(pes=9)
+    partition = document["baselines"][2]["partition"]
+    for known, names in ((document, "core{}"), (document | {"timeline": [], "kernels": []}, "PE {}")):
+        text = render_html(known)
+        for pe, part in enumerate(partition):
+            assert re.search(rf'{names.format(pe)}</th>\s*<td class="number">{part}</td>', text)
+
+
+def test_importing_the_report_loads_nothing_heavy():
+    heavy = ["jinja2", "markupsafe", "matplotlib", "numpy", "rich"]
+    code = f"import sys, advisor.report; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")

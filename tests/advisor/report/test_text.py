@@ -1,0 +1,184 @@
+import copy
+
+import pytest
+
+from advisor.report import render_text
+from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
+
+FUNCTIONAL = "Give core0 2961 rows and core1 1239"
+FASTEST = "Give core0 4200 rows and core1 no rows"
+
+
+def column(text: str, name: str) -> int:
+    """Where a header of a table ends."""
+    line = next(line for line in text.splitlines() if line.strip().startswith("strategy") and name in line)
+    return line.index(name) + len(name)
+
+
+def row(text: str, start: str, occurrence: int = 0) -> str:
+    return [line for line in text.splitlines() if line.strip().startswith(start)][occurrence]
+
+
+def squeezed(line: str) -> str:
+    return " ".join(line.split())
+
+
+def test_the_answer_comes_first_and_the_report_last():
+    lines = render_text(sample_document()).splitlines()
+    answer = " ".join(lines[: lines.index("")])
+    assert answer == (
+        "Give core0 2961 rows and core1 1239: 1.66 times faster than the equal split "
+        "(measured; 1.69 is the most possible)."
+    )
+    assert lines[-1].split() == ["Report", "/home/user/out/quickstart/report.html"]
+    assert lines[-2].split() == ["Scenario", "/home/user/out/quickstart/scenario.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [
+        (
+            {"measured_gain": None},
+            f"{FUNCTIONAL}: 1.65 times faster than the equal split (predicted; no real run has checked it).",
+        ),
+        (
+            {"measured_gain": 0.9},
+            "Keep the equal split: a real run with core0 2961 rows and core1 1239 was only 0.90 times as fast.",
+        ),
+        (
+            {"measured_gain": 1.001, "largest_gain": None},
+            "Give core0 2961 rows and core1 1239: as fast as the equal split (measured).",
+        ),
+        (
+            {"recommended": "equal"},
+            "Give core0 2100 rows and core1 2100, an equal split: no other partition is predicted to be faster.",
+        ),
+        (
+            {"recommended": "fastest-pe", "measured_gain": 1.2},
+            f"{FASTEST}: 1.20 times faster than the equal split (measured; 1.69 is the most possible).",
+        ),
+        ({"recommended": "nobody"}, "No recommendation: the run ended before a partition was simulated."),
+        ({"recommended": None}, "No recommendation: the run ended before a partition was simulated."),
+    ],
+)
+def test_the_answer_says_what_is_known(change, answer):
+    lines = render_text(sample_document() | change, width=200).splitlines()
+    assert lines[0] == answer
+
+
+def test_many_pes_are_summed_up_and_listed():
+    document = sample_document(pes=12)
+    text = render_text(document, width=300)
+    assert text.startswith("Give the 12 PEs between 206 and 364 rows each: 1.66 times faster")
+    parts = ", ".join(f"core{pe} {part}" for pe, part in enumerate(document["baselines"][2]["partition"]))
+    assert row(text, "Rows").split(maxsplit=1)[1] == parts
+    assert "12 parts of 350" in row(text, "equal")
+    assert "and 4 more PEs, in the report" in text
+
+
+def test_one_pe_and_an_interrupted_run_are_told_as_they_are():
+    assert render_text(one_core_document()).startswith("There is one PE only, so it does all 4200 rows")
+    text = render_text(interrupted_document())
+    assert text.startswith("No recommendation")
+    assert "node07: AMD EPYC" in text
+    assert "Speed of" not in text
+    assert text.splitlines()[-1].startswith("Report")
+
+
+def test_machine_load_and_time_have_a_line_each():
+    text = render_text(sample_document(), width=200)
+    assert row(text, "Machine").split(maxsplit=1)[1] == (
+        "node07: AMD EPYC 9354 32-Core Processor, 2 PEs, L1 32 KiB, L2 1 MiB, L3 32 MiB, 16 GiB memory, load 0.31"
+    )
+    assert row(text, "Load").endswith("on core1, rule fair; share of it left to us: 42 % predicted, 42 % measured")
+    assert row(text, "Took").endswith("52 s (measure 21 s, simulate 2 s, verify 25 s)")
+    assert row(text, "Asked").endswith("matmul, n = 4200, kernel dgemm, budget 60 s, seed 7")
+
+
+def test_speeds_are_given_in_gflops_and_unstable_points_marked():
+    document = sample_document()
+    document["kernels"][0]["points"][0]["speed"]["mid"] = 31.0e9
+    text = render_text(document)
+    table = text[text.index("Speed of dgemm in Gflop/s") :].splitlines()
+    assert table[1].split() == ["PE", "n", "=", "64", "128", "512", "1024", "3288", "4200"]
+    assert table[2].split()[:2] == ["core0", "31.0"]
+    assert [cell for cell in table[3].split() if cell == "*"] == ["*"]
+    assert "  * not stable: 1 of 32 points, 95 % interval of the median +/- 6.1 %\n" in text
+    document["kernels"][1]["points"][2] |= {"stable": False, "interval_percent": 3.4}
+    assert "2 of 32 points, 95 % interval of the median +/- 3.4 to 6.1 %\n" in render_text(document)
+    document["kernels"][1]["points"][1] |= {"stable": True}
+    document["kernels"][1]["points"][2] |= {"interval_percent": None}
+    assert "1 of 32 points, too few runs\n" in render_text(document)
+    document["kernels"][1]["points"][2] |= {"stable": True}
+    assert "not stable" not in render_text(document)
+
+
+def test_baselines_carry_interval_gain_and_probability():
+    text = render_text(sample_document())
+    assert squeezed(row(text, "equal")) == "equal 2100 + 2100 2.90 +/- 0.02 1.65 +/- 0.03 > 99 %"
+    assert squeezed(row(text, "functional *")) == "functional * 2961 + 1239 1.76 +/- 0.01 - -"
+    assert row(text, "constant").split()[-2:] == ["93", "%"]
+
+
+def test_a_narrow_interval_gets_the_decimals_that_show_it():
+    document = sample_document()
+    document["baselines"][0]["predicted_makespan_s"] |= {"mean": 2.9023, "low": 2.9015, "high": 2.9031}
+    assert "2.9023 +/- 0.0008" in row(render_text(document), "equal")
+
+
+def test_predicted_and_measured_stand_side_by_side_with_the_error():
+    text = render_text(sample_document())
+    assert squeezed(row(text, "equal", 1)) == "equal 2.90 2.95 2.86 to 3.10 7 -1.7 %"
+    assert squeezed(row(text, "functional", 1)) == "functional 1.76 1.78 1.72 to 1.87 7 -1.0 %"
+
+
+def test_columns_are_aligned():
+    text = render_text(sample_document())
+    for name, start, occurrence in (("mean", "fastest-pe", 0), ("gain", "constant", 0), ("error", "functional", 1)):
+        line = row(text, start, occurrence)
+        end = column(text, name)
+        assert line[end - 1] != " ", (name, line)
+        assert line[end : end + 1] in {"", " "}, (name, line)
+
+
+@pytest.mark.parametrize("width", [80, 100, 132])
+def test_no_line_is_wider_than_the_terminal(width):
+    document = sample_document()
+    document["warnings"] *= 2
+    document["warnings"][0] += ", and stop every other program that you can find on this machine" * 2
+    lines = render_text(document, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert max(map(len, lines)) > width - 25
+
+
+def test_a_flood_of_warnings_is_cut_and_counted():
+    document = sample_document()
+    document["warnings"] = [f"point {k}" for k in range(40)]
+    text = render_text(document)
+    assert text.count("Warning   ") == 5
+    assert "Warning   and 36 more, listed in the report" in text
+    document["warnings"] = document["warnings"][:5]
+    assert "point 4" in render_text(document), "the last one takes no more room than its count"
+
+
+def test_it_is_plain_ascii_without_escape_sequences_or_trailing_blanks():
+    text = render_text(sample_document() | {"warnings": ["\x1b[31mred\x1b[0m\nand\x07 more"]})
+    assert text.isascii()
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "Warning   [31mred [0m and  more" in text
+    assert not any(line != line.rstrip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("key", sorted(sample_document()))
+@pytest.mark.parametrize("empty", ["missing", "None", "empty"])
+def test_a_part_that_is_missing_never_fails(key, empty):
+    document = copy.deepcopy(sample_document())
+    value = document.pop(key)
+    if empty != "missing":
+        document[key] = None if empty == "None" else type(value)()
+    assert render_text(document)
+
+
+def test_nothing_known_at_all_still_gives_a_report():
+    assert render_text({}).startswith("No recommendation")

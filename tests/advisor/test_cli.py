@@ -1,0 +1,52 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+APPORTION = [sys.executable, "-m", "advisor.cli"]
+
+
+def apportion(*arguments):
+    return subprocess.run([*APPORTION, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_help_answers_about_as_fast_as_typer_is_imported():
+    """At most 2.5 times `python -c 'import typer'`, medians of interleaved runs."""
+
+    def seconds(command):
+        start = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    pairs = [(seconds([*APPORTION, "--help"]), seconds([sys.executable, "-c", "import typer"])) for _ in range(9)]
+    ours, typer = (sorted(column)[4] for column in zip(*pairs, strict=True))
+    assert ours <= 2.5 * typer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["quikstart"], "No such command 'quikstart'. Did you mean 'quickstart'?"),
+        (["quickstart", "--bugdet", "3s"], "No such option: --bugdet"),
+        (["quickstart", "--seed", "x"], "'--seed'"),
+        (["simulate", "nowhere.yaml"], "nowhere.yaml: no such file or directory"),
+        (["simulate"], "SCENARIO"),
+    ],
+)
+def test_mistakes_get_one_line_and_exit_code_2(arguments, message):
+    done = apportion(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_every_command_has_help_with_an_example():
+    listing = apportion("--help").stdout.partition("Commands:")[2]
+    commands = [line.split()[0] for line in listing.splitlines() if line.startswith("  ") and line.strip()]
+    assert {"quickstart", "simulate", "check"} <= set(commands)
+    for command in commands:
+        text = apportion(command, "--help").stdout
+        assert "apportion " + command in text, command

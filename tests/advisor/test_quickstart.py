@@ -1,0 +1,160 @@
+"""The whole loop with real processes on this machine, in small."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from simulator import load_scenario, run
+
+APPORTION = [sys.executable, "-m", "advisor.cli"]
+
+
+def apportion(*arguments, **options):
+    return subprocess.run([*APPORTION, *arguments], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quickstart") / "out"
+    done = apportion("quickstart", "--budget", "12s", "--json", "-o", str(folder), "--seed", "5")
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout)
+
+
+def test_the_document_has_what_was_promised(result):
+    _, document = result
+    assert document["machine"]["pe_count"] >= 1
+    names = {entry["name"] for entry in document["baselines"]}
+    assert {"equal", "constant", "fastest-pe"} <= names
+    assert document["recommended"] in names
+    verified = {entry["name"]: entry for entry in document["verification"]}
+    assert {"equal", document["recommended"]} <= set(verified)
+    for entry in document["baselines"]:
+        assert sum(entry["partition"]) == document["application"]["n"]
+        predicted = entry["predicted_makespan_s"]
+        assert 0 < predicted["low"] <= predicted["mean"] <= predicted["high"]
+    for entry in verified.values():
+        assert len(entry["measured_s"]) >= 3
+        error = 100 * (entry["predicted_s"] / np.median(entry["measured_s"]) - 1)
+        assert entry["error_percent"] == pytest.approx(error)
+    assert 0 < document["available_share"] <= 1
+    for kernel in document["kernels"]:
+        for point in kernel["points"]:
+            assert point["repetitions"] == len(point["cpu_s"]) == len(point["wall_s"]) >= 3
+    assert {kernel["name"] for kernel in document["kernels"]} == {"dgemm", "matmul"}
+    assert document["provenance"]["seed"] == 5
+
+
+def test_the_sizes_reach_from_the_caches_to_memory(result):
+    _, document = result
+    caches = [cache["size_bytes"] for cache in document["machine"]["caches"]]
+    for kernel in document["kernels"]:
+        sizes = [8 * point["size_elements"] for point in kernel["points"]]
+        assert min(sizes) < 2**18
+        assert max(sizes) > 2 * max(caches, default=2**25)
+
+
+def test_the_folder_holds_report_scenario_and_measurements(result):
+    folder, document = result
+    assert {path.name for path in folder.iterdir()} == {
+        "load.csv",
+        "measurements.json",
+        "report.html",
+        "result.json",
+        "scenario.yaml",
+    }
+    assert Path(document["report"]) == (folder / "report.html").resolve()
+    assert json.loads((folder / "result.json").read_text()) == document
+    html = (folder / "report.html").read_text()
+    assert "http://" not in html.replace("http://www.w3.org", "")
+    assert "https://" not in html
+
+
+def test_the_scenario_reproduces_the_predictions(result):
+    folder, document = result
+    done = apportion("simulate", str(folder / "scenario.yaml"), "--json")
+    again = {entry["name"]: entry["makespan_s"] for entry in json.loads(done.stdout)["configurations"]}
+    assert again == {entry["name"]: entry["predicted_makespan_s"] for entry in document["baselines"]}
+    runs = run(load_scenario(folder / "scenario.yaml"))
+    for entry in document["verification"]:
+        assert entry["predicted_s"] == np.median(runs.of(entry["name"]))
+
+
+def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(result):
+    folder, _ = result
+    done = apportion("quickstart", "--budget", "10s", "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert str(folder / "report.html") in done.stdout
+    assert "equal" in done.stdout
+    assert (folder / "earlier-1" / "result.json").exists()
+
+
+def test_on_one_core_it_says_so_and_finishes(tmp_path):
+    one = {min(os.sched_getaffinity(0))}
+    done = apportion(
+        "quickstart", "--budget", "10s", "--json", "-o", str(tmp_path), preexec_fn=lambda: os.sched_setaffinity(0, one)
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert any("one PE" in warning for warning in document["warnings"])
+    assert document["largest_gain"] == 1
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interruption_keeps_what_was_measured_and_leaves_nobody(tmp_path, name):
+    child = subprocess.Popen(
+        [*APPORTION, "quickstart", "--budget", "60s", "-o", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    kept = tmp_path / "measurements.json"
+    while not kept.exists():
+        assert child.poll() is None
+        time.sleep(0.05)
+    family = psutil.Process(child.pid).children(recursive=True)
+    assert family
+    child.send_signal(getattr(signal, name))
+    out, error = child.communicate(timeout=20)
+    assert (child.returncode, out) == (130, "")
+    assert error.splitlines()[-1] == f"error: interrupted: what was measured is kept in {kept}"
+    assert "Traceback" not in error
+    assert psutil.wait_procs(family, timeout=5)[1] == []
+    assert json.loads(kept.read_text())["kernels"][0]["points"]
+
+
+@pytest.mark.parametrize("budget", ["0s", "soon", "60", "-5s", "1s", "2h", "1e999s"])
+def test_a_budget_that_is_none(tmp_path, budget):
+    done = apportion("quickstart", "--budget", budget, "-o", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --budget: '{budget}' found, ")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_that_is_a_file_or_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("precious")
+    for output, message in ((tmp_path / "file", "a file found, a folder allowed"), (Path("/proc/x"), "can be written")):
+        done = apportion("quickstart", "-o", str(output))
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: {output}: ")
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_a_read_only_folder(tmp_path):
+    """Root may write anywhere, so the folder is made read-only by its file system."""
+    read_only = Path("/sys/kernel")
+    done = apportion("quickstart", "-o", str(read_only))
+    assert done.returncode == 2
+    assert "a folder that can be written allowed" in done.stderr
+    assert tmp_path.exists()

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+import advisor
+from simulator import LinkModel, ScenarioError
+from simulator.configuration import Configuration
+from simulator.platform import Platform
+from simulator.scenario import Application, Scenario
+from tests.simulator.platforms import band, pe, scenario, trace
+
+
+def unequal(replications=100):
+    load = trace(np.arange(200) * 0.01, 1 + np.arange(200) % 2, 2.0)
+    pes = [pe("fast", band(0.98e9, 1e9, 1.02e9)), pe("slow", band(0.98e9, 1e9, 1.02e9), load)]
+    return scenario(pes, 300, link=LinkModel.from_latency(1e-5, 1e10), replications=replications, seed=1)
+
+
+def test_the_gain_is_close_to_the_largest_possible():
+    """a = 5/12 of the second PE is left: equal takes 1/(2a), balanced 1/(1 + a)."""
+    advice = advisor.recommend(unequal())
+    share = 5 / 12
+    assert advice.baselines["equal"].mean == pytest.approx((1 + share) / (2 * share), rel=0.02)
+    assert advice.configuration.partition[0] == pytest.approx(300 / (1 + share), abs=6)
+
+
+def test_never_worse_than_the_best_baseline_in_the_model():
+    for speed in (1e6, 1e8, 1e9, 5e9):
+        made = scenario([pe("a", 1e9), pe("b", speed)], 60, link=LinkModel.from_latency(1e-5, 1e8), replications=5)
+        advice = advisor.recommend(made)
+        assert all(found.mean >= 1 for found in advice.baselines.values())
+        assert {"equal", "constant", "fastest-pe", "functional"} <= set(advice.baselines)
+
+
+def test_a_link_too_slow_means_use_one_pe():
+    made = scenario([pe("a", 1e9), pe("b", 1e9)], 60, link=LinkModel.from_latency(1.0, 1e3), replications=5)
+    assert advisor.recommend(made).configuration.partition == (60, 0)
+
+
+def test_one_pe_gets_everything():
+    assert advisor.recommend(scenario([pe("a")], 60)).configuration.partition == (60,)
+
+
+def test_the_constant_model_takes_the_benchmark_it_is_given():
+    advice = advisor.recommend(unequal(5), benchmark_speeds=[2.0, 1.0])
+    assert next(c for c in advice.candidates if c.name == "constant").partition == (200, 100)
+
+
+def test_same_seed_same_advice():
+    assert advisor.recommend(unequal()).to_dict() == advisor.recommend(unequal()).to_dict()
+
+
+def test_shows_itself_in_a_notebook():
+    assert "<b>" in advisor.recommend(unequal(5))._repr_html_()
+
+
+def test_what_cannot_be_partitioned_is_refused():
+    made = Scenario(Platform((pe("a"),), LinkModel.from_latency(1, 1)), Application("hpl", "dgemm", {"n": 4}), ())
+    with pytest.raises(ScenarioError, match="'hpl' found, one that can be partitioned allowed"):
+        advisor.recommend(made)
+    assert Configuration.one_each("c", (1,)).allocation(2) == (1, 0)

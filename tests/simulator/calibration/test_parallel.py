@@ -1,0 +1,127 @@
+"""Real processes: ranks, competitors, and that none of them stays behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from simulator import CalibrationError
+from simulator.calibration import Competitor, Ranks
+from tests.simulator.platforms import trace
+
+CPUS = sorted(os.sched_getaffinity(0))
+PAIR = [CPUS[0], CPUS[-1]]
+
+
+def relatives():
+    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_the_product_is_right_for_every_partition():
+    with Ranks(PAIR) as ranks:
+        for kernel in ("dgemm", "matmul"):
+            for rows in ((40, 24), (64, 0), (0, 64), (1, 63)):
+                ranks.prepare_matmul(kernel, 64, rows)
+                run = ranks.matmul(rows)  # the master compares rows of C with their definition
+                assert run.makespan_s > 0
+                assert [usage.cpu_s > 0 for usage in run.compute] == [count > 0 for count in rows]
+    assert relatives() == []
+
+
+def test_ranks_run_where_they_were_put():
+    with Ranks(PAIR) as ranks:
+        ranks.prepare("dgemm", 16, 16)  # both have started
+        children = psutil.Process().children()
+        assert [child.cpu_affinity() for child in sorted(children, key=lambda c: c.pid)] == [[cpu] for cpu in PAIR]
+
+
+def test_a_rank_that_dies_is_named_and_the_rest_ends():
+    with Ranks(PAIR) as ranks:
+        ranks.prepare("dgemm", 16, 16)
+        os.kill(max(relatives()), signal.SIGKILL)
+        with pytest.raises(CalibrationError, match=r"rank 1: ended early"):
+            ranks.measure("dgemm", 16, 16, inner=1)
+    assert relatives() == []
+
+
+def test_a_kernel_that_cannot_allocate_says_so():
+    with Ranks(PAIR[:1]) as ranks, pytest.raises(CalibrationError, match=r"ended early: .*(MemoryError|allocate)"):
+        ranks.prepare("dgemm", 10_000_000, 1)
+
+
+def test_usage_adds_up():
+    with Ranks(PAIR[:1]) as ranks:
+        ranks.prepare("dgemm", 200, 200)
+        (usage,) = ranks.measure("dgemm", 200, 200, inner=20)
+    assert 0 < usage.cpu_s <= usage.wall_s * 1.1
+
+
+@pytest.mark.parametrize("load", [1, 2])
+def test_equal_competitors_leave_a_fair_share(load):
+    """Rule `fair`: what we and `load` competitors get is shared equally, whoever else is busy here."""
+    with Competitor(PAIR[-1], trace([0, 1], [load, load], 2)) as competitor:
+        others = [psutil.Process(pid) for pid in relatives()]
+        with Ranks(PAIR[-1:]) as ranks, competitor.replay(0):
+            ranks.prepare("dgemm", 600, 600)
+            before = cpu_seconds(others)
+            (usage,) = ranks.measure("dgemm", 600, 600, inner=100)
+            theirs = cpu_seconds(others) - before
+    assert usage.cpu_s / (usage.cpu_s + theirs) == pytest.approx(1 / (1 + load), rel=0.12)
+
+
+def cpu_seconds(processes):
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def test_a_competitor_follows_its_trace_and_rests_afterwards():
+    with Competitor(PAIR[-1], trace([0, 0.3], [1, 0], 0.6)) as competitor:
+        child = psutil.Process(relatives()[0])
+        with competitor.replay(0):
+            before = sum(child.cpu_times()[:2])
+            time.sleep(1.2)  # two whole periods
+            used = sum(child.cpu_times()[:2]) - before
+        assert used == pytest.approx(0.6, abs=0.15)
+        time.sleep(0.1)
+        before = sum(child.cpu_times()[:2])
+        time.sleep(0.3)
+        assert sum(child.cpu_times()[:2]) - before < 0.05
+
+
+def test_parts_of_a_competitor_are_refused():
+    with pytest.raises(CalibrationError, match="whole numbers allowed"):
+        Competitor(PAIR[-1], trace([0, 1], [1, 1.5], 2))
+
+
+DRIVER = """
+import sys, time
+import numpy as np
+from simulator import LoadTrace
+from simulator.calibration import Competitor, Ranks
+pair = [int(cpu) for cpu in sys.argv[1:]]
+load = LoadTrace(np.array([0.0, 1.0]), np.array([1.0, 1.0]), 2.0)
+with Ranks(pair), Competitor(pair[-1], load) as competitor, competitor.replay(0):
+    print("up", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_children_die_with_a_killed_driver():
+    command = [sys.executable, "-c", DRIVER, *(str(cpu) for cpu in PAIR)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as driver:
+        assert driver.stdout.readline() == b"up\n"
+        family = psutil.Process(driver.pid).children(recursive=True)
+        assert len(family) == 3
+        driver.kill()
+    assert psutil.wait_procs(family, timeout=5)[1] == []
+
+
+def test_the_right_operands_make_every_row_different():
+    from simulator.calibration.kernels import operands
+
+    product = operands.left(13, 13) @ operands.right(13)
+    assert np.unique(np.round(product, 9), axis=0).shape[0] > 5

@@ -1,0 +1,181 @@
+"""The SimPy engine against closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+import simpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import run
+from simulator.costs import ServiceTable, service_table
+from simulator.engines import process
+from simulator.engines.resources import Instant, Messages, Service, SharedPE
+from simulator.errors import ScenarioError, SimulationError, TraceError
+from simulator.models.network import LinkModel
+from simulator.platform import PE
+from simulator.program import Program, Recv, Send
+from simulator.scenario import Draws, Scenario
+from tests.simulator.platforms import band, pe, scenario, trace
+
+TICK = 1e-12
+
+
+def test_one_idle_pe_takes_volume_over_speed():
+    runs = run(scenario([pe("a", 4e9)], 100, (100,)))
+    assert runs.makespan_ticks.tolist() == [[round(2 * 100**3 / 4e9 / TICK)]]
+
+
+def test_one_pe_under_a_stepped_load():
+    """2e6 operations at 1e9 per second: 2 ms of work, of which 1 ms at 1/2 gives 0.5, 1 ms at 1/3 gives a third, ..."""
+    load = trace([0, 1e-3], [1, 2], 2e-3)
+    made = scenario([pe("a", 1e9, load)], 100, (100,))
+    exact = 2 * 2e-3 + (2e-3 - 2 * (0.5e-3 + 1e-3 / 3)) * 2
+    expected = exact if exact <= 5e-3 else math.nan
+    draws_from_zero = process.run(made, at_zero(made), tick_s=TICK)
+    assert draws_from_zero.makespan_s[0, 0] == pytest.approx(expected, abs=3 * TICK)
+
+
+def at_zero(made):
+    shape = (made.replications, len(made.platform.pes))
+    return Draws(np.zeros(shape), np.full(shape, 0.5))
+
+
+def test_matmul_by_hand_on_two_pes():
+    """Send B and a row of A, both compute, one row comes back; times of messages and computations add as drawn."""
+    link = LinkModel.from_latency(1e-3, 1e6)
+    made = scenario([pe("a", 1e6), pe("b", 1e5)], 4, (3, 1), link=link)
+    sent, back = 1e-3 + 160 / 1e6, 1e-3 + 32 / 1e6
+    both = max(96 / 1e6, 32 / 1e5)
+    runs = run(made, log_replications=1)
+    assert runs.makespan_s[0, 0] == pytest.approx(sent + both + back, abs=5 * TICK)
+    log = {(entry.process, entry.operation): entry for entry in runs.logs[0, 0]}
+    assert log[0, "recv"].start_ticks == log[0, "compute"].end_ticks
+    assert log[0, "recv"].end_ticks == log[1, "send"].end_ticks
+    assert runs.computed_ticks[0][0].tolist() == [log[0, "compute"].end_ticks, log[1, "compute"].end_ticks]
+
+
+def test_replications_draw_load_and_speed_and_repeat_with_the_seed():
+    load = trace(np.arange(100) * 1e-3, np.arange(100) % 3, 0.1)
+    made = scenario([pe("a", band(0.9e9, 1e9, 1.1e9), load), pe("b")], 100, (50, 50), replications=20, seed=3)
+    first = run(made).makespan_ticks
+    assert np.unique(first).size > 15
+    assert np.array_equal(first, run(made).makespan_ticks)
+    assert not np.array_equal(first, run(made, seed=4).makespan_ticks)
+
+
+def test_another_pe_shifts_no_draw():
+    load = trace(np.arange(100) * 1e-3, np.arange(100) % 3, 0.1)
+    loaded = pe("a", band(0.9e9, 1e9, 1.1e9), load)
+    alone = run(scenario([loaded], 100, (100,), replications=10)).makespan_ticks
+    beside = run(scenario([loaded, pe("z")], 100, (100, 0), replications=10)).makespan_ticks
+    assert np.array_equal(alone, beside)
+
+
+def shared_pe(table_of):
+    env = simpy.Environment(initial_time=0)
+    return env, SharedPE(env, Instant(env), "a", lambda m: Service(table_of(m)), 0)
+
+
+def test_two_processes_share_a_pe_in_equal_parts():
+    """Work 10 from 0 and work 2 from 4, by hand: alone to 4, both at half speed to 8, alone again to 12."""
+    env, shared = shared_pe(lambda m: service_table(pe("a"), m, tick_s=TICK))
+    ends = {}
+
+    def job(name, start, work):
+        yield env.timeout(start)
+        yield shared.compute(work, name)
+        ends[name] = env.now
+
+    env.process(job(0, 0, 10))
+    env.process(job(1, 4, 2))
+    env.run()
+    assert ends == {0: 12, 1: 8}
+
+
+@given(
+    pieces=st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1)), min_size=1, max_size=6),
+    after_end=st.sampled_from(["cycle", "hold"]),
+    wanted=st.integers(1, 500),
+)
+@settings(max_examples=300, deadline=None)
+def test_the_inverse_is_the_least_tick_that_attains(pieces, after_end, wanted):
+    knots = np.cumsum([0] + [length for length, _ in pieces])
+    rates = np.array([rate for _, rate in pieces])
+    attained = np.concatenate(([0], np.cumsum(np.floor(rates * np.diff(knots)))))
+    service = Service(ServiceTable(knots, rates, attained.astype(np.int64), after_end))
+    tick = service.when(wanted)
+    if tick is None:
+        assert service.at(10**6) < wanted or rates[-1] < 1e-3
+    elif tick < 10**7:
+        assert service.at(tick) >= wanted
+        assert service.at(tick - 1) < wanted
+
+
+def test_a_deadlock_names_who_waits_for_what(monkeypatch):
+    made = scenario([pe("a"), pe("b")], 4, (2, 2))
+    stuck = Program(((Recv(1, 7),), (Recv(0, 8),)), (0, 0))
+    monkeypatch.setattr(Scenario, "program", lambda *_: stuck)
+    with pytest.raises(SimulationError) as caught:
+        run(made)
+    assert caught.value.lines == (
+        "configuration c0: deadlock: process 0 waits in operation 0 (receive from process 1, tag 7)",
+        "configuration c0: deadlock: process 1 waits in operation 0 (receive from process 0, tag 8)",
+    )
+
+
+def test_messages_of_one_sender_and_tag_keep_their_order(monkeypatch):
+    made = scenario([pe("a"), pe("b")], 4, (2, 2), link=LinkModel.from_latency(1.0, 1.0))
+    ordered = Program(((Send(1, 10), Send(1, 20)), (Recv(0), Recv(0))), (0, 0))
+    monkeypatch.setattr(Scenario, "program", lambda *_: ordered)
+    log = run(made, log_replications=1).logs[0, 0]
+    assert [entry.end_ticks for entry in log if entry.operation == "recv"] == [11 * 10**12, 32 * 10**12]
+
+
+def test_a_pe_that_stands_still_for_ever_is_named():
+    made = scenario([pe("slow", 1e9, trace([0, 1], [1, 1], 2), "idle")], 10, (10,))
+    with pytest.raises(SimulationError, match="PE slow: its load leaves nothing for ever"):
+        run(made)
+
+
+def test_a_trace_may_end_or_hold():
+    holds = trace([0, 1e-3], [1, 3], 2e-3, "hold")
+    assert run(scenario([pe("a", 1e9, holds)], 100, (100,))).makespan_s[0, 0] == pytest.approx(7e-3, abs=1e-11)
+    ends = trace([0, 1e-3], [1, 3], 2e-3, "error")
+    with pytest.raises(TraceError, match="it ends before the run does"):
+        run(scenario([pe("a", 1e9, ends)], 100, (100,)))
+
+
+def test_very_long_runs_restart_with_a_coarser_tick():
+    runs = run(scenario([pe("a", 1.0)], 200, (200,)))
+    assert runs.tick_s == 1e-9
+    assert abs(int(runs.makespan_ticks[0, 0]) - 16 * 10**15) <= 2  # float64 holds whole ticks up to 2**53
+
+
+def test_what_cannot_be_run_is_refused():
+    with pytest.raises(ScenarioError, match="none found"):
+        run(scenario([pe("a")], 4))
+    with pytest.raises(ScenarioError, match="one of auto, process allowed"):
+        run(scenario([pe("a")], 4, (4,)), engine="warp")
+    with pytest.raises(ScenarioError, match="kernel 'dgemm' not found, measured here: none"):
+        run(scenario([PE("a", "node")], 4, (4,)))
+
+
+def test_messages_wait_for_both_sides():
+    env = simpy.Environment(initial_time=0)
+    messages, ends = Messages(env), []
+
+    def late_receiver():
+        yield env.timeout(5)
+        yield messages.recv((0, 1, 0))
+        ends.append(env.now)
+
+    def sender():
+        yield messages.send((0, 1, 0), 3)
+        ends.append(env.now)
+
+    env.process(sender())
+    env.process(late_receiver())
+    env.run()
+    assert ends == [8, 8]

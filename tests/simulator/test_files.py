@@ -1,0 +1,81 @@
+import subprocess
+import sys
+
+import pytest
+
+from simulator import files
+from simulator.errors import ApportionError, ScenarioError
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "result.json"
+    files.write_json(path, {"a": 1})
+    with pytest.raises(ValueError, match="Out of range"):
+        files.write_json(path, {"a": float("nan")})
+    assert files.read_json(path) == {"a": 1}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["result.json"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from simulator import files
+while True:
+    for letter in "ab":
+        files.write_text(Path(sys.argv[1]), letter * 3_000_000)
+        print(".", flush=True)
+"""
+
+
+def test_kill_in_the_middle_of_writing_never_leaves_half_a_file(tmp_path):
+    path = tmp_path / "big.txt"
+    child = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
+    for _ in range(3):
+        child.stdout.read(2)
+    child.kill()
+    child.communicate()
+    text = path.read_text()
+    assert text in ("a" * 3_000_000, "b" * 3_000_000)
+
+
+def test_reading_is_bounded(tmp_path):
+    path = tmp_path / "large"
+    path.write_bytes(b"x" * 100)
+    with pytest.raises(ScenarioError, match="a file of 100 bytes found, at most 99 bytes allowed"):
+        files.read_bytes(path, limit_bytes=99)
+
+
+def test_text_that_is_no_utf8_names_its_line(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"one\ntw\xf6\n")
+    with pytest.raises(ScenarioError, match=r"latin.csv:2: byte 6 is not UTF-8"):
+        files.read_text(path)
+
+
+@pytest.mark.parametrize("text", ["{", "NaN", "[" * 100_000, ""])
+def test_json_that_is_none(tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(ScenarioError, match=r"x.json.*JSON"):
+        files.read_json(path)
+
+
+def test_a_folder_cannot_stand_where_a_file_is(tmp_path):
+    (tmp_path / "f").write_text("")
+    with pytest.raises(ApportionError, match="a file found, a folder allowed"):
+        files.make_folder(tmp_path / "f")
+    with pytest.raises(ApportionError, match="a folder that can be written allowed"):
+        files.make_folder(tmp_path / "f" / "below")
+
+
+def test_earlier_results_are_set_aside_in_numbered_folders(tmp_path):
+    assert files.set_aside(tmp_path, ["a"]) is None
+    for number in (1, 2):
+        (tmp_path / "a").write_text(str(number))
+        assert files.set_aside(tmp_path, ["a", "b"]) == tmp_path / f"earlier-{number}"
+    assert (tmp_path / "earlier-1" / "a").read_text() == "1"
+    assert (tmp_path / "earlier-2" / "a").read_text() == "2"
+
+
+def test_shipped_data_is_found():
+    assert files.shipped("traces", "on-off-1-2.csv").is_file()

@@ -1,0 +1,143 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from simulator import LinkModel, Scenario, dump_scenario, load_scenario, run
+from simulator.errors import ScenarioError
+from simulator.load_traces import trace_text
+from tests.simulator.platforms import band, pe, scenario, trace
+
+GOOD = """
+format: 1
+platform:
+  nodes:
+    - name: node
+      pes:
+        - {name: a, speeds: {dgemm: {sizes: [1e3], low: [9e8], mid: [1e9], high: [1.1e9]}}}
+        - {name: b, speeds: {dgemm: {sizes: [1e3], low: [9e8], mid: [1e9], high: [1.1e9]}}}
+  link: {latency: 10us, bandwidth: 1Gbit/s}
+application: {name: matmul, kernel: dgemm, parameters: {n: 10}}
+configurations:
+  equal: {partition: [5, 5]}
+  swapped: {partition: [7, 3], pes: [b, a]}
+replications: 3
+seed: 5
+"""
+
+
+def write(tmp_path, text, name="s.yaml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_reads_units_and_places(tmp_path):
+    made = load_scenario(write(tmp_path, GOOD))
+    assert made.platform.link.time_s(0) == pytest.approx(1e-5)
+    assert made.platform.link.time_s(125e6) == pytest.approx(1.00001)
+    assert [c.placement for c in made.configurations] == [(0, 1), (1, 0)]
+    assert (made.replications, made.seed) == (3, 5)
+
+
+def test_what_is_written_is_read_back_and_runs_to_the_same_ticks(tmp_path):
+    load = trace(np.arange(40) * 0.05, np.arange(40) % 3, 2.0)
+    link = LinkModel(np.array([0.1, 1e5, 1e16]), np.array([1e-5, 1 / 3, 7.0]))
+    pes = [pe("a", band(1 / 3 * 1e9, 1e9, 1.1e9)), pe("b", 0.7e9, load)]
+    made = scenario(pes, 100, (60, 40), (100, 0), link=link, replications=5, seed=9)
+    (tmp_path / "b.csv").write_text(trace_text(load))
+    path = write(tmp_path, dump_scenario(made, traces={"b": "b.csv"}))
+    again = load_scenario(path)
+    assert isinstance(again, Scenario)
+    assert dump_scenario(again, traces={"b": "b.csv"}) == path.read_text()
+    assert np.array_equal(run(again).makespan_ticks, run(made).makespan_ticks)
+
+
+def test_json_and_toml_are_the_same_form(tmp_path):
+    import json
+
+    toml = """
+format = 1
+[platform.link]
+latency = "10us"
+bandwidth = "1Gbit/s"
+[[platform.nodes]]
+name = "node"
+[[platform.nodes.pes]]
+name = "a"
+speeds.dgemm = {sizes = [1e3], low = [9e8], mid = [1e9], high = [1.1e9]}
+[application]
+name = "matmul"
+kernel = "dgemm"
+parameters.n = 10
+[configurations.all]
+partition = [10]
+"""
+    import tomllib
+
+    one = load_scenario(write(tmp_path, toml, "s.toml"))
+    two = load_scenario(write(tmp_path, json.dumps(tomllib.loads(toml)), "s.json"))
+    assert run(one).makespan_ticks.tolist() == run(two).makespan_ticks.tolist()
+
+
+BAD = {
+    "unknown key": (("seed: 5", "sede: 5"), "sede: unknown key"),
+    "missing": (("application: {name: matmul, kernel: dgemm, parameters: {n: 10}}\n", ""), "application: missing"),
+    "bare number": (("latency: 10us", "latency: 10"), r"platform.link.latency: 10 found"),
+    "wrong unit": (("1Gbit/s", "1Gbit"), "platform.link.bandwidth: '1Gbit' found, a bandwidth such as"),
+    "both links": (("latency: 10us", "times_s: [1], latency: 10us"), "either sizes_bytes and times_s, or latency"),
+    "duplicate key": (("seed: 5", "seed: 5\nseed: 6"), r"s.yaml:16:1: key 'seed' twice"),
+    "boolean": (("n: 10", "n: true"), "application.parameters.n: True found"),
+    "yaml 1.1": (("name: node", "name: 12:30\n      x: NO"), "platform.nodes.0.x: unknown key"),
+    "infinite": (("sizes: [1e3]", "sizes: [.inf]"), "finite"),
+    "rows": (("[5, 5]", "[5, 6]"), "configuration equal: partition: 11 rows found, n = 10"),
+    "negative rows": (("[5, 5]", "[11, -1]"), "configuration equal: partition"),
+    "no such PE": (("[b, a]", "[b, c]"), "configurations.swapped.pes: 'c' found, one of a, b allowed"),
+    "PE twice": (("name: b,", "name: a,"), "PE a: named twice"),
+    "no trace": (("{name: b,", "{name: b, load: {trace: no.csv, rule: fair},"), "no.csv: no such file"),
+    "rule": (("{name: b,", "{name: b, load: {trace: no.csv, rule: greedy},"), "load.rule: 'greedy' found"),
+    "application": (("name: matmul", "name: fft"), "'fft' found, one of matmul allowed"),
+    "zero speed": (("mid: [1e9]", "mid: [0]"), "speed band"),
+    "format": (("format: 1", "format: 2"), "format: 2 found"),
+    "bandwidth zero": (("1Gbit/s", "0Gbit/s"), "above zero allowed"),
+    "replications": (("replications: 3", "replications: 0"), "replications: 0 found"),
+    "tag": (("seed: 5", "seed: !!python/object/apply:os.system ['true']"), "YAML allowed"),
+    "no mapping": ((GOOD, "- 1"), "top level"),
+    "empty": ((GOOD, ""), "an empty file found"),
+    "tab": ((GOOD, "a:\n\t- b"), "YAML allowed"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files_get_one_line_that_names_the_field(tmp_path, case):
+    (old, new), message = BAD[case]
+    path = write(tmp_path, GOOD.replace(old, new, 1))
+    with pytest.raises(ScenarioError, match=message) as caught:
+        load_scenario(path)
+    assert all(str(tmp_path) in line and "\n" not in line for line in caught.value.lines)
+
+
+def test_all_faults_are_told_at_once(tmp_path):
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(write(tmp_path, GOOD.replace("seed: 5", "sede: 5").replace("format: 1", "format: 3")))
+    assert len(caught.value.lines) == 2
+
+
+def test_yaml_that_grows_without_bound_is_refused_at_once(tmp_path):
+    lines = ["a0: &a0 [x]"] + [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+    with pytest.raises(ScenarioError, match="more than 2000000 values found"):
+        load_scenario(write(tmp_path, "\n".join(lines)))
+    with pytest.raises(ScenarioError, match=r"levels found|recursive|YAML allowed"):
+        load_scenario(write(tmp_path, "a: &a [*a]"))
+    with pytest.raises(ScenarioError, match="levels found"):
+        load_scenario(write(tmp_path, "[" * 60 + "]" * 60))
+
+
+def test_the_command_line_says_the_same_without_a_traceback(tmp_path):
+    path = write(tmp_path, GOOD.replace("seed: 5", "sede: 5"))
+    done = subprocess.run(
+        [sys.executable, "-m", "advisor.cli", "check", str(path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {path}: sede: unknown key\n"

@@ -1,0 +1,44 @@
+import pytest
+
+from simulator import units
+from simulator.errors import ScenarioError
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("50us", units.DURATION, 5e-5),
+        (" 1.5 s ", units.DURATION, 1.5),
+        ("10min", units.DURATION, 600.0),
+        ("4MiB", units.SIZE, 4 * 2**20),
+        ("1Gbit/s", units.BANDWIDTH, 1.25e8),
+        ("10 GB/s", units.BANDWIDTH, 1e10),
+        ("2.5Gflop/s", units.SPEED, 2.5e9),
+        ("5%", units.SHARE, 0.05),
+        ("0.05", units.SHARE, 0.05),
+    ],
+)
+def test_reads_what_people_write(text, kind, value):
+    assert units.parse(text, kind, field="x") == value
+
+
+@pytest.mark.parametrize("text", ["60", "soon", "", "1e400s", "5 MB", "s", "1s2s", "nan s", None, 61])
+def test_refuses_anything_else_as_a_duration(text):
+    with pytest.raises(ScenarioError, match=r"^--budget: .* found, "):
+        units.parse_duration(text, field="--budget")
+
+
+@pytest.mark.parametrize("text", ["0s", "-1s"])
+def test_a_duration_is_above_zero(text):
+    with pytest.raises(ScenarioError, match="above zero"):
+        units.parse_duration(text, field="--budget")
+
+
+def test_shows_with_the_unit_that_reads_best():
+    assert units.show_duration(2.4567) == "2.46 s"
+    assert units.show_duration(3.1e-4) == "310 us"
+    assert units.show_size(32 * 2**20) == "32 MiB"
+    assert units.show_rate(62.5e9, "flop/s") == "62.5 Gflop/s"
+    assert units.show_duration(0) == "0 s"
+    assert units.show_duration(1234.5) == "1230 s"
+    assert units.show_size(1023 * 2**10) == "1020 KiB"
