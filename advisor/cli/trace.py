@@ -25,7 +25,10 @@ Length = Annotated[str, typer.Option(help="Samples, or a duration such as 60s.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Import, generate, show and study load traces.")
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Import, generate, show and study load traces.\n\nExample: apportion trace show load.csv",
+    )
     group.command("import")(import_file)
     for command in (generate, show, functions, study):
         group.command(command.__name__)(command)

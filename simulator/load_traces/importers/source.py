@@ -96,8 +96,8 @@ def read_lines(path: Path, parse: Callable[[int, str], None], *, by_tool: bool =
     parse
         Takes line number and text.
     by_tool
-        Whether a tool writes such files and ends every line: then a last line without its end is torn, even if it can be
-        read. Otherwise only one that `parse` refuses is.
+        Whether a tool writes such files and ends every line: then a last line without its end is torn, even if it can
+        be read. Otherwise only one that `parse` refuses is.
 
     Raises
     ------

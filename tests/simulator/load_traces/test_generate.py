@@ -135,7 +135,7 @@ TRUTHS = {
 @pytest.mark.parametrize("kind", TRUTHS)
 def test_a_fit_finds_the_parameters_it_was_drawn_from(kind):
     truth = TRUTHS[kind]
-    recorded = truth.draw(200_000.0, 1.0, draws("truth", kind))
+    recorded = truth.draw(60_000.0, 1.0, draws("truth", kind))
     recorded = recorded.resampled(1.0) if kind == "on-off" else recorded
     found = fit_generator(recorded, kind, draws=draws("fit", kind)).generator
     for name, value in vars(truth).items():
