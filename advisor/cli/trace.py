@@ -10,7 +10,7 @@ from advisor.cli.options import Json, Seed, print_json
 
 if TYPE_CHECKING:
     from simulator import LoadTrace
-    from simulator.load_traces import FitReport
+    from simulator.load_traces import FitReport, Generator
     from simulator.models import LoadFunctions
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).")]
@@ -101,20 +101,10 @@ def generate(
 
     Example: apportion trace generate on-off --set load=1 --set mean_on=10s --set mean_off=30s --duration 1h -o load.csv
     """
-    from simulator import ScenarioError, files, randomness, read_trace, units
-    from simulator.load_traces import fit_generator, make_generator, trace_text
+    from simulator import files, randomness, units
+    from simulator.load_traces import trace_text
 
-    pairs = dict(text.partition("=")[::2] for text in settings or ())
-    recorded = None if recording is None else read_trace(recording)
-    report = None
-    if recorded is not None and (kind != "bootstrap" or not pairs):
-        if unused := sorted(pairs.keys() - {"stays"}):
-            raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
-        draws = randomness.stream(seed, "fit", kind)
-        report = fit_generator(recorded, kind, draws=draws, stays=pairs.get("stays", "exponential"))  # type: ignore[arg-type]
-        model = report.generator
-    else:
-        model = make_generator(kind, pairs, recorded=recorded)
+    model, report = _model(kind, dict(text.partition("=")[::2] for text in settings or ()), recording, seed)
     step_s = units.parse_duration(interval, field="--interval")
     drawn = model.draw(
         units.parse_duration(duration, field="--duration"), step_s, randomness.stream(seed, "generate", kind)
@@ -191,6 +181,10 @@ def functions(
             | {"runs": runs}
         )
         return
+    _print_functions(curves, runs)
+
+
+def _print_functions(curves: "LoadFunctions", runs: list[dict[str, float | None]]) -> None:
     print(f"{'window':>12}{'l_min':>12}{'l_max':>12}")
     for index in sorted({0, *(curves.t_s.size * part // 10 - 1 for part in range(1, 11))} - {-1}):
         print(f"{curves.t_s[index]:>10g} s{curves.l_min[index]:>12.4f}{curves.l_max[index]:>12.4f}")
@@ -235,11 +229,31 @@ def study(
         print(f"{row.history * step_s:>8g} s{hits}{row.area_s:>12.4g} s{row.width:>12.4f}{row.instants:>12}")
 
 
+def _model(
+    kind: str, settings: dict[str, str], recording: Path | None, seed: int
+) -> "tuple[Generator, FitReport | None]":
+    """The generator that was asked for, and how well it fits where it was fitted."""
+    from simulator import ScenarioError, randomness, read_trace
+    from simulator.load_traces import fit_generator, make_generator
+
+    recorded = None if recording is None else read_trace(recording)
+    if recorded is None or (kind == "bootstrap" and settings):
+        return make_generator(kind, settings, recorded=recorded), None
+    if unused := sorted(settings.keys() - {"stays"}):
+        raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
+    stays: Any = settings.get("stays", "exponential")
+    report = fit_generator(recorded, kind, draws=randomness.stream(seed, "fit", kind), stays=stays)
+    return report.generator, report
+
+
 def _regular(path: Path, column: str | None, resample: str | None) -> "tuple[LoadTrace, float]":
-    """The trace in equal steps, and the step."""
+    """The load in equal steps, and the step."""
     from simulator import TraceError, read_trace, units
+    from simulator.load_traces import trace_column
     from simulator.models import regular_step
 
+    if (column or trace_column(path)) == "available":
+        raise TraceError(f"{path}: column: 'available' found, a column of loads allowed")
     found = read_trace(path, column=column)
     if resample is not None:
         found = found.resampled(units.parse_duration(resample, field="--resample"))

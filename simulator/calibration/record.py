@@ -95,16 +95,21 @@ def record_load(
         )
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     head = _head(cpus, interval_s, per_core=per_core)
-    first_row = 0
-    if append and path.exists():
-        first_row = _rows_since_start(path, head)
-        files.end_with_line(path)
-    elif path.exists() and not overwrite:
-        raise ScenarioError(f"{path}: a file found; --append continues a recording, --overwrite replaces the file")
-    else:
-        files.write_text(path, head.text())
+    first_row = _begin(path, head, append=append, overwrite=overwrite)
     with files.open_append(path) as stream:
         return _write_rows(stream, path, cpus, head, (first_row, round(duration_s / interval_s)))
+
+
+def _begin(path: Path, head: RecordingHead, *, append: bool, overwrite: bool) -> int:
+    """Make the file or the one that is there ready for more rows; how many intervals of it have passed."""
+    if append and path.exists():
+        passed = _rows_since_start(path, head)
+        files.end_with_line(path)
+        return passed
+    if path.exists() and not overwrite:
+        raise ScenarioError(f"{path}: a file found; --append continues a recording, --overwrite replaces the file")
+    files.write_text(path, head.text())
+    return 0
 
 
 def _head(cpus: tuple[int, ...], interval_s: float, *, per_core: bool) -> RecordingHead:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -74,6 +75,8 @@ def fit_generator(
     }
     if kind not in fitters:
         raise TraceError(f"fit: kind: {kind!r} found, one of {', '.join(fitters)} allowed")
+    if stays not in get_args(Stays):
+        raise TraceError(f"fit: stays: {stays!r} found, one of {', '.join(get_args(Stays))} allowed")
     model = fitters[kind]()
     drawn = model.draw(_DRAWN_TIMES * trace.end_s, step_s, draws)
     if kind == "on-off":

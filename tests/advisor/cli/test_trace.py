@@ -97,6 +97,10 @@ BAD_INPUT = {
     "resample the trace with --resample",
     "study t.csv --window 60 --history 400": "study: 300 samples found, "
     "at least 460 (history 400 and window 60) needed",
+    "functions free.csv --window 5": "free.csv: column: 'available' found, a column of loads allowed",
+    "generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean: found beside --fit, which estimates it; "
+    "one of both allowed",
+    "generate on-off --fit t.csv --set stays=x -o g.csv": "fit: stays: 'x' found, one of exponential, pareto allowed",
     "generate x -o g.csv": "generate: kind: 'x' found, one of constant, on-off, ar1, diurnal, bootstrap allowed",
     "import t.csv --from csv -o i.csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
     "so it must be stated",
@@ -109,6 +113,7 @@ BAD_INPUT = {
 @pytest.mark.parametrize(("arguments", "error"), BAD_INPUT.items(), ids=BAD_INPUT)
 def test_bad_input_is_one_line_and_exit_2(folder, arguments, error):
     (folder / "bad.csv").write_text("time_s,load\n0,1\n1,-1\n")
+    (folder / "free.csv").write_text("time_s,available\n0,1\n1,1\n")
     (folder / "odd.csv").write_text("time_s,load\n0,1\n1,1\n3,1\n")
     done = apportion("trace", *arguments.split(), cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {error}\n")
