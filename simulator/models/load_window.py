@@ -76,13 +76,16 @@ class LoadWindow:
         self._queues = np.zeros((2, self._window, room), np.int32)
         self._heads = np.zeros((2, self._window), np.int32)
         self._sizes = np.zeros((2, self._window), np.int32)
+        self._fronts = np.zeros((2, self._window), np.int32)
+        self._backs = np.zeros((2, self._window), np.int64)
         self._prefix = np.zeros(self._history + 1, np.int64)
         self._seen = 0
 
     def _push(self, loads: Floats) -> int:
         """Take in loads until a queue is full; how many."""
         fixed = to_fixed(loads, self._shift)
-        done, full = _kernel()(fixed, self._seen, self._prefix, self._queues, self._heads, self._sizes)
+        arrays = self._prefix, self._queues, self._heads, self._sizes, self._fronts, self._backs
+        done, full = _kernel()(fixed, self._seen, *arrays)
         self._loads[(self._seen + np.arange(done)) % self._history] = loads[:done]
         self._seen += done
         if full:
@@ -114,10 +117,14 @@ def _kernel() -> Callable[..., Any]:
     return njit(nogil=True)(_push_all)
 
 
-def _push_all(fixed: Any, seen: int, prefix: Any, queues: Any, heads: Any, sizes: Any) -> tuple[int, bool]:
+def _push_all(
+    fixed: Any, seen: int, prefix: Any, queues: Any, heads: Any, sizes: Any, fronts: Any, backs: Any
+) -> tuple[int, bool]:
     """Push observations until a queue is full; a window's end is the slot of its prefix sum in the ring `prefix`.
 
     `queues[0]` holds ends whose sums ascend (least first), `queues[1]` ends whose sums descend (greatest first).
+    `fronts` (ends) and `backs` (sums) repeat what lies at the ends of each queue, side by side, so that most pushes
+    read nothing of the queues themselves.
     """
     span, room = prefix.size, queues.shape[2]
     for i in range(fixed.size):
@@ -131,20 +138,21 @@ def _push_all(fixed: Any, seen: int, prefix: Any, queues: Any, heads: Any, sizes
             leaving = newest + 1 + j if newest + 1 + j < span else newest + 1 + j - span
             total = prefix[newest] - prefix[start]
             for side in range(2):
-                queue, head, size = queues[side, j], heads[side, j], sizes[side, j]
-                if size > 0 and seen + i >= span - 1 and queue[head] == leaving:
+                head, size, back = heads[side, j], sizes[side, j], backs[side, j]
+                if size > 0 and seen + i >= span - 1 and fronts[side, j] == leaving:
                     head = head + 1 if head + 1 < room else 0
                     size -= 1
-                while size > 0:
-                    back = head + size - 1 if head + size - 1 < room else head + size - 1 - room
-                    end = queue[back]
-                    begin = end - j - 1 if end - j - 1 >= 0 else end - j - 1 + span
-                    found = prefix[end] - prefix[begin]
-                    if (found < total) if side == 0 else (found > total):
-                        break
+                    fronts[side, j] = queues[side, j, head]
+                while size > 0 and ((back >= total) if side == 0 else (back <= total)):
                     size -= 1
-                queue[head + size if head + size < room else head + size - room] = newest
-                heads[side, j], sizes[side, j] = head, size + 1
+                    last = head + size - 1 if head + size - 1 < room else head + size - 1 - room
+                    end = queues[side, j, last]
+                    begin = end - j - 1 if end - j - 1 >= 0 else end - j - 1 + span
+                    back = prefix[end] - prefix[begin]
+                queues[side, j, head + size if head + size < room else head + size - room] = newest
+                if size == 0:
+                    fronts[side, j] = newest
+                heads[side, j], sizes[side, j], backs[side, j] = head, size + 1, total
                 full = full or size + 1 == room
         if full and room < span - 1:
             return i + 1, True
