@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.applications import matmul
     from simulator.configuration import Configuration
     from simulator.engines import run
-    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError
+    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
     from simulator.models.load import LoadTrace, availability
@@ -55,6 +55,7 @@ _HOMES = {
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
     "SpeedBand": "simulator.models.speed",
+    "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "describe": "simulator.results",
     "dump_scenario": "simulator.scenario_file",
@@ -86,6 +87,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SpeedBand",
+    "TraceError",
     "availability",
     "calibration",
     "describe",

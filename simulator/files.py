@@ -128,6 +128,29 @@ def open_append(path: Path) -> Iterator[IO[str]]:
         yield stream
 
 
+def end_with_line(path: Path) -> None:
+    """Cut a torn last line off a text file, so that whole lines can be appended.
+
+    Raises
+    ------
+    ApportionError
+        If the file cannot be read or written.
+    """
+    try:
+        with path.open("r+b") as stream:
+            end = stream.seek(0, os.SEEK_END)
+            while end:
+                start = max(0, end - 2**16)
+                stream.seek(start)
+                newline = stream.read(end - start).rfind(b"\n")
+                if newline >= 0:
+                    stream.truncate(start + newline + 1)
+                    return
+                end = start
+    except OSError as error:
+        raise ApportionError(f"{path}: {_reason(error)}") from error
+
+
 def make_folder(path: Path) -> None:
     """Make a folder, parents included, and make sure that files can be written in it.
 

@@ -119,6 +119,12 @@ def busy_seconds() -> dict[int, float]:
     return spent
 
 
+def runnable_now() -> int:
+    """How many processes of this machine run or wait for a processor at this instant, the caller not counted."""
+    runnable = (_text(Path("/proc/loadavg")) or "0 0 0 1/1 1").split()[3].partition("/")[0]
+    return max(0, int(runnable) - 1)
+
+
 def _affinity() -> set[int]:
     if hasattr(os, "sched_getaffinity"):
         return os.sched_getaffinity(0)

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("package", ["simulator", "simulator.calibration", "advisor"])
+@pytest.mark.parametrize("package", ["simulator", "simulator.calibration", "simulator.models", "advisor"])
 def test_promised_loaded_and_typed_names_agree(package):
     module = importlib.import_module(package)
     source = (ROOT / package.replace(".", "/") / "__init__.py").read_text()

@@ -2,11 +2,13 @@
 
 import signal
 import sys
+import warnings
 from types import FrameType
+from typing import Any
 
 import typer
 
-from advisor.cli import fit, history, predict, quickstart, reproduce, simulate
+from advisor.cli import fit, history, predict, quickstart, record, reproduce, simulate, trace
 from simulator import ApportionError
 
 app = typer.Typer(
@@ -16,7 +18,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (quickstart, simulate, fit, predict, history, reproduce):
+for command in (quickstart, record, trace, history, fit, predict, simulate, reproduce):
     command.register(app)
 
 
@@ -29,6 +31,7 @@ def main() -> None:
     """Run the command line and exit: 0 done, 1 fell short, 2 bad input, 130 on Ctrl-C."""
     signal.signal(signal.SIGTERM, _terminate)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a script started us in the background
+    warnings.showwarning = _show_warning
     sys.exit(_run(sys.argv[1:]))
 
 
@@ -51,6 +54,11 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has left; nothing more can be said to it
         return 1
+
+
+def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
+    """One line per warning, without the place in our code."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

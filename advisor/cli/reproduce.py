@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 PAPERS = {
+    "gbbp": "advisor.reproduce.gbbp",
     "scopred": "advisor.reproduce.scopred",
 }
 """Name on the command line -> module with `reproduce() -> dict` and `text(result) -> str`."""

@@ -5,22 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.calibration.history import RunRecord, add_runs, list_runs
-    from simulator.calibration.history_formats import (
-        export_runs,
-        import_runs,
-        save_export,
-    )
-    from simulator.calibration.history_record import (
-        RunPlan,
-        make_plan,
-        parse_grid,
-        record_runs,
-    )
+    from simulator.calibration.history_formats import export_runs, import_runs, save_export
+    from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.kernels import KERNELS, Kernel
     from simulator.calibration.links import measure_link
     from simulator.calibration.measure import Measurement, Point, bands, measure_speeds
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.record import Recording, record_load
     from simulator.calibration.runtime_files import (
         RuntimeFit,
         fit_table,
@@ -39,6 +31,7 @@ _HOMES = {
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
     "RealRun": "simulator.calibration.parallel.ranks",
+    "Recording": "simulator.calibration.record",
     "RunPlan": "simulator.calibration.history_record",
     "RunRecord": "simulator.calibration.history",
     "RuntimeFit": "simulator.calibration.runtime_files",
@@ -57,6 +50,7 @@ _HOMES = {
     "predict_table": "simulator.calibration.runtime_files",
     "read_shipped_table": "simulator.calibration.tables",
     "read_table": "simulator.calibration.tables",
+    "record_load": "simulator.calibration.record",
     "record_runs": "simulator.calibration.history_record",
     "save_export": "simulator.calibration.history_formats",
     "save_runtime_fit": "simulator.calibration.runtime_files",
@@ -71,6 +65,7 @@ __all__ = [
     "Point",
     "Ranks",
     "RealRun",
+    "Recording",
     "RunPlan",
     "RunRecord",
     "RuntimeFit",
@@ -89,6 +84,7 @@ __all__ = [
     "predict_table",
     "read_shipped_table",
     "read_table",
+    "record_load",
     "record_runs",
     "save_export",
     "save_runtime_fit",

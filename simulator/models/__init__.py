@@ -4,41 +4,52 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.models.capacity import Capacity
+    from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
+    from simulator.models.load_window import LoadWindow
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.next_run import advise_next_run
     from simulator.models.regression.runs import Runs, cells_of, make_runs
-    from simulator.models.regression.runtime_model import (
-        Predictions,
-        RuntimeModel,
-        model_from_dict,
-    )
+    from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
 
 _HOMES = {
+    "Capacity": "simulator.models.capacity",
+    "LoadFunctions": "simulator.models.load_functions",
+    "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
+    "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
     "advise_next_run": "simulator.models.regression.next_run",
+    "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
     "fit": "simulator.models.regression.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
+    "regular_step": "simulator.models.load_functions",
 }
 """Public name -> the module that it comes from."""
 
 __all__ = [
     "METHODS",
+    "Capacity",
+    "LoadFunctions",
+    "LoadWindow",
+    "PredictedLoads",
     "Predictions",
     "Runs",
     "RuntimeModel",
     "advise_next_run",
+    "build_load_functions",
     "cells_of",
     "diagnose",
     "fit",
     "make_runs",
     "model_from_dict",
+    "regular_step",
 ]
 
 

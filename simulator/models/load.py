@@ -59,6 +59,25 @@ class LoadTrace:
         keep = times < self.end_s  # a start on a sample leaves an empty last piece
         return LoadTrace(times[keep], values[keep], self.end_s, self.after_end)
 
+    def resampled(self, step_s: float) -> "LoadTrace":
+        """The same load in equal steps, each the exact mean over its time; a shorter last piece is left out.
+
+        Raises
+        ------
+        TraceError
+            If the trace is shorter than two steps.
+        """
+        count = int(np.floor(self.end_s / step_s * (1 + 1e-12))) if step_s > 0 else 0
+        if count < 2:
+            raise TraceError(f"trace: step {step_s:g} s found, a step of at most half of {self.end_s:g} s allowed")
+        knots = np.append(self.times_s, self.end_s)
+        totals = np.concatenate(([0.0], np.cumsum(self.values * self.durations_s, dtype=np.longdouble)))
+        edges = np.minimum(np.arange(count + 1) * step_s, self.end_s)
+        piece = np.clip(np.searchsorted(knots, edges, side="right") - 1, 0, self.values.size - 1)
+        at_edges = totals[piece] + self.values[piece] * (edges - knots[piece])
+        values = np.maximum(0.0, (np.diff(at_edges) / np.diff(edges)).astype(np.float64))
+        return LoadTrace(edges[:-1], values, float(edges[-1]), self.after_end)
+
 
 def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, cores: int = 1) -> Floats:
     """Share of one core that each of our runnable processes gets (DESIGN, CPU semantics).

@@ -1,0 +1,317 @@
+"""`apportion trace ...`: import, generate, show and study load traces."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, Seed, print_json
+
+if TYPE_CHECKING:
+    from simulator import LoadTrace
+    from simulator.load_traces import FitReport, Generator
+    from simulator.models import LoadFunctions
+
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="TRACE.csv", help="The trace file to write.")]
+Picture = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="PICTURE", help="Draw into this .png, .svg or .pdf.")
+]
+Column = Annotated[str | None, typer.Option(help="Column to read, where the file has several.")]
+Resample = Annotated[str | None, typer.Option(help="Make equal steps of this length first, such as 1s.")]
+Length = Annotated[str, typer.Option(help="Samples, or a duration such as 60s.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Import, generate, show and study load traces.\n\nExample: apportion trace show load.csv",
+    )
+    group.command("import")(import_file)
+    for command in (generate, show, functions, study):
+        group.command(command.__name__)(command)
+    app.add_typer(group, name="trace")
+
+
+def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source may leave open
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="The foreign file.")],
+    output: Output,
+    kind: Annotated[
+        str, typer.Option("--from", help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains or swf.")
+    ],
+    measures: Annotated[
+        str | None, typer.Option(help="load, busy, busy-percent, available or available-percent.")
+    ] = None,
+    cores: Annotated[int, typer.Option(min=1, help="Cores of the PE that the trace is for.")] = 1,
+    time_column: Annotated[str | None, typer.Option(help="csv: column of the times.")] = None,
+    value_column: Annotated[str | None, typer.Option(help="csv, sadf, collectl: column of the values.")] = None,
+    time_unit: Annotated[str | None, typer.Option(help="csv: s, ms or us.")] = None,
+    cpu: Annotated[str | None, typer.Option(help="sadf, collectl: number of a processor, or all.")] = None,
+    series: Annotated[str | None, typer.Option(help="prometheus: label=value that picks one.")] = None,
+    processors: Annotated[int | None, typer.Option(min=1, help="swf: size of the log's machine.")] = None,
+    start: Annotated[str | None, typer.Option(help="swf: where the window begins, such as 2d.")] = None,
+    duration: Annotated[str | None, typer.Option(help="swf: length of the window. simgrid: how far to play.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Turn foreign load data into a load trace; what a source measures is stated by it or by you, never guessed.
+
+    Example: apportion trace import --from sadf sar.txt -o load.csv --cpu 0
+    """
+    from simulator import files, units
+    from simulator.load_traces import ImportOptions, import_trace, trace_text
+
+    options = ImportOptions(
+        measures=measures,  # type: ignore[arg-type]  # the importer says what it allows
+        time_column=time_column,
+        value_column=value_column,
+        time_unit=time_unit,
+        cpu=cpu,
+        series=series,
+        processors=processors,
+        start_s=None if start is None else units.parse_duration(start, field="--start", positive=False),
+        duration_s=None if duration is None else units.parse_duration(duration, field="--duration"),
+    )
+    found = import_trace(source, kind, options=options, cores=cores)
+    comment = "\n".join([f"imported from {source.name} ({kind})", *found.notes])
+    files.write_text(output, trace_text(found.trace, column=found.column, comment=comment))
+    if as_json:
+        print_json(_summary("trace import", output, found.trace, found.column) | {"notes": list(found.notes)})
+        return
+    print(f"{output}: {found.trace.values.size} rows, {found.trace.end_s:g} s, mean {found.trace.mean():.3f}")
+    print("\n".join(f"  {note}" for note in found.notes))
+
+
+def generate(
+    kind: Annotated[str, typer.Argument(help="constant, on-off, ar1, diurnal or bootstrap.")],
+    output: Output,
+    duration: Annotated[str, typer.Option(help="Length of the trace, such as 1h.")] = "1h",
+    interval: Annotated[str, typer.Option(help="Step of the trace.")] = "1s",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as mean_on=10s.")
+    ] = None,
+    recording: Annotated[
+        Path | None, typer.Option("--fit", metavar="TRACE.csv", help="Estimate the parameters from a recording.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Draw a load trace from a model, its parameters given or fitted to a recording; on-off changes at exact times.
+
+    Example: apportion trace generate on-off --set load=1 --set mean_on=10s --set mean_off=30s --duration 1h -o load.csv
+    """
+    from simulator import files, randomness, units
+    from simulator.load_traces import trace_text
+
+    model, report = _model(kind, dict(text.partition("=")[::2] for text in settings or ()), recording, seed)
+    step_s = units.parse_duration(interval, field="--interval")
+    drawn = model.draw(
+        units.parse_duration(duration, field="--duration"), step_s, randomness.stream(seed, "generate", kind)
+    )
+    described = _parameters(model)
+    comment = f"generated: {kind}, seed {seed}, " + ", ".join(f"{name} {value}" for name, value in described.items())
+    files.write_text(output, trace_text(drawn, comment=comment))
+    if as_json:
+        fitted = None if report is None else _fit_document(report)
+        print_json(
+            _summary("trace generate", output, drawn, "load") | {"seed": seed, "parameters": described, "fit": fitted}
+        )
+        return
+    print(f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}")
+    print("  " + ", ".join(f"{name} {value}" for name, value in described.items()))
+    if report is not None:
+        _print_fit(report)
+
+
+def show(trace: TraceFile, output: Picture = None, column: Column = None, as_json: Json = False) -> None:
+    """Draw a load trace, as text or into a picture, with its mean and spread.
+
+    Example: apportion trace show load.csv -o load.png
+    """
+    from simulator import files, read_trace
+    from simulator.load_traces import draw_trace, text_chart, trace_column
+
+    found = read_trace(trace, column=column)
+    name = column or trace_column(trace)
+    if output is not None:
+        files.write_bytes(output, draw_trace(found, label=name, kind=output.suffix.removeprefix(".")))
+    if as_json:
+        print_json(_summary("trace show", trace, found, name) | {"picture": None if output is None else str(output)})
+        return
+    print(f"{trace}: {name}, {found.values.size} rows, {found.end_s:g} s")
+    print(text_chart(found))
+    print(f"mean {found.mean():.4g}, least {found.values.min():.4g}, greatest {found.values.max():.4g}")
+
+
+def functions(
+    trace: TraceFile,
+    window: Length,
+    history: Annotated[
+        str | None, typer.Option(help="Latest samples that count, or a duration; all by default.")
+    ] = None,
+    ideal: Annotated[
+        str | None, typer.Option(help="Run times on an idle PE, such as 10s,1min: foretell theirs.")
+    ] = None,
+    column: Column = None,
+    resample: Resample = None,
+    output: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Least and greatest mean load seen over every window length, and what they foretell for runs.
+
+    Example: apportion trace functions load.csv --window 60 --history 240 --ideal 10s
+    """
+    from simulator import files, units
+    from simulator.load_traces import draw_functions, in_samples
+    from simulator.models import build_load_functions
+
+    found, step_s = _regular(trace, column, resample)
+    width = in_samples(window, step_s, field="--window")
+    length = found.values.size if history is None else in_samples(history, step_s, field="--history")
+    curves = build_load_functions(found, window=width, history=length)
+    ideals = [units.parse_duration(text, field="--ideal") for text in ideal.split(",")] if ideal else []
+    runs = _foretold(curves, ideals)
+    if output is not None:
+        files.write_bytes(output, draw_functions(curves, kind=output.suffix.removeprefix(".")))
+    if as_json:
+        print_json(
+            {"format": 1, "command": "trace functions", "step_s": step_s, "window": width, "history": length}
+            | {name: getattr(curves, name).tolist() for name in ("t_s", "l_min", "l_max")}
+            | {"runs": runs}
+        )
+        return
+    _print_functions(curves, runs)
+
+
+def _print_functions(curves: "LoadFunctions", runs: list[dict[str, float | None]]) -> None:
+    print(f"{'window':>12}{'l_min':>12}{'l_max':>12}")
+    for index in sorted({0, *(curves.t_s.size * part // 10 - 1 for part in range(1, 11))} - {-1}):
+        print(f"{curves.t_s[index]:>10g} s{curves.l_min[index]:>12.4f}{curves.l_max[index]:>12.4f}")
+    for run in runs:
+        longest = "never ends" if run["time_max_s"] is None else f"{run['time_max_s']:.4g} s"
+        shortest = "never ends" if run["time_min_s"] is None else f"{run['time_min_s']:.4g} s"
+        print(f"{run['ideal_s']:g} s on an idle PE: {shortest} under the least load, {longest} under the greatest")
+
+
+def study(
+    trace: TraceFile,
+    window: Length,
+    history: Annotated[str, typer.Option(metavar="H1,H2,...", help="History lengths, in samples or durations.")],
+    every: Annotated[int | None, typer.Option(min=1, help="Samples between two forecasts; a window's 60th.")] = None,
+    column: Column = None,
+    resample: Resample = None,
+    output: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """How often later loads stay within the load functions, and how far these lie apart, per history length.
+
+    Example: apportion trace study load.csv --window 60s --history 2min,4min,16min -o study.png
+    """
+    from simulator import files
+    from simulator.load_traces import draw_study, in_samples, load_study
+
+    found, step_s = _regular(trace, column, resample)
+    width = in_samples(window, step_s, field="--window")
+    lengths = [in_samples(text, step_s, field="--history") for text in history.split(",")]
+    rows = load_study(found, lengths, window=width, every=every)
+    if output is not None:
+        files.write_bytes(output, draw_study(rows, step_s=step_s, kind=output.suffix.removeprefix(".")))
+    if as_json:
+        print_json(
+            {"format": 1, "command": "trace study", "step_s": step_s, "window": width}
+            | {"rows": [row.to_dict() for row in rows]}
+        )
+        return
+    print(f"{'history':>10}{'hit ratio':>12}{'at window':>12}{'area':>14}{'distance':>12}{'forecasts':>12}")
+    for row in rows:
+        hits = f"{row.hit_ratio:>12.1%}{row.hit_ratio_at_window:>12.1%}"
+        print(f"{row.history * step_s:>8g} s{hits}{row.area_s:>12.4g} s{row.width:>12.4f}{row.instants:>12}")
+
+
+def _model(
+    kind: str, settings: dict[str, str], recording: Path | None, seed: int
+) -> "tuple[Generator, FitReport | None]":
+    """The generator that was asked for, and how well it fits where it was fitted."""
+    from simulator import ScenarioError, randomness, read_trace
+    from simulator.load_traces import fit_generator, make_generator
+
+    recorded = None if recording is None else read_trace(recording)
+    if recorded is None or (kind == "bootstrap" and settings):
+        return make_generator(kind, settings, recorded=recorded), None
+    if unused := sorted(settings.keys() - {"stays"}):
+        raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
+    stays: Any = settings.get("stays", "exponential")
+    report = fit_generator(recorded, kind, draws=randomness.stream(seed, "fit", kind), stays=stays)
+    return report.generator, report
+
+
+def _regular(path: Path, column: str | None, resample: str | None) -> "tuple[LoadTrace, float]":
+    """The load in equal steps, and the step."""
+    from simulator import TraceError, read_trace, units
+    from simulator.load_traces import trace_column
+    from simulator.models import regular_step
+
+    if (column or trace_column(path)) == "available":
+        raise TraceError(f"{path}: column: 'available' found, a column of loads allowed")
+    found = read_trace(path, column=column)
+    if resample is not None:
+        found = found.resampled(units.parse_duration(resample, field="--resample"))
+    try:
+        return found, regular_step(found)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error.lines[0].removeprefix('trace: ')} with --resample") from error
+
+
+def _foretold(curves: "LoadFunctions", ideals: list[float]) -> list[dict[str, float | None]]:
+    """What the load functions foretell per ideal time; None for a run that never ends."""
+    if not ideals:
+        return []
+    runs = curves.predict(ideals)
+    columns = {"ideal_s": ideals} | {name: getattr(runs, name).tolist() for name in vars(runs)}
+    return [
+        {name: values[index] if math.isfinite(values[index]) else None for name, values in columns.items()}
+        for index in range(len(ideals))
+    ]
+
+
+def _summary(command: str, path: Path, trace: "LoadTrace", column: str) -> dict[str, Any]:
+    return {
+        "format": 1,
+        "command": command,
+        "trace": str(path),
+        "column": column,
+        "rows": int(trace.values.size),
+        "duration_s": trace.end_s,
+        "mean": trace.mean(),
+        "least": float(trace.values.min()),
+        "greatest": float(trace.values.max()),
+    }
+
+
+def _parameters(model: Any) -> dict[str, float | str]:
+    """Parameters of a generator, without the recording that it may hold."""
+    return {name: value for name, value in vars(model).items() if isinstance(value, float | int | str)}
+
+
+def _fit_document(report: "FitReport") -> dict[str, Any]:
+    sides = {"recorded": report.recorded, "drawn": report.drawn}
+    return {
+        name: {
+            "mean": side.mean,
+            "variance": side.variance,
+            "autocorrelation": {str(lag): value for lag, value in side.autocorrelation.items()},
+        }
+        for name, side in sides.items()
+    }
+
+
+def _print_fit(report: "FitReport") -> None:
+    print(f"{'':<22}{'recorded':>12}{'drawn':>12}")
+    for name in ("mean", "variance"):
+        print(f"{name:<22}{getattr(report.recorded, name):>12.4f}{getattr(report.drawn, name):>12.4f}")
+    for lag, value in report.recorded.autocorrelation.items():
+        drawn = report.drawn.autocorrelation.get(lag)
+        print(
+            f"{f'autocorrelation {lag}':<22}{value:>12.3f}" + ("           -" if drawn is None else f"{drawn:>12.3f}")
+        )

@@ -1,0 +1,276 @@
+"""Load traces drawn from models: constant, on-off, AR(1), diurnal, and blocks of a recorded trace."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from simulator import units
+from simulator.errors import ScenarioError, TraceError
+from simulator.models.load import Floats, LoadTrace
+from simulator.models.load_functions import regular_step
+
+Stays = Literal["exponential", "pareto"]
+"""How long an on-off load stays as it is."""
+
+
+class Generator(Protocol):
+    """A model of load that traces are drawn from."""
+
+    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
+        """A trace of `duration_s`, in equal steps unless the model has changes of its own."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same load at all times."""
+
+    load: float
+
+    def __post_init__(self) -> None:
+        _require(load=(self.load, 0.0, math.inf))
+
+    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:  # noqa: ARG002
+        """A constant trace; draws nothing."""
+        times = _grid(duration_s, step_s)
+        return LoadTrace(times, np.full(times.size, self.load), times.size * step_s)
+
+
+@dataclass(frozen=True)
+class OnOff:
+    """Two levels in turn; each change lies at its exact time, so steps are not equal."""
+
+    load: float
+    """Level while on."""
+    mean_on_s: float
+    mean_off_s: float
+    off_load: float = 0.0
+    stays: Stays = "exponential"
+    shape: float = 1.5
+    """Tail index of Pareto stays, above 1; up to 2 their variance is infinite."""
+
+    def __post_init__(self) -> None:
+        _require(
+            load=(self.load, 0.0, math.inf),
+            off_load=(self.off_load, 0.0, math.inf),
+            mean_on_s=(self.mean_on_s, 1e-9, math.inf),
+            mean_off_s=(self.mean_off_s, 1e-9, math.inf),
+            shape=(self.shape, 1.0 + 1e-6, math.inf),
+        )
+        if self.stays not in get_args(Stays):
+            raise TraceError(f"generate: stays: {self.stays!r} found, one of {', '.join(get_args(Stays))} allowed")
+
+    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:  # noqa: ARG002
+        """A stationary trace: it begins as a random instant would find it, within a stay."""
+        cycle_s = self.mean_on_s + self.mean_off_s
+        begins_on = bool(generator.random() < self.mean_on_s / cycle_s)
+        means = np.array([self.mean_off_s, self.mean_on_s])
+        stays = [np.array([self._rest(float(means[int(begins_on)]), generator)])]
+        count, reached = 1, float(stays[0][0])
+        while reached < duration_s:
+            more = 2 * math.ceil(max(8.0, (duration_s - reached) / cycle_s))
+            kinds = (int(begins_on) + count + np.arange(more)) % 2
+            stays.append(means[kinds] * self._unit_stays(more, generator))
+            count, reached = count + more, reached + float(np.sum(stays[-1]))
+        times = np.concatenate(([0.0], np.cumsum(np.concatenate(stays))))
+        times = times[: int(np.searchsorted(times, duration_s, side="left"))]
+        values = np.where((int(begins_on) + np.arange(times.size)) % 2 == 1, self.load, self.off_load)
+        distinct = np.concatenate((np.diff(times) > 0, [True]))  # a stay may vanish in rounding
+        return LoadTrace(times[distinct], values[distinct], duration_s)
+
+    def _unit_stays(self, count: int, generator: np.random.Generator) -> Floats:
+        if self.stays == "exponential":
+            return generator.exponential(1.0, count)
+        return np.asarray((self.shape - 1) / self.shape * (1 + generator.pareto(self.shape, count)))
+
+    def _rest(self, mean_s: float, generator: np.random.Generator) -> float:
+        """What is left of a stay that a random instant falls into."""
+        if self.stays == "exponential":
+            return float(generator.exponential(mean_s))
+        least = mean_s * (self.shape - 1) / self.shape
+        share, uniform = generator.random(2)
+        if share < (self.shape - 1) / self.shape:
+            return float(least * uniform)
+        return float(least * (1 - uniform) ** (-1 / (self.shape - 1)))
+
+
+@dataclass(frozen=True)
+class AR1:
+    """First-order autoregression with gamma marginals: the moments hold and no load is negative.
+
+    The exact discretisation of a square-root diffusion (Cox, Ingersoll and Ross 1985): `E[x'|x] = mean + r (x - mean)`.
+    """
+
+    mean: float
+    deviation: float
+    """Standard deviation of the load."""
+    correlation: float
+    """Autocorrelation at one step, from 0 to below 1."""
+
+    def __post_init__(self) -> None:
+        _require(
+            mean=(self.mean, 1e-12, math.inf),
+            deviation=(self.deviation, 0.0, math.inf),
+            correlation=(self.correlation, 0.0, 1.0 - 1e-9),
+        )
+
+    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
+        """A stationary trace in equal steps."""
+        times = _grid(duration_s, step_s)
+        return LoadTrace(times, self.mean * _unit_autoregression(self, times.size, generator), times.size * step_s)
+
+
+@dataclass(frozen=True)
+class Diurnal:
+    """A daily wave `mean (1 + amplitude cos(2 pi (t - peak) / period))` times an AR(1) factor of mean 1."""
+
+    mean: float
+    amplitude: float
+    """Height of the wave relative to the mean, 0 to 1."""
+    peak_s: float = 0.0
+    """When the load is highest, from the start of the trace."""
+    period_s: float = 86400.0
+    deviation: float = 0.0
+    """Standard deviation of the factor."""
+    correlation: float = 0.0
+    """Autocorrelation of the factor at one step."""
+
+    def __post_init__(self) -> None:
+        _require(
+            mean=(self.mean, 1e-12, math.inf),
+            amplitude=(self.amplitude, 0.0, 1.0),
+            peak_s=(self.peak_s, -math.inf, math.inf),
+            period_s=(self.period_s, 1e-9, math.inf),
+            deviation=(self.deviation, 0.0, math.inf),
+            correlation=(self.correlation, 0.0, 1.0 - 1e-9),
+        )
+
+    def wave(self, times_s: Floats) -> Floats:
+        """The wave without the factor."""
+        return self.mean * (1 + self.amplitude * np.cos(2 * np.pi * (times_s - self.peak_s) / self.period_s))
+
+    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
+        """A trace in equal steps, the wave taken at the middle of each."""
+        times = _grid(duration_s, step_s)
+        factor = _unit_autoregression(AR1(1.0, self.deviation, self.correlation), times.size, generator)
+        return LoadTrace(times, self.wave(times + step_s / 2) * factor, times.size * step_s)
+
+
+@dataclass(frozen=True)
+class BlockBootstrap:
+    """Blocks of a recorded trace in random order (circular block bootstrap, Politis and Romano 1992)."""
+
+    trace: LoadTrace
+    """Recorded in equal steps, which the drawn traces have too."""
+    block_s: float
+
+    def __post_init__(self) -> None:
+        step_s = regular_step(self.trace)
+        _require(block_s=(self.block_s, step_s, self.trace.end_s))
+
+    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
+        """Blocks that begin anywhere in the recording, each with equal probability.
+
+        Raises
+        ------
+        TraceError
+            If the step is not that of the recording.
+        """
+        recorded_s = regular_step(self.trace)
+        if abs(step_s - recorded_s) > 1e-6 * recorded_s:
+            raise TraceError(f"generate: step: {step_s:g} s found, {recorded_s:g} s as recorded allowed; resample it")
+        times = _grid(duration_s, step_s)
+        length = max(1, round(self.block_s / step_s))
+        starts = generator.integers(self.trace.values.size, size=math.ceil(times.size / length))
+        picked = (starts[:, None] + np.arange(length)).ravel()[: times.size] % self.trace.values.size
+        return LoadTrace(times, self.trace.values[picked], times.size * step_s)
+
+
+GENERATORS: dict[str, type[Generator]] = {
+    "constant": Constant,
+    "on-off": OnOff,
+    "ar1": AR1,
+    "diurnal": Diurnal,
+    "bootstrap": BlockBootstrap,
+}
+"""Name -> model."""
+
+
+def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrace | None = None) -> Generator:
+    """A generator from settings as people write them: `{"mean_on": "10s", "load": "1"}`; durations carry units.
+
+    Parameters
+    ----------
+    kind
+        One of `GENERATORS`.
+    settings
+        Parameter name, without `_s` for durations -> its value.
+    recorded
+        What `bootstrap` takes its blocks from.
+
+    Raises
+    ------
+    ScenarioError, TraceError
+        For an unknown kind or parameter, one that is missing, or a value that cannot be used.
+    """
+    if kind not in GENERATORS:
+        raise ScenarioError(f"generate: kind: {kind!r} found, one of {', '.join(GENERATORS)} allowed")
+    known = {parameter.name.removesuffix("_s"): parameter for parameter in fields(GENERATORS[kind])}  # type: ignore[arg-type]
+    known.pop("trace", None)
+    needed = [name for name, parameter in known.items() if parameter.default is MISSING]
+    faults = [
+        f"generate: {name}: not for {kind}, one of {', '.join(known)} allowed" for name in settings.keys() - known
+    ]
+    faults += [f"generate: {name}: nothing found, {kind} needs it" for name in needed if name not in settings]
+    if kind == "bootstrap" and recorded is None:
+        faults.append("generate: recording: nothing found, bootstrap needs one")
+    if faults:
+        raise ScenarioError(faults)
+    values: dict[str, Any] = {} if recorded is None or kind != "bootstrap" else {"trace": recorded}
+    for name, text in settings.items():
+        values[known[name].name] = _value(known[name].name, text)
+    return GENERATORS[kind](**values)
+
+
+def _value(name: str, text: str) -> float | str:
+    if name == "stays":
+        return text
+    if name.endswith("_s"):
+        return units.parse_duration(text, field=f"generate: {name.removesuffix('_s')}", positive=False)
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ScenarioError(f"generate: {name}: {text!r} found, a number allowed") from error
+
+
+def _grid(duration_s: float, step_s: float) -> Floats:
+    _require(step_s=(step_s, 1e-9, math.inf), duration_s=(duration_s, step_s, math.inf))
+    return np.asarray(np.arange(max(1, round(duration_s / step_s))) * step_s, np.float64)
+
+
+def _unit_autoregression(model: AR1, count: int, generator: np.random.Generator) -> Floats:
+    """The process over its mean: gamma with mean 1 from the start."""
+    relative = model.deviation / model.mean
+    if relative == 0:
+        return np.ones(count)
+    shape, scale = relative**-2, relative**2
+    spread = scale * (1 - model.correlation)
+    values = np.empty(count)
+    value = generator.gamma(shape, scale)
+    for index in range(count):
+        values[index] = value
+        value = spread * generator.gamma(shape + generator.poisson(model.correlation * value / spread))
+    return values
+
+
+def _require(**bounds: tuple[float, float, float]) -> None:
+    """Refuse parameters outside their bounds, all at once."""
+    faults = [
+        f"generate: {name}: {value:g} found, {low:g} to {high:g} allowed"
+        for name, (value, low, high) in bounds.items()
+        if not (low <= value <= high and math.isfinite(value))
+    ]
+    if faults:
+        raise TraceError(faults)

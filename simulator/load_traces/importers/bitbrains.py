@@ -1,0 +1,37 @@
+"""Import of Bitbrains traces (Grid Workloads Archive T-12): CPU usage of a virtual machine."""
+
+from pathlib import Path
+
+from simulator.errors import TraceError
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
+
+_USAGE = "CPU usage [%]"
+_TIME = "Timestamp [ms]"
+_MILLISECONDS_FROM = 1e11
+"""Unix times above this are milliseconds, below seconds: the header says ms, but rows hold seconds."""
+
+
+def read(path: Path, _options: ImportOptions) -> Source:
+    """CPU usage over time, the unit of time told by its magnitude."""
+    header: list[str] = []
+    unit = "seconds"
+    rows = Rows(path, _TIME, _USAGE)
+
+    def parse(place: int, line: str) -> None:
+        nonlocal unit
+        cells = [cell.strip() for cell in line.split(";")]
+        if not header:
+            header.extend(cells)
+            missing = [name for name in (_TIME, _USAGE) if name not in cells]
+            if missing:
+                raise TraceError(f"{path}:{place}: header: no {missing[0]!r} found, Bitbrains' columns allowed")
+            return
+        if len(cells) != len(header):
+            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, {len(header)} as in the header allowed")
+        stamp = number(path, place, _TIME, cells[header.index(_TIME)])
+        if stamp >= _MILLISECONDS_FROM:
+            stamp, unit = stamp / 1000.0, "milliseconds"
+        rows.add(place, stamp, number(path, place, _USAGE, cells[header.index(_USAGE)]))
+
+    read_lines(path, parse, by_tool=True)
+    return rows.source("busy-percent", f"times read as {unit}, by their magnitude")

@@ -1,0 +1,69 @@
+"""Import of `collectl -P` tables (`-scC`): busy percent of one processor or all, or the load average."""
+
+import re
+from pathlib import Path
+
+from simulator.errors import TraceError
+from simulator.load_traces.importers.source import (
+    ImportOptions,
+    Measure,
+    Rows,
+    Source,
+    choose_measure,
+    instant,
+    number,
+    read_lines,
+)
+
+_COLUMNS: dict[Measure, str] = {"busy-percent": "Totl%", "load": "L-Avg1"}
+
+
+def read(path: Path, options: ImportOptions) -> Source:
+    """Rows of one column; times are local without a zone. What collectl prints before its header is passed over."""
+    header: list[str] = []
+    separator: str | None = None
+    measure: Measure = "load"
+    column = ""
+    rows = Rows(path, "Date Time", options.value_column or "value")
+
+    def parse(place: int, line: str) -> None:
+        nonlocal separator, measure, column
+        if line.startswith("#Date"):
+            separator = None if line[5] == " " else line[5]
+            header[:] = line[1:].split(separator)
+            measure, column = _column(path, header, options)
+            return
+        if not header or line.startswith("#"):
+            return
+        cells = line.split(separator)
+        if len(cells) != len(header):
+            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, {len(header)} as in the header allowed")
+        date = re.fullmatch(r"(\d{4})(\d\d)(\d\d)", cells[0])
+        if date is None:
+            raise TraceError(f"{path}:{place}: Date: {cells[0][:40]!r} found, YYYYMMDD allowed")
+        time_s = instant(path, place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
+        rows.add(place, time_s, number(path, place, column, cells[header.index(column)]))
+
+    read_lines(path, parse, by_tool=True)
+    if not header:
+        raise TraceError(f"{path}: header: none found, a line that begins with '#Date' allowed")
+    return rows.source(measure, "times are the source's local clock, without a zone")
+
+
+def _column(path: Path, header: list[str], options: ImportOptions) -> tuple[Measure, str]:
+    """What to read and the column where it stands."""
+    group = "[CPU]" if options.cpu in (None, "all") else f"[CPU:{options.cpu}]"
+    if options.value_column is not None:
+        if options.value_column not in header:
+            raise TraceError(
+                f"{path}: value-column: {options.value_column!r} found, one of {', '.join(header)} allowed"
+            )
+        if options.measures is None:
+            raise TraceError(f"{path}: measures: nothing stated, what {options.value_column} measures must be stated")
+        return options.measures, options.value_column
+    offered = tuple(measure for measure, name in _COLUMNS.items() if group + name in header)
+    if not offered:
+        cpus = re.findall(r"\[CPU:(\d+)\]Totl%", " ".join(header))
+        raise TraceError(f"{path}: cpu: {options.cpu or 'all'!r} found, one of {', '.join(['all', *cpus])} allowed")
+    measure = choose_measure(path, options.measures, offered)
+    return measure, group + _COLUMNS[measure]

@@ -1,0 +1,48 @@
+"""Import of Dinda's host load traces: pairs of doubles (seconds, load average) in Alpha order, or the same as text."""
+
+from pathlib import Path
+
+import numpy as np
+
+from simulator import files
+from simulator.errors import TraceError
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
+
+_PAIR_BYTES = 16
+_NOTE = "load: Digital Unix's five-second exponential average, sampled once a second"
+
+
+def read(path: Path, _options: ImportOptions) -> Source:
+    """The load average as recorded; a file of text is told from doubles by its first bytes."""
+    with files.open_lines(path) as stream:
+        head = stream.read(256)
+    if not head:
+        raise TraceError(f"{path}: rows: an empty file found, pairs of doubles allowed")
+    is_text = all(byte in b"0123456789+-.eE \t\r\n" for byte in head)
+    return (_read_text if is_text else _read_doubles)(path).source("load", _NOTE)
+
+
+def _read_doubles(path: Path) -> Rows:
+    data = files.read_bytes(path)
+    if len(data) % _PAIR_BYTES:
+        raise TraceError(
+            f"{path}: size: {len(data)} bytes found, a multiple of {_PAIR_BYTES} (pairs of doubles) allowed"
+        )
+    pairs = np.frombuffer(data, dtype="<f8").reshape(-1, 2)
+    rows = Rows(path, "timestamp", "load")
+    for index, (time_s, load) in enumerate(pairs.tolist()):
+        rows.add(f"pair {index + 1}", time_s, load)
+    return rows
+
+
+def _read_text(path: Path) -> Rows:
+    rows = Rows(path, "timestamp", "load")
+
+    def parse(place: int, line: str) -> None:
+        cells = line.split()
+        if len(cells) != 2:
+            raise TraceError(f"{path}:{place}: columns: {len(cells)} found, 2 (seconds, load) allowed")
+        rows.add(place, number(path, place, "timestamp", cells[0]), number(path, place, "load", cells[1]))
+
+    read_lines(path, parse)
+    return rows

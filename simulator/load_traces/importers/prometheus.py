@@ -1,0 +1,60 @@
+"""Import of a Prometheus range query (`/api/v1/query_range`): a matrix of samples whose values are strings."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from simulator import files
+from simulator.errors import TraceError
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number
+
+
+def read(path: Path, options: ImportOptions) -> Source:
+    """Samples of one series; what the query measures must be stated, and which series if it has several."""
+    if options.measures is None:
+        raise TraceError(
+            f"{path}: measures: nothing stated; a query does not tell what it measures, so it must be stated"
+        )
+    series = _series(path, _matrix(path), options.series)
+    samples = series.get("values")
+    if not isinstance(samples, list):
+        raise TraceError(f"{path}: data.result.values: a list of [seconds, 'value'] pairs allowed")
+    rows = Rows(path, "time", "value")
+    for index, sample in enumerate(samples):
+        place = f"values[{index}]"
+        if not isinstance(sample, list) or len(sample) != 2:
+            raise TraceError(f"{path}:{place}: {str(sample)[:40]} found, a pair [seconds, 'value'] allowed")
+        rows.add(place, number(path, place, "time", sample[0]), number(path, place, "value", sample[1]))
+    return rows.source(options.measures, f"series {_labels(series)}")
+
+
+def _matrix(path: Path) -> list[Mapping[str, Any]]:
+    document = files.read_json(path)
+    if not isinstance(document, dict) or document.get("status") != "success":
+        found = document.get("error", document.get("status")) if isinstance(document, dict) else type(document).__name__
+        raise TraceError(f"{path}: status: {str(found)[:60]!r} found, 'success' allowed")
+    data = document.get("data")
+    kind = data.get("resultType") if isinstance(data, dict) else None
+    if kind != "matrix" or not isinstance(data, dict):
+        raise TraceError(f"{path}: data.resultType: {kind!r} found, 'matrix' (a range query) allowed")
+    result = data.get("result")
+    if not isinstance(result, list) or not result or not all(isinstance(entry, dict) for entry in result):
+        raise TraceError(f"{path}: data.result: no series found, at least one allowed")
+    return result
+
+
+def _series(path: Path, result: list[Mapping[str, Any]], wanted: str | None) -> Mapping[str, Any]:
+    if wanted is None:
+        fitting = result
+    else:
+        label, _, value = wanted.partition("=")
+        fitting = [entry for entry in result if str(entry.get("metric", {}).get(label)) == value]
+    if len(fitting) != 1:
+        known = "; ".join(_labels(entry) for entry in result[:8])
+        stated = "nothing stated" if wanted is None else f"{wanted!r} fits {len(fitting)}"
+        raise TraceError(f"{path}: series: {stated}, a label=value that picks one of {len(result)} allowed: {known}")
+    return fitting[0]
+
+
+def _labels(series: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{name}={value}" for name, value in series.get("metric", {}).items()) + "}"

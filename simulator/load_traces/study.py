@@ -1,0 +1,124 @@
+"""The load study of the speed-band paper (section 3): how often later loads keep within the load functions."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator import units
+from simulator.errors import ScenarioError, TraceError
+from simulator.models.load import Floats, LoadTrace
+from simulator.models.load_functions import check_lengths, regular_step
+from simulator.models.load_window import LoadWindow
+
+_INSTANTS_PER_WINDOW = 60
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """What one history length gave."""
+
+    history: int
+    """Observations in the history, `h`."""
+    window: int
+    """Longest window in observations, `w`."""
+    instants: int
+    """How many times the future was foretold."""
+    hit_ratio: float
+    """Share of later mean loads, over 1 to `w` observations, within `[l_min, l_max]`."""
+    hit_ratio_at_window: float
+    """The same for the mean load over the whole window only."""
+    area_s: float
+    """Mean area between the curves, load times seconds."""
+    width: float
+    """Mean distance of the curves, area over the time it spans."""
+
+    def to_dict(self) -> dict[str, float]:
+        """Plain data for JSON."""
+        return dataclasses.asdict(self)
+
+
+def load_study(
+    trace: LoadTrace, histories: Sequence[int], *, window: int, every: int | None = None
+) -> tuple[StudyRow, ...]:
+    """Foretell later loads from each history length, at the same instants for all.
+
+    At an instant the load functions of the `h` observations before it are compared with the mean loads over the next
+    1 to `w` observations.
+
+    Parameters
+    ----------
+    trace
+        A recording in equal steps.
+    histories
+        History lengths `h` in observations.
+    window
+        Longest window `w` in observations.
+    every
+        Observations between two instants; by default a sixtieth of the window.
+
+    Raises
+    ------
+    TraceError
+        If the recording is shorter than the longest history and one window.
+    """
+    step_s = regular_step(trace)
+    check_lengths(window, min(histories))
+    stride = every or max(1, window // _INSTANTS_PER_WINDOW)
+    instants = np.arange(max(histories), trace.values.size - window + 1, stride)
+    if not instants.size:
+        raise TraceError(
+            f"study: {trace.values.size} samples found, at least {max(histories) + window} "
+            f"(history {max(histories)} and window {window}) needed"
+        )
+    return tuple(_row(trace.values, step_s, history, window, instants) for history in histories)
+
+
+def _row(loads: Floats, step_s: float, history: int, window: int, instants: np.ndarray) -> StudyRow:
+    tracker = LoadWindow(step_s, window=window, history=history)
+    hits, at_window, compared, area = 0, 0, 0, 0.0
+    reached = int(instants[0]) - history
+    for instant in instants.tolist():
+        tracker.extend(loads[reached:instant])
+        reached = instant
+        curves = tracker.functions()
+        width = curves.t_s.size
+        future = np.cumsum(loads[instant : instant + width]) / np.arange(1, width + 1)
+        tolerance = 1e-9 * np.maximum(1.0, curves.l_max)
+        inside = (curves.l_min - tolerance <= future) & (future <= curves.l_max + tolerance)
+        hits, compared, at_window = hits + int(np.sum(inside)), compared + width, at_window + int(inside[-1])
+        area += curves.area_s
+    span_s = (min(window, history) - 1) * step_s
+    mean_area = area / instants.size
+    return StudyRow(
+        history=history,
+        window=window,
+        instants=int(instants.size),
+        hit_ratio=hits / compared,
+        hit_ratio_at_window=at_window / instants.size,
+        area_s=mean_area,
+        width=mean_area / span_s if span_s else 0.0,
+    )
+
+
+def in_samples(text: str, step_s: float, *, field: str) -> int:
+    """A length as people write it, in samples: `60` counts samples, `60s` or `1h` is a duration in whole steps.
+
+    Raises
+    ------
+    ScenarioError
+        If it is neither, or less than one sample.
+    """
+    if text.strip().isdigit():
+        count = int(text)
+    else:
+        duration_s = units.parse_duration(text, field=field)
+        count = round(duration_s / step_s)
+        if abs(count * step_s - duration_s) > 1e-6 * duration_s:
+            raise ScenarioError(
+                f"{field}: {text!r} found, whole steps of {step_s:g} s, or a number of samples, allowed"
+            )
+    if count < 1:
+        raise ScenarioError(f"{field}: {text!r} found, at least one sample allowed")
+    return count

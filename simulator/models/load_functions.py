@@ -1,0 +1,165 @@
+"""Load functions: the least and greatest mean load seen over every window length, and the loads they predict for a run.
+
+After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model of a Processor", section 2.2, as
+EQUATIONS section 1 mends it. Loads are held as integers (fixed point), so sums are exact and an update gives the very
+numbers of a rebuild.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.errors import TraceError
+from simulator.models.load import Floats, LoadTrace
+
+Integers = NDArray[np.int64]
+_SUM_BITS = 62
+_USUAL_PEAK = 64.0
+"""Loads up to here share one fixed-point step, so that histories of one machine give identical numbers."""
+REGULAR = 1e-6
+"""How much steps between samples may differ, relative to the step, to count as equal."""
+
+
+@dataclass(frozen=True)
+class PredictedLoads:
+    """Where a run meets the load functions; all arrays have the shape of the ideal times asked about."""
+
+    time_min_s: Floats
+    """Run time under the least load."""
+    time_max_s: Floats
+    """Run time under the greatest load; infinity if that load never leaves anything."""
+    l_min: Floats
+    l_max: Floats
+    """Mean load over that run, 1 where the time is infinite: the speed is `ideal speed * (1 - load)`."""
+
+
+@dataclass(frozen=True)
+class LoadFunctions:
+    """`l_min(t)` and `l_max(t)`, linear between their points, constant before the first and after the last."""
+
+    t_s: Floats
+    """Window lengths `d, 2d, ..., w*d`."""
+    l_min: Floats
+    """Least mean load over any window of that length in the history."""
+    l_max: Floats
+    """Greatest mean load over any window of that length in the history."""
+
+    def at(self, t_s: ArrayLike) -> tuple[Floats, Floats]:
+        """Both functions at any times, in the shape of `t_s`."""
+        asked = np.asarray(t_s, dtype=np.float64)
+        return np.asarray(np.interp(asked, self.t_s, self.l_min)), np.asarray(np.interp(asked, self.t_s, self.l_max))
+
+    @property
+    def area_s(self) -> float:
+        """Area between the curves over `[d, w*d]`, in seconds (load times time)."""
+        return float(np.trapezoid(self.l_max - self.l_min, self.t_s))
+
+    def predict(self, ideal_s: ArrayLike) -> PredictedLoads:
+        """Loads that a run taking `ideal_s` on an idle PE will meet, where `t = ideal_s / (1 - l(t))` first holds.
+
+        Raises
+        ------
+        TraceError
+            If an ideal time is not above zero and finite.
+        """
+        ideal = np.asarray(ideal_s, dtype=np.float64)
+        if not (np.all(ideal > 0) and np.all(np.isfinite(ideal))):
+            raise TraceError("load functions: ideal_s: finite times above 0 allowed")
+        least, greatest = (_first_finish(self.t_s, loads, ideal) for loads in (self.l_min, self.l_max))
+        return PredictedLoads(least, greatest, 1.0 - ideal / least, 1.0 - ideal / greatest)
+
+
+def build_load_functions(trace: LoadTrace, *, window: int, history: int | None = None) -> LoadFunctions:
+    """Build the load functions of a trace's latest observations in O(h w).
+
+    Parameters
+    ----------
+    trace
+        Samples at equal steps `d`.
+    window
+        Longest window `w` in samples; shortened to the history where that is shorter.
+    history
+        How many of the latest samples `h` count; all by default.
+
+    Raises
+    ------
+    TraceError
+        If the steps differ or window or history are not at least 1.
+    """
+    step_s = regular_step(trace)
+    check_lengths(window, trace.values.size if history is None else history)
+    loads = trace.values[-(history or 0) :]
+    width = min(window, loads.size)
+    shift = fixed_point(window, float(np.max(loads)))
+    prefix = np.concatenate(([0], np.cumsum(to_fixed(loads, shift))))
+    least, greatest = np.empty(width, np.int64), np.empty(width, np.int64)
+    for length in range(1, width + 1):
+        sums = prefix[length:] - prefix[:-length]
+        least[length - 1], greatest[length - 1] = sums.min(), sums.max()
+    return from_sums(least, greatest, shift, step_s)
+
+
+def regular_step(trace: LoadTrace) -> float:
+    """The one step between a trace's samples, in seconds.
+
+    Raises
+    ------
+    TraceError
+        If the steps differ; `LoadTrace.resampled` makes them equal.
+    """
+    steps = trace.durations_s
+    least, greatest = float(np.min(steps)), float(np.max(steps))
+    if greatest - least > REGULAR * least:
+        raise TraceError(
+            f"trace: time_s: steps from {least:g} s to {greatest:g} s found, equal steps allowed; resample the trace"
+        )
+    return trace.end_s / trace.values.size
+
+
+def check_lengths(window: int, history: int) -> None:
+    """Refuse windows and histories of less than one sample."""
+    for name, value in (("window", window), ("history", history)):
+        if value < 1:
+            raise TraceError(f"load functions: {name}: {value} samples found, at least 1 allowed")
+
+
+def fixed_point(window: int, peak: float) -> int:
+    """How many binary places loads keep so that no sum over a window overflows."""
+    return _SUM_BITS - math.ceil(math.log2(max(window, 2))) - math.ceil(math.log2(max(peak, _USUAL_PEAK)))
+
+
+def to_fixed(loads: Floats, shift: int) -> Integers:
+    """Loads as integers in steps of `2**-shift`."""
+    return np.rint(np.ldexp(loads, shift)).astype(np.int64)
+
+
+def from_sums(least: Integers, greatest: Integers, shift: int, step_s: float) -> LoadFunctions:
+    """Load functions from the least and greatest sum over 1, 2, ... observations in fixed point."""
+    lengths = np.arange(1, least.size + 1)
+    l_min, l_max = (np.asarray(np.ldexp(sums / lengths, -shift), np.float64) for sums in (least, greatest))
+    return LoadFunctions(np.asarray(lengths * step_s, np.float64), l_min, l_max)
+
+
+def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
+    """The least t with `t * (1 - l(t)) = ideal_s`, infinity if there is none.
+
+    `g(t) = t (1 - l(t))` is quadratic between points. The running maximum of its peaks tells by one search in which
+    segment a value is reached first.
+    """
+    knots, values = np.concatenate(([0.0], t_s)), np.concatenate((loads[:1], loads))
+    slope = np.diff(values) / np.diff(knots)
+    lead = 1.0 - values[:-1] + slope * knots[:-1]  # g = lead * t - slope * t**2 on a segment
+    with np.errstate(divide="ignore", invalid="ignore"):
+        top = np.clip(np.where(slope > 0, lead / (2 * slope), knots[1:]), knots[:-1], knots[1:])
+    peaks = np.maximum(lead * top - slope * top**2, knots[1:] * (1.0 - values[1:]))
+    segment = np.searchsorted(np.maximum.accumulate(peaks), ideal_s, side="left")
+    inside = np.minimum(segment, slope.size - 1)
+    b, c = slope[inside], lead[inside]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(0.0, c * c - 4 * b * ideal_s))
+        found = np.where(c > 0, 2 * ideal_s / (c + root), (c - root) / (2 * b))
+        after = ideal_s / max(0.0, 1.0 - values[-1]) if values[-1] < 1 else np.full(ideal_s.shape, np.inf)
+    found = np.clip(found, knots[inside], knots[inside + 1])
+    return np.asarray(np.where(segment < slope.size, found, after))

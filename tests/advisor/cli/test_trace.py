@@ -1,0 +1,126 @@
+"""`apportion record` and `apportion trace` as a user calls them: documents, files, exit codes, one line per error."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parents[2] / "simulator" / "load_traces" / "data"
+CALL = [sys.executable, "-c", "from advisor.cli import main; main()"]
+
+
+def apportion(*arguments, cwd):
+    return subprocess.run([*CALL, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=ENV)
+
+
+ENV = {"PYTHONPATH": str(Path(__file__).parents[3]), "PATH": "/usr/bin:/bin"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = "".join(f"{k},{(k * 7 % 10) / 10}\n" for k in range(300))
+    (tmp_path / "t.csv").write_text("time_s,load\n" + rows)
+    return tmp_path
+
+
+def test_functions_give_the_definition_as_one_document(folder):
+    done = apportion("trace", "functions", "t.csv", "--window", "60", "--history", "240", "--json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    loads = [(k * 7 % 10) / 10 for k in range(300)][-240:]
+    for length in (1, 7, 60):
+        means = [sum(loads[i : i + length]) / length for i in range(240 - length + 1)]
+        assert found["t_s"][length - 1] == length
+        assert found["l_min"][length - 1] == pytest.approx(min(means), abs=1e-12)
+        assert found["l_max"][length - 1] == pytest.approx(max(means), abs=1e-12)
+    assert len(found["t_s"]) == 60
+
+
+def test_functions_take_durations_and_foretell_runs(folder):
+    done = apportion(
+        "trace", "functions", "t.csv", "--window", "1min", "--ideal", "10s,1h", "-o", "f.svg", "--json", cwd=folder
+    )
+    runs = json.loads(done.stdout)["runs"]
+    assert runs[1]["time_max_s"] == pytest.approx(3600 / (1 - 0.45), rel=0.02)
+    assert (folder / "f.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_study_and_show_draw_and_print(folder):
+    done = apportion("trace", "study", "t.csv", "--window", "20", "--history", "40,1min", "-o", "s.png", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("%") == 4
+    assert (folder / "s.png").read_bytes().startswith(b"\x89PNG")
+    done = apportion("trace", "show", "t.csv", cwd=folder)
+    assert "mean 0.45, least 0, greatest 0.9" in done.stdout
+    document = json.loads(apportion("trace", "show", "t.csv", "--json", cwd=folder).stdout)
+    assert (document["column"], document["rows"], document["duration_s"]) == ("load", 300, 300.0)
+
+
+def test_import_writes_a_trace_that_says_what_it_is(folder):
+    done = apportion("trace", "import", DATA / "sadf_u.txt", "--from", "sadf", "--cpu", "0", "-o", "i.csv", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = (folder / "i.csv").read_text().splitlines()
+    assert lines[0] == "# imported from sadf_u.txt (sadf)"
+    assert lines[1].startswith("# load: busy share of the source times 1 cores")
+    assert lines[2] == "time_s,load"
+
+
+def test_generate_is_repeatable_and_fits(folder):
+    arguments = ("trace", "generate", "on-off", "--set", "load=1", "--set", "mean_on=5s", "--set", "mean_off=5s")
+    texts = []
+    for seed in (7, 7, 8):
+        assert apportion(*arguments, "--seed", seed, "-o", "g.csv", cwd=folder).returncode == 0
+        texts.append((folder / "g.csv").read_text())
+    assert texts[0] == texts[1] != texts[2]
+    done = apportion("trace", "generate", "ar1", "--fit", "t.csv", "-o", "a.csv", "--json", cwd=folder)
+    fit = json.loads(done.stdout)["fit"]
+    assert fit["recorded"]["mean"] == pytest.approx(0.45)
+    assert fit["drawn"]["mean"] == pytest.approx(0.45, rel=0.1)
+
+
+def test_record_writes_rows_and_one_document(folder):
+    done = apportion("record", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", "--json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["rows"] == 5
+    again = apportion("record", "-o", "r.csv", "--interval", "100ms", "--duration", "500ms", cwd=folder)
+    assert again.returncode == 2
+    assert again.stderr.splitlines()[-1].startswith("error: r.csv: a file found; --append continues")
+
+
+BAD_INPUT = {
+    "functions bad.csv --window 5": "bad.csv:3: load: '-1' found, a finite number of at least 0 allowed",
+    "functions none.csv --window 5": "none.csv: no such file or directory",
+    "functions t.csv --window 0": "--window: '0' found, at least one sample allowed",
+    "functions odd.csv --window 5": "odd.csv: time_s: steps from 1 s to 2 s found, equal steps allowed; "
+    "resample the trace with --resample",
+    "study t.csv --window 60 --history 400": "study: 300 samples found, "
+    "at least 460 (history 400 and window 60) needed",
+    "functions free.csv --window 5": "free.csv: column: 'available' found, a column of loads allowed",
+    "generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean: found beside --fit, which estimates it; "
+    "one of both allowed",
+    "generate on-off --fit t.csv --set stays=x -o g.csv": "fit: stays: 'x' found, one of exponential, pareto allowed",
+    "generate x -o g.csv": "generate: kind: 'x' found, one of constant, on-off, ar1, diurnal, bootstrap allowed",
+    "import t.csv --from csv -o i.csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
+    "so it must be stated",
+    "import t.csv --from xls -o i.csv": "import: from: 'xls' found, one of csv, sadf, collectl, prometheus, simgrid, "
+    "dinda, bitbrains, swf allowed",
+    "show t.csv -o picture.bmp": "plot: a file that ends in .bmp found, .png, .svg, .pdf allowed",
+}
+
+
+@pytest.mark.parametrize(("arguments", "error"), BAD_INPUT.items(), ids=BAD_INPUT)
+def test_bad_input_is_one_line_and_exit_2(folder, arguments, error):
+    (folder / "bad.csv").write_text("time_s,load\n0,1\n1,-1\n")
+    (folder / "free.csv").write_text("time_s,available\n0,1\n1,1\n")
+    (folder / "odd.csv").write_text("time_s,load\n0,1\n1,1\n3,1\n")
+    done = apportion("trace", *arguments.split(), cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {error}\n")
+
+
+def test_a_torn_line_is_a_warning_of_one_line(folder):
+    (folder / "torn.csv").write_text("time_s,load\n0,1\n1,1\n2,")
+    done = apportion("trace", "show", "torn.csv", "--json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "warning: torn.csv:4: a torn last line left out\n")
+    assert json.loads(done.stdout)["rows"] == 2

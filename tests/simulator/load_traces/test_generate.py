@@ -1,0 +1,177 @@
+"""Generated traces: moments of each model against theory, fits against what they were drawn from."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simulator.errors import ScenarioError, TraceError
+from simulator.load_traces import fit_generator, make_generator, statistics
+from simulator.load_traces.generate import AR1, BlockBootstrap, Constant, Diurnal, OnOff
+from simulator.models.load import LoadTrace
+from simulator.randomness import stream
+
+HOUR_S, DAY_S = 3600.0, 86400.0
+
+
+def draws(*key):
+    return stream(11, *key)
+
+
+def regular(values):
+    values = np.array(values, dtype=float)
+    return LoadTrace(np.arange(values.size) * 1.0, values, float(values.size))
+
+
+def test_a_seed_gives_the_same_trace_and_another_seed_another():
+    model = OnOff(1.0, 5.0, 5.0)
+    first, again = (model.draw(HOUR_S, 1.0, stream(3, "a")) for _ in range(2))
+    assert np.array_equal(first.times_s, again.times_s)
+    assert not np.array_equal(first.times_s, model.draw(HOUR_S, 1.0, stream(4, "a")).times_s)
+
+
+def test_constant():
+    made = Constant(2.5).draw(10.0, 2.0, draws())
+    assert (made.values.tolist(), made.end_s) == ([2.5] * 5, 10.0)
+
+
+@pytest.mark.parametrize("stays", ["exponential", "pareto"])
+def test_on_off_keeps_its_share_and_its_mean_stays(stays):
+    model = OnOff(3.0, mean_on_s=4.0, mean_off_s=12.0, off_load=0.5, stays=stays, shape=2.5)
+    made = model.draw(400_000.0, 1.0, draws(stays))
+    lengths, is_on = made.durations_s[1:-1], made.values[1:-1] == 3.0
+    assert set(made.values) == {0.5, 3.0}
+    assert np.mean(lengths[is_on]) == pytest.approx(4.0, rel=0.03)
+    assert np.mean(lengths[~is_on]) == pytest.approx(12.0, rel=0.03)
+    assert made.mean() == pytest.approx(0.25 * 3.0 + 0.75 * 0.5, rel=0.03)
+    if stays == "pareto":
+        assert np.min(lengths[is_on]) >= 4.0 * 1.5 / 2.5 - 1e-6
+    else:
+        assert np.std(lengths[is_on]) == pytest.approx(4.0, rel=0.05)
+
+
+def test_on_off_begins_as_a_random_instant_finds_it():
+    model = OnOff(1.0, mean_on_s=1.0, mean_off_s=3.0, stays="pareto", shape=2.5)
+    begun = [model.draw(1.0, 1.0, draws("start", k)).values[0] for k in range(2000)]
+    assert np.mean(begun) == pytest.approx(0.25, abs=0.04)
+
+
+def test_ar1_keeps_mean_variance_and_correlation_and_is_never_negative():
+    made = AR1(mean=0.4, deviation=0.6, correlation=0.9).draw(200_000.0, 1.0, draws("ar1")).values
+    found = statistics(made)
+    assert np.min(made) >= 0
+    assert found.mean == pytest.approx(0.4, rel=0.05)
+    assert found.variance == pytest.approx(0.36, rel=0.1)
+    for lag in (1, 5, 10):
+        assert found.autocorrelation[lag] == pytest.approx(0.9**lag, abs=0.03)
+
+
+def test_ar1_without_correlation_or_deviation():
+    assert statistics(AR1(1.0, 0.5, 0.0).draw(50_000.0, 1.0, draws("iid")).values).autocorrelation[1] == pytest.approx(
+        0, abs=0.02
+    )
+    assert set(AR1(2.0, 0.0, 0.5).draw(100.0, 1.0, draws()).values) == {2.0}
+
+
+def test_diurnal_peaks_when_it_should_once_a_day():
+    model = Diurnal(mean=1.0, amplitude=0.5, peak_s=HOUR_S * 15)
+    made = model.draw(2 * DAY_S, 60.0, draws())
+    assert made.mean() == pytest.approx(1.0, abs=1e-9)
+    assert made.times_s[int(np.argmax(made.values))] % DAY_S == pytest.approx(15 * HOUR_S, abs=60)
+    assert (float(np.min(made.values)), float(np.max(made.values))) == pytest.approx((0.5, 1.5), abs=1e-4)
+
+
+def test_bootstrap_is_made_of_the_recordings_blocks():
+    recorded = regular(range(100))
+    made = BlockBootstrap(recorded, block_s=10.0).draw(1000.0, 1.0, draws()).values
+    steps = np.diff(made.reshape(-1, 10), axis=1) % 100
+    assert np.all(steps == 1)
+    assert len(set(made[::10])) > 40
+    with pytest.raises(TraceError, match="step: 2 s found, 1 s as recorded allowed"):
+        BlockBootstrap(recorded, block_s=10.0).draw(1000.0, 2.0, draws())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Constant(-1.0), "load: -1 found"),
+        (lambda: OnOff(1.0, 0.0, 1.0), "mean_on_s: 0 found"),
+        (lambda: OnOff(1.0, 1.0, 1.0, stays="weibull"), "stays: 'weibull' found"),
+        (lambda: OnOff(1.0, 1.0, 1.0, stays="pareto", shape=1.0), "shape: 1 found"),
+        (lambda: AR1(1.0, 1.0, 1.0), "correlation: 1 found"),
+        (lambda: Diurnal(1.0, 1.5), "amplitude: 1.5 found"),
+        (lambda: BlockBootstrap(regular([1, 2]), 5.0), "block_s: 5 found"),
+        (lambda: Constant(1.0).draw(1.0, 2.0, draws()), "duration_s: 1 found"),
+    ],
+)
+def test_parameters_out_of_bounds_are_refused(make, message):
+    with pytest.raises(TraceError, match=message):
+        make()
+
+
+def test_settings_as_people_write_them():
+    made = make_generator("on-off", {"load": "2", "mean_on": "500ms", "mean_off": "1min", "stays": "pareto"})
+    assert made == OnOff(2.0, 0.5, 60.0, stays="pareto")
+    with pytest.raises(ScenarioError) as caught:
+        make_generator("on-off", {"load": "2", "maen_on": "1s"})
+    assert sorted(caught.value.lines) == [
+        "generate: maen_on: not for on-off, one of load, mean_on, mean_off, off_load, stays, shape allowed",
+        "generate: mean_off: nothing found, on-off needs it",
+        "generate: mean_on: nothing found, on-off needs it",
+    ]
+    with pytest.raises(ScenarioError, match="mean_on: '3' found, a duration such as"):
+        make_generator("on-off", {"load": "2", "mean_on": "3", "mean_off": "1s"})
+    with pytest.raises(ScenarioError, match="recording: nothing found, bootstrap needs one"):
+        make_generator("bootstrap", {"block": "1s"})
+
+
+TRUTHS = {
+    "on-off": OnOff(2.0, mean_on_s=40.0, mean_off_s=120.0, off_load=0.25),
+    "ar1": AR1(0.5, 0.4, 0.95),
+    "constant": Constant(0.75),
+}
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_a_fit_finds_the_parameters_it_was_drawn_from(kind):
+    truth = TRUTHS[kind]
+    recorded = truth.draw(60_000.0, 1.0, draws("truth", kind))
+    recorded = recorded.resampled(1.0) if kind == "on-off" else recorded
+    found = fit_generator(recorded, kind, draws=draws("fit", kind)).generator
+    for name, value in vars(truth).items():
+        if isinstance(value, float) and name != "shape":
+            assert getattr(found, name) == pytest.approx(value, rel=0.1), name
+
+
+@pytest.mark.parametrize("kind", ["on-off", "ar1", "bootstrap"])
+def test_a_fit_keeps_mean_and_variance_and_reports_autocorrelation(kind):
+    recorded = AR1(0.5, 0.5, 0.9).draw(4000.0, 1.0, draws("recording"))
+    report = fit_generator(recorded, kind, draws=draws("kept", kind))
+    assert report.recorded.mean == pytest.approx(float(np.mean(recorded.values)))
+    assert report.drawn.mean == pytest.approx(report.recorded.mean, rel=0.15)
+    assert report.drawn.variance == pytest.approx(report.recorded.variance, rel=0.3)
+    assert report.recorded.autocorrelation.keys() == report.drawn.autocorrelation.keys()
+    assert report.worst_autocorrelation_error < (0.6 if kind == "on-off" else 0.15)
+
+
+def test_diurnal_fit_finds_the_wave():
+    truth = Diurnal(1.0, 0.6, peak_s=10 * HOUR_S, deviation=0.3, correlation=0.5)
+    found = fit_generator(truth.draw(4 * DAY_S, 60.0, draws("d")), "diurnal", draws=draws("f")).generator
+    assert (found.mean, found.amplitude) == pytest.approx((1.0, 0.6), rel=0.1)
+    assert found.peak_s == pytest.approx(10 * HOUR_S, abs=0.5 * HOUR_S)
+    assert (found.deviation, found.correlation) == pytest.approx((0.3, 0.5), rel=0.15)
+    with pytest.raises(TraceError, match="at least a day"):
+        fit_generator(regular([1.0, 2.0] * 50), "diurnal", draws=draws())
+
+
+@pytest.mark.parametrize(("kind", "values"), [("on-off", [1.0] * 9), ("ar1", [0.0] * 9)])
+def test_a_recording_that_cannot_tell_is_refused(kind, values):
+    with pytest.raises(TraceError, match="needed"):
+        fit_generator(regular(values), kind, draws=draws())
+
+
+def test_statistics_of_a_wave():
+    found = statistics(np.cos(2 * math.pi * np.arange(10_000) / 20))
+    assert found.variance == pytest.approx(0.5)
+    assert found.autocorrelation[10] == pytest.approx(-1.0, abs=0.01)
+    assert statistics(np.ones(100)).autocorrelation == {}

@@ -1,0 +1,322 @@
+"""Importers against real files of the real tools where these can be had, and the documented traps of each format.
+
+`data/` holds output of sysstat 12.6 (`sadf`), collectl 4.3 and Prometheus, made on one machine (host name changed), and
+a profile that SimGrid 3.32 played. Bitbrains, Dinda and SWF have no tool to make them: their lines follow the
+archives' own documentation.
+"""
+
+import json
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator.errors import ScenarioError, TraceError
+from simulator.load_traces import FORMATS, ImportOptions, TraceWarning, import_trace, read_trace, trace_text
+from simulator.models.capacity import Capacity
+
+DATA = Path(__file__).parent / "data"
+SWF_HEAD = "; Version: 2.2\n; MaxProcs: 8\n"
+BITBRAINS_HEAD = (
+    "Timestamp [ms];\tCPU cores;\tCPU capacity provisioned [MHZ];\tCPU usage [MHZ];\tCPU usage [%];\t"
+    "Memory capacity provisioned [KB];\tMemory usage [KB];\tDisk read throughput [KB/s];\t"
+    "Disk write throughput [KB/s];\tNetwork received throughput [KB/s];\tNetwork transmitted throughput [KB/s]\n"
+)
+
+
+def written(tmp_path, text, name="f.txt"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def take(path, kind, *, cores=1, **options):
+    return import_trace(path, kind, options=ImportOptions(**options), cores=cores)
+
+
+def sadf_busy(path, cpu):
+    """Busy percent of a processor, read with a pattern of its own."""
+    pattern = rf"^node1;1;[^;]*;{cpu};([\d.]+);([\d.]+);([\d.]+);([\d.]+);([\d.]+);([\d.]+)$"
+    rows = [[float(x) for x in row] for row in re.findall(pattern, path.read_text(), re.MULTILINE)]
+    return [(100 - row[3] - row[5]) / 100 for row in rows]
+
+
+@pytest.mark.parametrize(("cpu", "number"), [(None, -1), ("all", -1), ("0", 0), ("1", 1)])
+def test_sadf_busy_of_each_processor(cpu, number):
+    path = DATA / "sadf_u.txt"
+    found = take(path, "sadf", cpu=cpu)
+    assert found.column == "load"
+    assert found.trace.values == pytest.approx(np.maximum(sadf_busy(path, number), 0), abs=1e-12)
+    assert np.ptp(found.trace.durations_s) == 0
+    assert np.max(found.trace.values) > 0.01
+
+
+def test_sadf_busy_counts_for_the_cores_of_the_pe():
+    one, two = (take(DATA / "sadf_u.txt", "sadf", cores=cores) for cores in (1, 2))
+    assert two.trace.values == pytest.approx(2 * one.trace.values)
+    assert "busy share of the source times 2 cores" in two.notes[0]
+
+
+def test_sadf_with_busy_and_load_average_must_be_told_which():
+    path = DATA / "sadf_uq.txt"
+    with pytest.raises(TraceError, match="measures: nothing stated, one of busy-percent, load in this file allowed"):
+        take(path, "sadf")
+    averages = [float(row) for row in re.findall(r"UTC;\d+;\d+;([\d.]+);", path.read_text())]
+    assert take(path, "sadf", measures="load").trace.values.tolist() == averages
+    assert take(path, "sadf", measures="busy-percent").trace.values == pytest.approx(sadf_busy(path, -1))
+
+
+def test_sadf_times_local_epoch_and_utc_agree():
+    loads = [
+        take(DATA / name, "sadf", measures="load").trace
+        for name in ("sadf_uq.txt", "sadf_q_local.txt", "sadf_epoch.txt")
+    ]
+    for other in loads[1:]:
+        assert other.values.tolist() == loads[0].values[: other.values.size].tolist()
+        assert other.times_s.tolist() == loads[0].times_s[: other.times_s.size].tolist()
+
+
+def test_sadf_json_says_what_the_table_says():
+    table = take(DATA / "sadf_u.txt", "sadf", cpu="0").trace
+    found = take(DATA / "sadf.json", "sadf", cpu="0", measures="busy-percent").trace
+    assert found.values.size >= 5
+    assert found.values == pytest.approx(table.values[: found.values.size])
+    load = take(DATA / "sadf.json", "sadf", measures="load").trace
+    assert load.values == pytest.approx(
+        take(DATA / "sadf_uq.txt", "sadf", measures="load").trace.values[: load.values.size]
+    )
+
+
+def test_sadf_restarts_are_passed_over_and_told(tmp_path):
+    lines = (DATA / "sadf_u.txt").read_text().splitlines(keepends=True)
+    restart = "node1;-1;2026-11-21 04:05:46 UTC;LINUX-RESTART\t(2 CPU)\n"
+    found = take(written(tmp_path, "".join([*lines[:28], restart, lines[0], *lines[28:]])), "sadf")
+    assert found.trace.values.tolist() == take(DATA / "sadf_u.txt", "sadf").trace.values.tolist()
+    assert found.notes[-1] == "1 restarts of the machine lie within"
+
+
+def test_a_processor_that_is_not_there_is_named():
+    with pytest.raises(TraceError, match="cpu: '7' found, one of all, 0, 1 allowed"):
+        take(DATA / "sadf_u.txt", "sadf", cpu="7")
+    with pytest.raises(TraceError, match="cpu: '7' found, one of all, 0, 1 allowed"):
+        take(DATA / "collectl.txt", "collectl", cpu="7", measures="load")
+
+
+def test_collectl_columns_and_the_chatter_before_its_header():
+    path = DATA / "collectl.txt"
+    assert path.read_text().startswith("waiting for")
+    with pytest.raises(TraceError, match="measures: nothing stated, one of busy-percent, load"):
+        take(path, "collectl")
+    rows = [line.split() for line in path.read_text().splitlines() if line[:4] == "2026"]
+    assert take(path, "collectl", measures="load").trace.values.tolist() == [float(row[18]) for row in rows]
+    busy = take(path, "collectl", measures="busy-percent", cpu="0").trace
+    assert busy.values == pytest.approx([float(row[31]) / 100 for row in rows])
+    assert set(busy.durations_s) == {2.0}
+    ran = take(path, "collectl", measures="load", value_column="[CPU]ProcRun").trace
+    assert ran.values.tolist() == [float(row[17]) for row in rows]
+
+
+def test_collectl_with_another_separator(tmp_path):
+    text = "".join(
+        line.replace(" ", ",") if line[0] != "w" else line
+        for line in (DATA / "collectl.txt").read_text().splitlines(keepends=True)
+    )
+    found = take(written(tmp_path, text), "collectl", measures="load")
+    assert found.trace.values.tolist() == take(DATA / "collectl.txt", "collectl", measures="load").trace.values.tolist()
+
+
+def test_prometheus_values_are_strings_and_what_they_measure_must_be_stated():
+    path = DATA / "prometheus_busy.json"
+    with pytest.raises(TraceError, match="measures: nothing stated"):
+        take(path, "prometheus")
+    samples = json.loads(path.read_text())["data"]["result"][0]["values"]
+    assert isinstance(samples[0][1], str)
+    found = take(path, "prometheus", measures="busy")
+    assert found.trace.values.tolist() == [float(value) for _, value in samples]
+    assert found.trace.times_s.tolist() == [time - samples[0][0] for time, _ in samples]
+    free = take(path, "prometheus", measures="available")
+    assert (free.column, free.trace.values.tolist()) == ("available", found.trace.values.tolist())
+
+
+def test_prometheus_with_several_series_must_be_told_which():
+    path = DATA / "prometheus_per_cpu.json"
+    with pytest.raises(
+        TraceError, match=r"series: nothing stated, a label=value that picks one of 2 .*\{cpu=0\}; \{cpu=1\}"
+    ):
+        take(path, "prometheus", measures="busy")
+    found = take(path, "prometheus", measures="busy", series="cpu=1")
+    samples = json.loads(path.read_text())["data"]["result"][1]["values"]
+    assert found.trace.values.tolist() == [float(value) for _, value in samples]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"status": "error", "error": "bad query"}, "status: 'bad query' found"),
+        ({"status": "success", "data": {"resultType": "vector", "result": []}}, "resultType: 'vector' found, 'matrix'"),
+        ({"status": "success", "data": {"resultType": "matrix", "result": []}}, "no series found"),
+        ([1], "status: 'list' found"),
+    ],
+)
+def test_prometheus_answers_that_are_no_range(tmp_path, document, message):
+    with pytest.raises(TraceError, match=message):
+        take(written(tmp_path, json.dumps(document)), "prometheus", measures="busy")
+
+
+def test_prometheus_gaps_are_refused_by_place(tmp_path):
+    series = {"metric": {}, "values": [[0, "1"], [10, "NaN"]]}
+    document = {"status": "success", "data": {"resultType": "matrix", "result": [series]}}
+    with pytest.raises(TraceError, match=r"f.txt:values\[1\]: value: 'NaN' found"):
+        take(written(tmp_path, json.dumps(document)), "prometheus", measures="load")
+
+
+SIMGRID_ENDS = [0.5, 1.0, 2.0, 4.5, 6.6, 8.6, 10.6, 11.8, 14.0, 16.2, 18.2, 20.2, 21.6, 23.5, 25.8, 27.8]
+"""When SimGrid 3.32 ended 50-flop executions, one after another, on a host of 100 flop/s with `loopafter.profile`."""
+
+
+def test_simgrid_profile_ends_executions_when_simgrid_does(tmp_path):
+    found = take(DATA / "loopafter.profile", "simgrid", duration_s=40.0)
+    path = written(tmp_path, trace_text(found.trace, column=found.column))
+    capacity = Capacity.of(read_trace(path), "given")
+    ends = capacity.inverse(0.5 * np.arange(1, len(SIMGRID_ENDS) + 1))
+    assert ends == pytest.approx(SIMGRID_ENDS, abs=1e-6)
+
+
+def test_simgrid_profile_whose_periods_differ_is_refused_without_a_duration():
+    with pytest.raises(TraceError, match="LOOPAFTER: a first period unlike the later ones"):
+        take(DATA / "loopafter.profile", "simgrid")
+
+
+def test_simgrid_profile_repeats_loopafter_after_its_last_line(tmp_path):
+    path = written(tmp_path, "1 0.5\n2 0.2\n5 1\nLOOPAFTER 5\n")
+    found = take(path, "simgrid")
+    again = read_trace(written(tmp_path, trace_text(found.trace, column="available"), "t.csv"))
+    assert (found.column, again.end_s) == ("available", 10.0)
+    # the tasks of the format notes: 100 flop each at 100 flop/s end at 1.0, 4.5, 5.9
+    assert Capacity.of(again, "given").inverse([1.0, 2.0, 3.0]) == pytest.approx([1.0, 4.5, 5.9])
+    assert "cycle" in found.notes[-1]
+
+
+def test_dinda_doubles_are_little_endian_pairs(tmp_path):
+    pairs = [(8.7e8 + second, 0.1 * second) for second in range(50)]
+    path = written(tmp_path, b"".join(struct.pack("<dd", *pair) for pair in pairs))
+    found = take(path, "dinda").trace
+    assert found.values.tolist() == [load for _, load in pairs]
+    assert found.times_s.tolist() == list(range(50))
+    text = written(tmp_path, "".join(f"{time:.1f} {load}\n" for time, load in pairs))
+    assert take(text, "dinda").trace.values == pytest.approx(found.values)
+    swapped = written(tmp_path, b"".join(struct.pack(">dd", *pair) for pair in pairs))
+    with pytest.raises(TraceError, match=r"f.txt:pair \d+: "):
+        take(swapped, "dinda")
+    with pytest.raises(TraceError, match="size: 799 bytes found, a multiple of 16"):
+        take(written(tmp_path, b"".join(struct.pack("<dd", *pair) for pair in pairs)[:-1]), "dinda")
+
+
+@pytest.mark.parametrize(("scale", "unit"), [(1, "seconds"), (1000, "milliseconds")])
+def test_bitbrains_header_says_milliseconds_but_rows_tell(tmp_path, scale, unit):
+    row = ";\t4;\t11703.99824;\t10912.027692426667;\t93.23333333333333;\t6.7108864E7;\t6.1E7;\t0.0;\t18.8;\t0.0;\t0.0\n"
+    text = BITBRAINS_HEAD + "".join(f"{(1376314846 + 300 * k) * scale}{row}" for k in range(3))
+    found = take(written(tmp_path, text), "bitbrains")
+    assert found.trace.times_s.tolist() == [0.0, 300.0, 600.0]
+    assert found.trace.values == pytest.approx([0.9323333333333333] * 3)
+    assert f"times read as {unit}" in found.notes[-1]
+
+
+def swf_job(number, submit, wait, run, used, *, requested=-1):
+    return f"{number} {submit} {wait} {run} {used} -1 -1 {requested} 7200 -1 1 5 2 3 1 -1 -1 -1\n"
+
+
+def test_swf_first_line_counts_and_minus_one_is_unknown(tmp_path):
+    jobs = [
+        swf_job(1, 0, 10, 100, 4),
+        swf_job(2, 20, 0, 50, -1, requested=2),  # used processors unknown: those requested
+        swf_job(3, 30, -1, 50, 8),  # start unknown
+        swf_job(4, 30, 0, -1, 8),  # run time unknown
+        swf_job(5, 30, 0, 50, -1),  # processors unknown
+        swf_job(6, 60, 0, 0, 8),  # no run
+    ]
+    found = take(written(tmp_path, "".join(jobs)), "swf", processors=8, cores=8)
+    assert found.trace.times_s.tolist() == [0.0, 10.0, 20.0, 70.0, 90.0]  # the last stay in two halves
+    assert found.trace.values.tolist() == [0.0, 4.0, 6.0, 4.0, 4.0]
+    assert found.trace.end_s == 110.0
+    assert "2 jobs, 4 left out" in found.notes[1]
+
+
+def test_swf_window_and_machine_size_from_the_header(tmp_path):
+    path = written(tmp_path, SWF_HEAD + swf_job(1, 0, 10, 100, 4) + swf_job(2, 50, 0, 100, 2))
+    found = take(path, "swf", start_s=40.0, duration_s=40.0)
+    assert found.trace.times_s.tolist() == [0.0, 10.0, 25.0]
+    assert found.trace.values.tolist() == [0.5, 0.75, 0.75]
+    with pytest.raises(TraceError, match="processors: 5 stated, but the jobs of the window use up to 6"):
+        take(path, "swf", processors=5)
+    with pytest.raises(TraceError, match="processors: none stated"):
+        take(written(tmp_path, swf_job(1, 0, 10, 100, 4)), "swf")
+    with pytest.raises(TraceError, match=r"f.txt:2: run: -5 found"):
+        take(written(tmp_path, swf_job(1, 0, 10, 100, 4) + swf_job(2, 0, 0, -5, 4)), "swf", processors=8)
+
+
+def test_csv_measures_and_columns_must_be_stated(tmp_path):
+    path = written(tmp_path, "when,cpu,mem\n2026-01-01T00:00:00,25,1\n2026-01-01 00:01:00+00:00,50,1\n")
+    with pytest.raises(TraceError, match="measures: nothing stated"):
+        take(path, "csv")
+    with pytest.raises(TraceError, match="value-column: nothing stated, one of when, cpu, mem allowed"):
+        take(path, "csv", measures="busy-percent")
+    found = take(path, "csv", measures="busy-percent", value_column="cpu")
+    assert (found.trace.times_s.tolist(), found.trace.values.tolist()) == ([0.0, 60.0], [0.25, 0.5])
+    with pytest.raises(TraceError, match=r"f.txt:1: value-column: 'x' found, one of when, cpu, mem allowed"):
+        take(path, "csv", measures="load", value_column="x")
+
+
+def test_csv_percent_read_as_a_share_is_refused(tmp_path):
+    path = written(tmp_path, "ms,cpu\n0,25\n500,50\n")
+    with pytest.raises(TraceError, match=r"row 2: busy: 50 found, at most 1 allowed"):
+        take(path, "csv", measures="busy")
+    assert take(path, "csv", measures="busy-percent", time_unit="ms").trace.times_s.tolist() == [0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "options", "message"),
+    [
+        ("csv", "t,v\n1,1\n0,1\n", {"measures": "load"}, r"f.txt:3: time: 0 found, more than 1"),
+        ("csv", "t,v\n0,1\n1,nan\n", {"measures": "load"}, r"f.txt:3: v: 'nan' found"),
+        ("csv", "t,v\n0,-1\n", {"measures": "load"}, r"f.txt:2: value: -1 found, a finite number of at least 0"),
+        ("csv", "t,v\n0,1\n", {"measures": "load"}, "rows: 1 found, at least 2"),
+        ("csv", "", {"measures": "load"}, "rows: 0 found"),
+        ("sadf", "a;b\n", {}, r"f.txt:1: header: none before the first row"),
+        ("collectl", "hello\n", {}, "header: none found"),
+        ("bitbrains", "a;b\n", {}, r"f.txt:1: header: no 'Timestamp \[ms\]' found"),
+        ("simgrid", "0 1 2\n", {}, r"f.txt:1: columns: 3 found"),
+        ("simgrid", "0 1\n1 x\n", {}, r"f.txt:2: value: 'x' found"),
+        ("dinda", "", {}, "an empty file found"),
+        ("swf", "1 2 3\n", {"processors": 8}, r"f.txt:1: fields: 3 found, 18 allowed"),
+        ("csv", b"t,v\n0,1\n1,\xff\n", {"measures": "load"}, r"f.txt:3: line: bytes that are no UTF-8"),
+    ],
+)
+def test_faults_name_file_line_and_field(tmp_path, kind, text, options, message):
+    with pytest.raises(TraceError, match=message):
+        take(written(tmp_path, text), kind, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "options"),
+    [("sadf", "sadf_u.txt", {}), ("collectl", "collectl.txt", {"measures": "load"})],
+)
+def test_a_torn_last_line_is_left_out_with_a_warning(tmp_path, kind, name, options):
+    data = (DATA / name).read_bytes()
+    whole = take(DATA / name, kind, **options).trace
+    last_row = data.rstrip(b"\n").rfind(b"\n") + 1
+    for length in (last_row + 12, len(data) - 1):  # cut within the line, and where only its end is missing
+        with pytest.warns(TraceWarning, match="torn last line"):
+            torn = take(written(tmp_path, data[:length]), kind, **options).trace
+        assert torn.values.tolist() == whole.values[: torn.values.size].tolist()
+        assert torn.values.size >= whole.values.size - 1
+
+
+def test_options_of_other_formats_are_refused():
+    with pytest.raises(ScenarioError) as caught:
+        take(DATA / "sadf_u.txt", "sadf", series="a=b", processors=4)
+    assert caught.value.lines == ("import: series: not for sadf", "import: processors: not for sadf")
+    with pytest.raises(ScenarioError, match=f"from: 'xls' found, one of {', '.join(FORMATS)} allowed"):
+        take(DATA / "sadf_u.txt", "xls")
