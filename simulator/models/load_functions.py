@@ -151,13 +151,13 @@ def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
     knots, values = np.concatenate(([0.0], t_s)), np.concatenate((loads[:1], loads))
     slope = np.diff(values) / np.diff(knots)
     lead = 1.0 - values[:-1] + slope * knots[:-1]  # g = lead * t - slope * t**2 on a segment
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         top = np.clip(np.where(slope > 0, lead / (2 * slope), knots[1:]), knots[:-1], knots[1:])
     peaks = np.maximum(lead * top - slope * top**2, knots[1:] * (1.0 - values[1:]))
     segment = np.searchsorted(np.maximum.accumulate(peaks), ideal_s, side="left")
     inside = np.minimum(segment, slope.size - 1)
     b, c = slope[inside], lead[inside]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = np.sqrt(np.maximum(0.0, c * c - 4 * b * ideal_s))
         found = np.where(c > 0, 2 * ideal_s / (c + root), (c - root) / (2 * b))
         after = ideal_s / max(0.0, 1.0 - values[-1]) if values[-1] < 1 else np.full(ideal_s.shape, np.inf)

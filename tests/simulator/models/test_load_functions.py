@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import TraceError
@@ -122,6 +122,7 @@ def test_functions_are_constant_outside_their_points():
 
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1.6), min_size=1, max_size=12), st.floats(0.01, 30.0))
+@example([0.0, 5e-324], 1.0)
 def test_a_predicted_load_is_the_first_crossing(loads, ideal_s):
     curve = np.array(loads)
     functions = LoadFunctions(np.arange(1.0, curve.size + 1), curve, curve)
