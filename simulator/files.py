@@ -90,7 +90,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write bytes atomically; see `write_text`.
+    """Write bytes atomically, making the folder if need be: what took long to compute is not lost to a missing one.
 
     Raises
     ------
@@ -99,6 +99,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     """
     temporary = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
             temporary = Path(stream.name)
             stream.write(data)

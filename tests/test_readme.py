@@ -1,6 +1,7 @@
 """Every command and example of the README is executed and prints what the README says."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ def test_there_is_something_to_check():
 
 @pytest.mark.parametrize(("command", "output"), [(c, o) for c, o in commands() if c.startswith("apportion ")])
 def test_commands_print_what_is_shown(command, output):
-    arguments = command.split()[1:]
+    arguments = shlex.split(command)[1:]
     done = subprocess.run(
         [sys.executable, "-m", "advisor.cli", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
     )

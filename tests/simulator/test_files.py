@@ -38,6 +38,13 @@ def test_kill_in_the_middle_of_writing_never_leaves_half_a_file(tmp_path):
     assert text in ("a" * 3_000_000, "b" * 3_000_000)
 
 
+def test_writing_makes_the_folder_unless_a_file_stands_there(tmp_path):
+    files.write_text(tmp_path / "new" / "x", "1")
+    assert (tmp_path / "new" / "x").read_text() == "1"
+    with pytest.raises(ApportionError, match="new/x/y: "):
+        files.write_text(tmp_path / "new" / "x" / "y", "2")
+
+
 def test_reading_is_bounded(tmp_path):
     path = tmp_path / "large"
     path.write_bytes(b"x" * 100)
