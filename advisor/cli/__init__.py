@@ -6,7 +6,7 @@ from types import FrameType
 
 import typer
 
-from advisor.cli import fit, history, predict, quickstart, reproduce, simulate
+from advisor.cli import advise, fit, history, predict, quickstart, reproduce, simulate
 from simulator import ApportionError
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (quickstart, simulate, fit, predict, history, reproduce):
+for command in (quickstart, simulate, advise, fit, predict, history, reproduce):
     command.register(app)
 
 

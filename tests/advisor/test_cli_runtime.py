@@ -161,7 +161,7 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
 def test_a_real_run_here_is_recorded_fitted_and_foretold(apportion, tmp_path):
     history, model, targets = (tmp_path / name for name in ("h.sqlite", "m.json", "t.csv"))
     command = f"{sys.executable} -c 'import sys,time; time.sleep(0.05 + float(sys.argv[1]) / 1000)' {{N}}"
-    record = ["history", "record", "--command", command, "--app", "sleeper", "--history", history, "--json"]
+    record = ["history", "record", "--command", command, "--name", "sleeper", "--history", history, "--json"]
     code, out, _ = apportion(*record, "--grid", "N=10:50:100:200", "--budget", "30s", "--repetitions", "2")
     assert code == 0
     assert json.loads(out)["added"] == 8
