@@ -78,7 +78,7 @@ class Modelled:
 
     def warnings(self, processes: int) -> tuple[str, ...]:
         """Warnings of the fit and of this prediction."""
-        predicted = [f"for {processes} processes: {line}" for line in self._predict(processes).warnings[0]]
+        predicted = [f"{line} (processes: {processes})" for line in self._predict(processes).warnings[0]]
         return tuple(f"application: model: {line}" for line in [*self.model.warnings, *predicted])
 
     def _predict(self, processes: int) -> "Predictions":
