@@ -15,7 +15,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Keep, show, import, export and record the runs of applications.", no_args_is_help=True)
+    text = "Keep, show, import, export and record the runs of applications. Example: apportion history list --app hpl"
+    group = typer.Typer(help=text, no_args_is_help=True)
     group.command("add")(add)
     group.command("list")(list_)
     group.command("import")(import_)

@@ -2,19 +2,21 @@
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from simulator import files
 from simulator.errors import ScenarioError
-from simulator.models.regression.runs import Runs, cells_of
-from simulator.models.regression.runtime_model import RuntimeModel
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runs import Runs
+    from simulator.models.regression.runtime_model import RuntimeModel
 
 FORMATS = ("png", "svg", "pdf")
 
 
-def plot_runtime_fit(model: RuntimeModel, runs: Mapping[str, Runs], path: Path) -> None:
+def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: Path) -> None:
     """Prediction against observation with 95 % bands, and relative residuals, of each response.
 
     Raises
@@ -25,8 +27,11 @@ def plot_runtime_fit(model: RuntimeModel, runs: Mapping[str, Runs], path: Path) 
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise ScenarioError(f"{path}: ending {path.suffix!r} found, {', '.join(FORMATS)} allowed")
+    import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+
+    from simulator.models.regression.runs import cells_of
 
     figure = Figure(figsize=(10, 4.5 * len(model.parts)), layout="constrained")
     FigureCanvasAgg(figure)
@@ -34,7 +39,7 @@ def plot_runtime_fit(model: RuntimeModel, runs: Mapping[str, Runs], path: Path) 
     for (left, right), part in zip(rows, model.parts, strict=True):
         own = runs[part.response]
         cells = cells_of(own)
-        alone = RuntimeModel(model.method, (part,), model.names, model.low, model.high, np.eye(1), ())
+        alone = replace(model, parts=(part,), correlation=np.eye(1), warnings=())
         predicted = alone.predict(cells.columns())
         order = np.argsort(predicted.mean_s)
         at, band = predicted.mean_s[order], predicted.prediction_s[order]
