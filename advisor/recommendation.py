@@ -92,10 +92,17 @@ def recommend(
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
+    candidates = _candidates(scenario, benchmark_speeds)
+    runs = run(scenario.with_configurations(tuple(candidates)))
+    best = int(np.argmin(runs.makespan_s.mean(axis=1)))
+    return Recommendation(candidates[best], runs, tuple(candidates))
+
+
+def _candidates(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list[Configuration]:
+    """The baselines, the functional partition, and what simulation makes of it."""
     units = scenario.application.work.units
-    kernel = scenario.application.kernel
     if benchmark_speeds is None:
-        benchmark_speeds = [float(pe.speed_of(kernel).mid[0]) for pe in scenario.platform.pes]
+        benchmark_speeds = [float(pe.speed_of(scenario.application.kernel).mid[0]) for pe in scenario.platform.pes]
     everything = np.full(len(scenario.platform.pes), units, dtype=np.int64)
     sustained_speeds = 1 / model_times(scenario)(everything)
     candidates = baselines(units, benchmark_speeds=benchmark_speeds, sustained_speeds=sustained_speeds.tolist())
@@ -103,9 +110,7 @@ def recommend(
     better = refined(candidates[-1].partition, lambda partition: _simulate(scenario, partition))
     if better not in {candidate.partition for candidate in candidates}:
         candidates.append(Configuration.one_each("refined", better))
-    runs = run(scenario.with_configurations(tuple(candidates)))
-    best = int(np.argmin(runs.makespan_s.mean(axis=1)))
-    return Recommendation(candidates[best], runs, tuple(candidates))
+    return candidates
 
 
 def mean_shares(scenario: Scenario) -> NDArray[np.float64]:

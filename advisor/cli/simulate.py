@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import Json, print_json, print_warnings
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
 
@@ -58,8 +58,7 @@ def simulate(
         interval, middle = f"{show(row['low'])} to {show(row['high'])}", f"{show(row['p05'])} to {show(row['p95'])}"
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
     print(f"{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
-    for line in loaded.warnings:
-        print(f"warning: {line}")
+    print_warnings(loaded.warnings)
 
 
 def check(
@@ -74,5 +73,4 @@ def check(
     loaded = load_scenario(scenario)
     pes, configurations = len(loaded.platform.pes), len(loaded.configurations)
     print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
-    for line in loaded.warnings:
-        print(f"warning: {line}")
+    print_warnings(loaded.warnings)
