@@ -4,16 +4,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from advisor.advice import advice_document
     from advisor.recommendation import Recommendation, recommend
 
 _HOMES = {
     "Recommendation": "advisor.recommendation",
+    "advice_document": "advisor.advice",
     "recommend": "advisor.recommendation",
 }
 """Public name -> the module that it comes from."""
 
 __all__ = [
     "Recommendation",
+    "advice_document",
     "recommend",
 ]
 

@@ -1,7 +1,7 @@
 """Recommendation: which configuration, what it is predicted to take, and how it compares with the naive strategies."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from advisor.baselines import baselines
 from advisor.partitioners import functional, refined
+from advisor.partitioners.functional import Times
 from advisor.ranking import Gain, gain
-from simulator import Configuration, RunSet, Scenario, ScenarioError, availability, describe, matmul, run
+from simulator import Configuration, RunSet, Scenario, availability, describe, run
+
+FEW = 8
+"""Up to so many processes each number of them is tried; beyond, each power of two and all PEs."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,13 @@ class Recommendation:
         return f"<p>recommended: <b>{self.configuration.name}</b></p><table>{head}{rows}</table>"
 
 
-def recommend(scenario: Scenario, *, benchmark_speeds: Sequence[float] | None = None) -> Recommendation:
+def recommend(
+    scenario: Scenario,
+    *,
+    benchmark_speeds: Sequence[float] | None = None,
+    replications: int | None = None,
+    seed: int | None = None,
+) -> Recommendation:
     """Find a partition for one process per PE and compare it with the baselines, all on the same draws.
 
     Parameters
@@ -69,32 +79,38 @@ def recommend(scenario: Scenario, *, benchmark_speeds: Sequence[float] | None = 
     benchmark_speeds
         Speed of each PE in one small benchmark, for the constant model; by default the middle of its band at the
         smallest size, as an idle PE would show it.
+    replications, seed
+        In place of the scenario's own.
 
     Raises
     ------
     ScenarioError
-        If its application is none that can be partitioned.
+        If there is no such application, or its parameters or its model do not fit it.
     """
-    if scenario.application.name != "matmul":
-        raise ScenarioError(
-            f"application: name: {scenario.application.name!r} found, one that can be partitioned allowed"
-        )
-    units, count = scenario.application.parameters["n"], len(scenario.platform.pes)
-    times_s = model_times(scenario)
-    kernel = scenario.application.kernel
-    if benchmark_speeds is None:
-        benchmark_speeds = [float(pe.speed_of(kernel).mid[0]) for pe in scenario.platform.pes]
-    everything = np.full(count, units, dtype=np.int64)
-    candidates = baselines(
-        units, benchmark_speeds=benchmark_speeds, sustained_speeds=(1 / times_s(everything)).tolist()
+    scenario = replace(
+        scenario,
+        replications=scenario.replications if replications is None else replications,
+        seed=scenario.seed if seed is None else seed,
     )
-    candidates.append(Configuration.one_each("functional", functional(units, count, times_s)))
-    better = refined(candidates[-1].partition, lambda partition: _simulate(scenario, partition))
-    if better not in {candidate.partition for candidate in candidates}:
-        candidates.append(Configuration.one_each("refined", better))
+    candidates = _candidates(scenario, benchmark_speeds)
     runs = run(scenario.with_configurations(tuple(candidates)))
     best = int(np.argmin(runs.makespan_s.mean(axis=1)))
     return Recommendation(candidates[best], runs, tuple(candidates))
+
+
+def _candidates(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list[Configuration]:
+    """The baselines, the functional partition, and what simulation makes of it."""
+    units = scenario.application.work.units
+    if benchmark_speeds is None:
+        benchmark_speeds = [float(pe.speed_of(scenario.application.kernel).mid[0]) for pe in scenario.platform.pes]
+    everything = np.full(len(scenario.platform.pes), units, dtype=np.int64)
+    sustained_speeds = 1 / model_times(scenario)(everything)
+    candidates = baselines(units, benchmark_speeds=benchmark_speeds, sustained_speeds=sustained_speeds.tolist())
+    candidates.append(Configuration.one_each("functional", _functional(scenario, sustained_speeds)))
+    better = refined(candidates[-1].partition, lambda partition: _simulate(scenario, partition))
+    if better not in {candidate.partition for candidate in candidates}:
+        candidates.append(Configuration.one_each("refined", better))
+    return candidates
 
 
 def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
@@ -109,29 +125,53 @@ def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
     )
 
 
-def model_times(scenario: Scenario) -> Any:
-    """Seconds per process for its rows under mean load, messages included, as `functional` wants them.
+def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
+    """Seconds per process for its units under mean load, messages included, as `functional` wants them.
 
     The master (process 0) also waits for everyone's messages: a set-up cost, taken at the equal partition.
-    """
-    pes, link = scenario.platform.pes, scenario.platform.link
-    kernel, n = scenario.application.kernel, scenario.application.parameters["n"]
-    shares = mean_shares(scenario)
-    even = -(-n // len(pes))
-    round_trip = float(link.time_s(matmul.sent_bytes(n, even)) + link.time_s(matmul.collected_bytes(n, even)))
-    setup_s = (len(pes) - 1) * round_trip
 
-    def times_s(rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        seconds = np.zeros(rows.size)
-        for process, count in enumerate(rows.tolist()):
+    Parameters
+    ----------
+    pes
+        The PEs that take part, one process on each; all by default.
+    """
+    pes = range(len(scenario.platform.pes)) if pes is None else pes
+    bands = [scenario.platform.pes[pe].speed_of(scenario.application.kernel) for pe in pes]
+    work, link, shares = scenario.application.work, scenario.platform.link, mean_shares(scenario)[list(pes)]
+    compute = work.compute(len(pes))
+
+    def messages_s(units: int) -> float:
+        return float(sum(link.time_s(size_bytes) for size_bytes in work.messages_bytes(units)))
+
+    setup_s = (len(pes) - 1) * messages_s(-(-work.units // len(pes)))
+
+    def times_s(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        seconds = np.zeros(counts.size)
+        for process, count in enumerate(counts.tolist()):
             if count:
-                speed = float(pes[process].speed_of(kernel).speed(matmul.problem_size(n, count)))
-                messages = link.time_s(matmul.sent_bytes(n, count)) + link.time_s(matmul.collected_bytes(n, count))
-                computing = matmul.volume(n, count) / speed / shares[process]
-                seconds[process] = computing + (setup_s if process == 0 else float(messages))
+                computation = compute(count)
+                speed = float(bands[process].speed(computation.size))
+                alone_s = computation.volume / speed / shares[process]
+                seconds[process] = alone_s + (setup_s if pes[process] == 0 else messages_s(count))
         return seconds
 
     return times_s
+
+
+def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tuple[int, ...]:
+    """The functional partition; where more processes cost more in all, over the best number of the fastest PEs."""
+    work, count = scenario.application.work, sustained_speeds.size
+    fastest = np.argsort(-sustained_speeds, kind="stable").tolist()
+    sizes = {2**k for k in range(count.bit_length()) if 2**k > FEW} | {*range(1, min(count, FEW) + 1), count}
+    found: list[tuple[float, tuple[int, ...]]] = []
+    for size in sorted(sizes) if work.varies_with_processes else [count]:
+        pes = sorted(fastest[:size])
+        times_s = model_times(scenario, pes)
+        part = functional(work.units, size, times_s)
+        whole = np.zeros(count, dtype=np.int64)
+        whole[pes] = part
+        found.append((float(times_s(whole[pes]).max()), tuple(whole.tolist())))
+    return min(found)[1]
 
 
 def _simulate(scenario: Scenario, partition: tuple[int, ...]) -> tuple[float, NDArray[np.float64]]:

@@ -1,17 +1,21 @@
 """A scenario: everything that decides a simulated result, resolved and frozen, nothing implicit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator import randomness
-from simulator.applications import build_program
+from simulator.applications import Work, make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.platform import Platform
 from simulator.program import Program
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,20 @@ class Application:
 
     name: str
     kernel: str
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, float]
+    model: "RuntimeModel | None" = None
+    """Its cost, for an application that is known by its run times only."""
+
+    @property
+    def work(self) -> Work:
+        """What is computed, unit by unit.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such application, or its parameters or the model do not fit it.
+        """
+        return make_work(self.name, self.parameters, self.model)
 
 
 @dataclass(frozen=True)
@@ -32,6 +49,8 @@ class Scenario:
     configurations: tuple[Configuration, ...]
     replications: int = 200
     seed: int = 0
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Name of each file that it was read from and its hash, for provenance."""
 
     def __post_init__(self) -> None:
         names = [configuration.name for configuration in self.configurations]
@@ -49,7 +68,15 @@ class Scenario:
 
     def program(self, configuration: Configuration) -> Program:
         """What every process does under a configuration."""
-        return build_program(self.application.name, self.application.parameters, configuration)
+        return self.application.work.program(configuration)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before the simulated times are trusted; one line each."""
+        taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
+        work = self.application.work
+        lines = [line for processes in sorted(taking_part) for line in work.warnings(processes)]
+        return tuple(dict.fromkeys(lines))
 
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""

@@ -1,12 +1,14 @@
 """Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen `Scenario`, and back to YAML."""
 
+import math
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from simulator import files, units
 from simulator.configuration import Configuration
@@ -17,6 +19,9 @@ from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform import PE, Load, Platform
 from simulator.scenario import Application, Scenario
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
 
 MAX_BYTES = 16 * 2**20
 MAX_NODES = 2_000_000
@@ -87,12 +92,23 @@ class PlatformForm(_Form):
     link: LinkForm
 
 
+def _number(value: Any) -> float:
+    """An integer stays one; a boolean or text is none."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return value
+    except OverflowError:  # an integer that no float can hold
+        pass
+    raise ValueError("a finite number allowed")
+
+
 class ApplicationForm(_Form):
     """What runs."""
 
     name: str
     kernel: str
-    parameters: dict[str, int]
+    model: str | None = None
+    parameters: dict[str, Annotated[float, PlainValidator(_number)]]
 
 
 class ConfigurationForm(_Form):
@@ -127,14 +143,31 @@ def load_scenario(path: str | Path) -> Scenario:
     except ValidationError as error:
         raise ScenarioError([f"{path}: {_fault(dict(fault))}" for fault in error.errors()]) from None
     try:
-        return _resolve(form, path.parent)
+        scenario = _resolve(form, path.parent)
     except ScenarioError as error:
         lines = [line if line.startswith(str(path.parent)) else f"{path}: {line}" for line in error.lines]
         raise ScenarioError(lines) from None
+    return replace(scenario, inputs=_hashes(form, path))
 
 
-def dump_scenario(scenario: Scenario, *, traces: dict[str, str]) -> str:
-    """Write a scenario as YAML text; `traces` names the trace file of each PE that has a load."""
+def dump_scenario(scenario: Scenario, *, traces: dict[str, str], model: str | None = None) -> str:
+    """Write a scenario as YAML text.
+
+    Parameters
+    ----------
+    traces
+        The trace file of each PE that has a load.
+    model
+        The file of the application's run-time model, if it has one.
+
+    Raises
+    ------
+    ScenarioError
+        If the application has a model and no file is named, or the other way round.
+    """
+    if (model is None) != (scenario.application.model is None):
+        has = "no model" if scenario.application.model is None else "a model"
+        raise ScenarioError(f"application: model: {has} and file {model!r} found, both or neither allowed")
     nodes: dict[str, list[dict[str, Any]]] = {}
     for pe in scenario.platform.pes:
         entry: dict[str, Any] = {"name": pe.name}
@@ -155,6 +188,7 @@ def dump_scenario(scenario: Scenario, *, traces: dict[str, str]) -> str:
         "application": {
             "name": scenario.application.name,
             "kernel": scenario.application.kernel,
+            **({} if model is None else {"model": model}),
             "parameters": dict(scenario.application.parameters),
         },
         "configurations": {
@@ -181,11 +215,30 @@ def _resolve(form: ScenarioForm, folder: Path) -> Scenario:
             counts = f"{len(entry.partition)} processes, {len(named)} PEs"
             raise ScenarioError(f"configurations.{name}.partition: {counts} found, one PE for each process allowed")
         configurations.append(Configuration(name, tuple(entry.partition), tuple(places[pe] for pe in named)))
-    application = Application(form.application.name, form.application.kernel, form.application.parameters)
-    scenario = Scenario(platform, application, tuple(configurations), form.replications, form.seed)
+    scenario = Scenario(
+        platform, _application(form.application, folder), tuple(configurations), form.replications, form.seed
+    )
     for configuration in scenario.configurations:  # partition and parameters are checked now, not in the middle
         scenario.program(configuration)
     return scenario
+
+
+def _application(form: ApplicationForm, folder: Path) -> Application:
+    model: RuntimeModel | None = None
+    if form.model is not None:
+        from simulator.calibration.runtime_files import load_runtime_model  # only here: SciPy is slow to import
+
+        model = load_runtime_model(folder / form.model)
+    return Application(form.name, form.kernel, form.parameters, model)
+
+
+def _hashes(form: ScenarioForm, path: Path) -> dict[str, str]:
+    """The scenario's own file by its name, and the files that it names as it names them."""
+    loads = [pe.load for node in form.platform.nodes for pe in node.pes]
+    named = [load.trace for load in loads if load is not None]
+    named += [form.application.model] if form.application.model is not None else []
+    found = {path.name: path} | {name: path.parent / name for name in named}
+    return {name: files.digest(files.read_bytes(file, limit_bytes=2**30)) for name, file in found.items()}
 
 
 def _pe(form: PEForm, node: str, folder: Path) -> PE:

@@ -15,7 +15,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Keep, show, import, export and record the runs of applications.", no_args_is_help=True)
+    text = "Keep, show, import, export and record the runs of applications. Example: apportion history list --app hpl"
+    group = typer.Typer(help=text, no_args_is_help=True)
     group.command("add")(add)
     group.command("list")(list_)
     group.command("import")(import_)
@@ -114,29 +115,46 @@ def export(
         print(f"{len(records)} runs written to {output}")
 
 
-def record(
-    command: Annotated[str, typer.Option(help="Command line with {NAME} where a parameter goes; run without a shell.")],
+def record(  # noqa: PLR0913, PLR0917 - one per option
     grid: Annotated[list[str], typer.Option(help="NAME=VALUE:VALUE:...,NAME=...; every combination is run.")],
+    application: Annotated[
+        str | None, typer.Option("--app", help="Built-in application to run on this machine's PEs: matmul.")
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option(help="Or a command line with {NAME} where a parameter goes; run without a shell.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Application that the runs are kept as; the program's name by default.")
+    ] = None,
+    kernel: Annotated[str, typer.Option(help="What matmul multiplies with: dgemm or matmul.")] = "dgemm",
     budget: Annotated[str, typer.Option(help="Time after which no run goes on, for example 60s or 5min.")] = "60s",
     repetitions: Annotated[int, typer.Option(help="Runs of each combination.")] = 3,
-    application: Application = None,
     version: Version = None,
     history: File = DEFAULT,
     json_output: Json = False,
 ) -> None:
-    """Run a program here over a grid of parameters and keep each run's time.
+    """Run an application here over a grid of parameters and keep each run's time.
 
-    A program may print a JSON object as its last line; each NAME_s in it is the time of a part. Example:
+    A built-in one is kept with the times of its parts, and its kernel as version unless one is given. A program may
+    print a JSON object as its last line; each NAME_s in it is the time of a part. Examples:
+
+    apportion history record --app matmul --grid N=500:1000:1500,P=1:2 --budget 1min
 
     apportion history record --command './stencil {N} {P}' --grid N=1000:2000,P=1:2 --budget 2min
     """
     import sys
 
-    from simulator.calibration import add_runs, make_plan, parse_grid, record_runs
+    from simulator.calibration import add_runs, make_application_plan, make_plan, parse_grid, record_runs
 
-    plan = make_plan(
-        command, parse_grid(",".join(grid)), budget=budget, application=application, repetitions=repetitions
-    )
+    if (application is None) == (command is None):
+        raise typer.BadParameter("--app and --command: one of them allowed")
+    points = parse_grid(",".join(grid))
+    common: dict[str, Any] = {"budget": budget, "name": name, "repetitions": repetitions}
+    plan: Any
+    if application is not None:
+        plan, version = make_application_plan(application, points, kernel=kernel, **common), version or kernel
+    else:
+        plan = make_plan(command or "", points, **common)
     kept = []
 
     def keep(run: Any) -> None:

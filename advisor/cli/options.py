@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,3 +15,9 @@ def print_json(document: Any) -> None:
     """Print one JSON document on standard output."""
     json.dump(document, sys.stdout, indent=1, allow_nan=False)
     sys.stdout.write("\n")
+
+
+def print_warnings(lines: Sequence[str]) -> None:
+    """Print what to know before the numbers above are trusted."""
+    for line in lines:
+        print(f"warning: {line}")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import Json, print_json, print_warnings
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
 
@@ -27,12 +27,11 @@ def simulate(
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --seed 7
     """
-    from simulator import describe, files, load_scenario, provenance, run, units
+    from simulator import describe, load_scenario, provenance, run, units
 
     loaded = load_scenario(scenario)
     runs = run(loaded, replications=replications, seed=seed, engine=engine)
     if as_json:
-        inputs = {scenario.name: files.digest(files.read_bytes(scenario))}
         print_json(
             {
                 "format": 1,
@@ -48,7 +47,8 @@ def simulate(
                     }
                     for configuration in loaded.configurations
                 ],
-                "provenance": provenance.provenance(seed=runs.seed, inputs=inputs),
+                "warnings": list(loaded.warnings),
+                "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
             }
         )
         return
@@ -58,6 +58,7 @@ def simulate(
         interval, middle = f"{show(row['low'])} to {show(row['high'])}", f"{show(row['p05'])} to {show(row['p95'])}"
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
     print(f"{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
+    print_warnings(loaded.warnings)
 
 
 def check(
@@ -72,3 +73,4 @@ def check(
     loaded = load_scenario(scenario)
     pes, configurations = len(loaded.platform.pes), len(loaded.configurations)
     print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
+    print_warnings(loaded.warnings)

@@ -1,6 +1,6 @@
 """The report of a run: one self-contained HTML file, or plain text for the terminal."""
 
 from advisor.report.html import render_html
-from advisor.report.text import render_text
+from advisor.report.text import render_advice, render_text
 
-__all__ = ["render_html", "render_text"]
+__all__ = ["render_advice", "render_html", "render_text"]

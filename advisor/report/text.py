@@ -37,6 +37,25 @@ def render_text(document: Document, *, width: int = 100) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def render_advice(document: Document, *, width: int = 100) -> str:
+    """Write an advice for a terminal: the answer, what it is for, warnings, and the table of strategies.
+
+    Parameters
+    ----------
+    document
+        What `advice_document` made.
+    width
+        Columns of the terminal.
+    """
+    settings = f"{document.get('replications')} replications, seed {document.get('seed')}"
+    facts = [f"{'Asked':<10}{wording.asked(document)}, {settings}"]
+    long = wording.long_partition(document)
+    facts += [f"{wording.unit_of(document).capitalize():<10}{long}"] if long else []
+    blocks = [[wording.answer(document)], facts, _warnings(document), _baselines(document)]
+    lines = [line for block in blocks if block for line in [*_wrapped(block, width=max(40, width)), ""]]
+    return "\n".join(lines).rstrip()
+
+
 def _wrapped(block: Sequence[str], *, width: int) -> list[str]:
     """The lines of a block, long ones continued under the text that they begin with."""
     lines = []

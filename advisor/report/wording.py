@@ -104,7 +104,8 @@ def unit_of(document: Document) -> str:
 def pe_names(document: Document) -> list[str]:
     """The PE of each process, as far as the document tells."""
     named = {entry.get("process"): clean(entry.get("pe")) for entry in document.get("timeline") or ()}
-    measured = list(dict.fromkeys(clean(entry.get("pe")) for entry in document.get("kernels") or ()))
+    measured = [clean(name) for name in document.get("pes") or ()]
+    measured = measured or list(dict.fromkeys(clean(entry.get("pe")) for entry in document.get("kernels") or ()))
     count = max([len(entry.get("partition") or ()) for entry in document.get("baselines") or ()], default=0)
     fallback = measured + [f"PE {index}" for index in range(len(measured), count)]
     return [named.get(index, name) for index, name in enumerate(fallback)]
@@ -174,7 +175,12 @@ def asked(document: Document) -> str:
     """What was asked about, in a few words."""
     application = document.get("application") or {}
     parts = [clean(application.get("name") or "application")]
-    parts += [f"n = {application['n']}"] if number(application.get("n")) is not None else []
+    parameters = application.get("parameters") or {"n": application.get("n")}
+    parts += [
+        f"{clean(name)} = {value:g}" if value % 1 else f"{clean(name)} = {value:.0f}"
+        for name, value in parameters.items()
+        if number(value) is not None
+    ]
     parts += [f"kernel {clean(application['kernel'])}"] if application.get("kernel") else []
     return ", ".join(parts)
 

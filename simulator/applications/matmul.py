@@ -1,10 +1,15 @@
 """C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.program import Compute, Operation, Program, Recv, Send
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
 DISTRIBUTE, COLLECT = 0, 1
@@ -31,37 +36,69 @@ def collected_bytes(n: int, rows: int) -> int:
     return WORD_BYTES * rows * n
 
 
-def program(parameters: Mapping[str, int], configuration: Configuration) -> Program:
-    """The operations of all processes; a process without rows takes no part.
+@dataclass(frozen=True)
+class MatrixProduct:
+    """The product of two square matrices, its rows divided among the processes; process 0 is the master."""
 
-    Parameters
-    ----------
-    parameters
-        `n`, the order of the square matrices.
-    configuration
-        Its partition counts rows and adds up to `n`; process 0 is the master.
+    n: int
+    """Order of the matrices."""
+
+    @property
+    def units(self) -> int:
+        """Rows."""
+        return self.n
+
+    @property
+    def varies_with_processes(self) -> bool:
+        """A row costs the same whoever else computes."""
+        return False
+
+    def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
+        """The multiplication of so many rows."""
+        return lambda rows: _compute(self.n, rows)
+
+    def messages_bytes(self, units: int) -> tuple[int, ...]:
+        """To a worker and back."""
+        return sent_bytes(self.n, units), collected_bytes(self.n, units)
+
+    def program(self, configuration: Configuration) -> Program:
+        """The operations of all processes; one without rows takes no part, and the rows add up to n."""
+        n, rows = self.n, configuration.partition
+        if sum(rows) != n:
+            where = f"configuration {configuration.name}: partition"
+            raise ScenarioError(f"{where}: {sum(rows)} rows found, n = {n} rows in all allowed")
+        workers = [process for process in range(1, len(rows)) if rows[process]]
+        master: list[Operation] = [Send(to, sent_bytes(n, rows[to]), DISTRIBUTE) for to in workers]
+        if rows[0]:
+            master.append(_compute(n, rows[0]))
+        master += [Recv(source, COLLECT) for source in workers]
+        return Program(
+            operations=(tuple(master), *(_worker(n, rows[process]) for process in range(1, len(rows)))),
+            footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
+        )
+
+    def warnings(self, processes: int) -> tuple[str, ...]:  # noqa: ARG002 - the same for any number
+        """None: its costs are counted."""
+        return ()
+
+
+def make(parameters: Mapping[str, float], model: "RuntimeModel | None") -> MatrixProduct:
+    """Check the parameters: `n`, the order of the square matrices.
 
     Raises
     ------
     ScenarioError
-        If parameters or partition do not fit.
+        If they do not fit, or there is a model.
     """
+    if model is not None:
+        raise ScenarioError("application: model: one found, none allowed with matmul, whose costs are counted")
     unknown = sorted(set(parameters) - {"n"})
     if unknown or "n" not in parameters:
         raise ScenarioError(f"application: parameters: {', '.join(unknown) or 'none'} found, n allowed")
-    n, rows = parameters["n"], configuration.partition
-    if n < 1 or sum(rows) != n:
-        where = f"configuration {configuration.name}: partition"
-        raise ScenarioError(f"{where}: {sum(rows)} rows found, n = {n} rows in all allowed")
-    workers = [process for process in range(1, len(rows)) if rows[process]]
-    master: list[Operation] = [Send(to, sent_bytes(n, rows[to]), DISTRIBUTE) for to in workers]
-    if rows[0]:
-        master.append(_compute(n, rows[0]))
-    master += [Recv(source, COLLECT) for source in workers]
-    return Program(
-        operations=(tuple(master), *(_worker(n, rows[process]) for process in range(1, len(rows)))),
-        footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
-    )
+    n = parameters["n"]
+    if not isinstance(n, int) or n < 1:
+        raise ScenarioError(f"application: parameters: n: {n!r} found, an integer of at least 1 allowed")
+    return MatrixProduct(n)
 
 
 def _worker(n: int, rows: int) -> tuple[Operation, ...]:

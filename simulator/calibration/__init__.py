@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.calibration.history import RunRecord, add_runs, list_runs
+    from simulator.calibration.history_application import ApplicationPlan, make_application_plan
     from simulator.calibration.history_formats import export_runs, import_runs, save_export
     from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.kernels import KERNELS, Kernel
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from simulator.calibration.usage import Usage
 
 _HOMES = {
+    "ApplicationPlan": "simulator.calibration.history_application",
     "Competitor": "simulator.calibration.parallel.competitor",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
@@ -43,6 +45,7 @@ _HOMES = {
     "import_runs": "simulator.calibration.history_formats",
     "list_runs": "simulator.calibration.history",
     "load_runtime_model": "simulator.calibration.runtime_files",
+    "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
     "measure_link": "simulator.calibration.links",
     "measure_speeds": "simulator.calibration.measure",
@@ -59,6 +62,7 @@ _HOMES = {
 
 __all__ = [
     "KERNELS",
+    "ApplicationPlan",
     "Competitor",
     "Kernel",
     "Measurement",
@@ -77,6 +81,7 @@ __all__ = [
     "import_runs",
     "list_runs",
     "load_runtime_model",
+    "make_application_plan",
     "make_plan",
     "measure_link",
     "measure_speeds",

@@ -1,4 +1,4 @@
-"""Recording real runs here: a command line run over a grid of parameters within a budget, each run kept at once."""
+"""Recording real runs here: a program run over a grid of parameters within a budget, each run kept at once."""
 
 import contextlib
 import itertools
@@ -11,8 +11,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from simulator import units
 from simulator.calibration.history import TOTAL, RunRecord
@@ -23,9 +26,38 @@ from simulator.machine import this_machine
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
+Point = Mapping[str, float]
+"""Parameter -> value."""
+Runner = Callable[[Point, float], dict[str, float] | None]
+"""Runs a program at a point and returns its seconds in all and by part; None if it outlasted the limit in seconds."""
+
+
+class Plan(Protocol):
+    """What `record_runs` needs to know."""
+
+    @property
+    def grid(self) -> Mapping[str, Sequence[float]]:
+        """Parameter -> values; every combination is run."""
+
+    @property
+    def budget_s(self) -> float:
+        """No run starts when this is used up, and one that outlasts it is stopped."""
+
+    @property
+    def application(self) -> str:
+        """How the runs are named."""
+
+    @property
+    def repetitions(self) -> int:
+        """Runs of each combination."""
+
+    def runner(self) -> AbstractContextManager[Runner]:
+        """What runs the program, for as long as it is entered."""
+
+
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run, how often and for how long."""
+    """A command line to run, how often and for how long."""
 
     command: tuple[str, ...]
     """Words of the command line, with `{NAME}` where a parameter goes."""
@@ -35,6 +67,10 @@ class RunPlan:
     """No run starts when this is used up, and one that outlasts it is stopped."""
     application: str
     repetitions: int = 3
+
+    def runner(self) -> AbstractContextManager[Runner]:
+        """Each run is a process of its own."""
+        return contextlib.nullcontext(partial(_run_once, self))
 
 
 def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
@@ -65,7 +101,12 @@ def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
 
 
 def make_plan(
-    command: str, grid: Mapping[str, Sequence[float]], *, budget: str, application: str | None, repetitions: int
+    command: str,
+    grid: Mapping[str, Sequence[float]],
+    *,
+    budget: str,
+    name: str | None = None,
+    repetitions: int = 3,
 ) -> RunPlan:
     """Check a command line against its grid; the command is split into words here and never sees a shell.
 
@@ -73,6 +114,8 @@ def make_plan(
     ----------
     budget
         With its unit, for example `60s`.
+    name
+        How the runs are named; the program's name by default.
 
     Raises
     ------
@@ -90,18 +133,18 @@ def make_plan(
         f"command: {{{name}}} found, {', '.join(grid) or 'none'} in the grid" for name in sorted(used - set(grid))
     ]
     faults += [f"grid: {name} found, but the command has no {{{name}}}" for name in grid if name not in used]
-    budget_s = units.parse_duration(budget, field="budget")
     faults += [] if repetitions > 0 else [f"repetitions: {repetitions} found, 1 or more allowed"]
+    budget_s = units.parse_duration(budget, field="budget")
     if faults:
         raise ScenarioError(faults)
-    return RunPlan(words, grid, budget_s, application or Path(words[0]).name, repetitions=repetitions)
+    return RunPlan(words, grid, budget_s, name or Path(words[0]).name, repetitions=repetitions)
 
 
-def record_runs(plan: RunPlan, keep: Callable[[RunRecord], None], *, version: str = "") -> list[str]:
+def record_runs(plan: Plan, keep: Callable[[RunRecord], None], *, version: str = "") -> list[str]:
     """Run the plan, repetition after repetition over the whole grid, and hand each finished run to `keep`.
 
-    A run's total is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s` in it is the
-    time of a part, and `total_s` replaces the wall time.
+    The total of a command's run is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s`
+    in it is the time of a part, and `total_s` replaces the wall time.
 
     Returns
     -------
@@ -116,20 +159,18 @@ def record_runs(plan: RunPlan, keep: Callable[[RunRecord], None], *, version: st
     machine = this_machine().host
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
     end = time.perf_counter() + plan.budget_s
-    done = 0
-    for _ in range(plan.repetitions):
-        for point in points:
+    wanted = points * plan.repetitions
+    with plan.runner() as run:
+        for done, point in enumerate(wanted):
             left = end - time.perf_counter()
-            times = _run_once(plan, point, left) if left > 0 else None
+            times = run(point, left) if left > 0 else None
             if times is None:
-                wanted = plan.repetitions * len(points)
-                return [f"budget of {plan.budget_s:g} s used up after {done} of {wanted} runs"]
+                return [f"budget of {plan.budget_s:g} s used up after {done} of {len(wanted)} runs"]
             keep(RunRecord(plan.application, point, times, version=version, machine=machine))
-            done += 1
     return []
 
 
-def _run_once(plan: RunPlan, point: Mapping[str, float], limit_s: float) -> dict[str, float] | None:
+def _run_once(plan: RunPlan, point: Point, limit_s: float) -> dict[str, float] | None:
     """Seconds in all and by part; None if the run outlasted the limit."""
     words = [_PLACE.sub(lambda match: _shown(point[match[1]]), word) for word in plan.command]
     begin = time.perf_counter()

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,6 @@ def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: Pa
     from matplotlib.figure import Figure
 
     from simulator.models.regression.runs import cells_of
-    from simulator.models.regression.runtime_model import RuntimeModel
 
     figure = Figure(figsize=(10, 4.5 * len(model.parts)), layout="constrained")
     FigureCanvasAgg(figure)
@@ -39,7 +39,7 @@ def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: Pa
     for (left, right), part in zip(rows, model.parts, strict=True):
         own = runs[part.response]
         cells = cells_of(own)
-        alone = RuntimeModel(model.method, (part,), model.names, model.low, model.high, np.eye(1), ())
+        alone = replace(model, parts=(part,), correlation=np.eye(1), warnings=())
         predicted = alone.predict(cells.columns())
         order = np.argsort(predicted.mean_s)
         at, band = predicted.mean_s[order], predicted.prediction_s[order]

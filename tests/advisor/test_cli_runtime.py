@@ -161,7 +161,7 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
 def test_a_real_run_here_is_recorded_fitted_and_foretold(apportion, tmp_path):
     history, model, targets = (tmp_path / name for name in ("h.sqlite", "m.json", "t.csv"))
     command = f"{sys.executable} -c 'import sys,time; time.sleep(0.05 + float(sys.argv[1]) / 1000)' {{N}}"
-    record = ["history", "record", "--command", command, "--app", "sleeper", "--history", history, "--json"]
+    record = ["history", "record", "--command", command, "--name", "sleeper", "--history", history, "--json"]
     code, out, _ = apportion(*record, "--grid", "N=10:50:100:200", "--budget", "30s", "--repetitions", "2")
     assert code == 0
     assert json.loads(out)["added"] == 8
@@ -191,3 +191,45 @@ def test_heavy_libraries_wait_until_they_are_used():
     code = "import sys, advisor.cli; print([m for m in ('numpy', 'scipy', 'pandas', 'matplotlib') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout == "[]\n"
+
+
+def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
+    scenario, advice = ROOT / "scenarios" / "tutorial" / "two-cores.yaml", tmp_path / "advice.json"
+    code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "-o", advice)
+    assert (code, err) == (0, "")
+    assert out.startswith("Give core0 ")
+    assert "faster in" in out
+    assert out.endswith(f"advice written to {advice}\n")
+    code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "--json")
+    document = json.loads(out)
+    assert (code, err) == (0, "")
+    written = json.loads(advice.read_text())
+    assert document["baselines"] == written["baselines"]
+    assert (document["replications"], document["seed"], document["provenance"]["seed"]) == (20, 3, 3)
+    entries = {entry["name"]: entry for entry in document["baselines"]}
+    assert {"equal", "constant", "fastest-pe", document["recommended"]} <= set(entries)
+    assert entries[document["recommended"]]["partition"] == document["partition"]
+    assert entries["equal"]["gain_of_recommended"]["low"] > 1
+    assert 0 <= entries["equal"]["probability_recommended_faster"] <= 1
+    assert all(value.startswith("sha256:") for value in document["provenance"]["inputs"].values())
+    code, out, err = apportion("advise", tmp_path / "none.yaml")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+
+
+def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp_path):
+    history = tmp_path / "h.sqlite"
+    record = ["history", "record", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]
+    code, out, _ = apportion(*record, "--app", "matmul")
+    assert (code, json.loads(out)["added"]) == (0, 2)
+    assert apportion(*record, "--app", "matmul", "--name", "product", "--version", "mine")[0] == 0
+    runs = json.loads(apportion("history", "list", "--history", history, "--json")[1])["runs"]
+    assert [(run["application"], run["version"]) for run in runs] == [("matmul", "dgemm")] * 2 + [
+        ("product", "mine")
+    ] * 2
+    assert set(runs[0]["times_s"]) == {"total", "computation", "communication"}
+    for arguments in ([], ["--app", "matmul", "--command", "true {N} {P}"]):
+        code, out, err = apportion(*record, *arguments)
+        assert (code, out) == (2, "")
+        assert "--app and --command: one of them allowed" in err
+    code, _, err = apportion(*record, "--app", "hpl")
+    assert (code, err) == (2, "error: app: 'hpl' found, one of matmul allowed\n")

@@ -13,8 +13,14 @@ from typing import Any, Self
 
 from simulator.errors import CalibrationError
 
+LIMIT_S = 300.0
+"""How long a child may take to answer."""
 GRACE_S = 1.0
 """How long a child may take to end by itself before it is killed."""
+
+
+class NoAnswerError(CalibrationError):
+    """A child did not answer in time; it may still be at work."""
 
 
 class Children:
@@ -69,13 +75,13 @@ class Children:
         except BrokenPipeError:
             self._fail(number)
 
-    def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float = 300.0) -> dict[int, dict[str, Any]]:
+    def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float = LIMIT_S) -> dict[int, dict[str, Any]]:
         """Hand each child its command at once and wait for all answers.
 
         Raises
         ------
         CalibrationError
-            If a child ends, or does not answer within `limit_s` seconds.
+            If a child ends; `NoAnswerError` if one does not answer within `limit_s` seconds.
         """
         for number, command in commands.items():
             self.tell(number, command)
@@ -89,9 +95,7 @@ class Children:
             while len(answers) < len(commands):
                 ready = selector.select(max(0.0, end - time.monotonic()))
                 if not ready:
-                    raise CalibrationError(
-                        f"{self._module}: no answer within {limit_s:.0f} s, a machine less busy needed"
-                    )
+                    raise NoAnswerError(f"{self._module}: no answer within {limit_s:.0f} s, a machine less busy needed")
                 for key, _ in ready:
                     number, stream = key.data
                     line = stream.readline()

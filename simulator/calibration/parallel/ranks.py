@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from simulator.calibration.parallel.children import Children
+from simulator.calibration.parallel.children import LIMIT_S, Children
 from simulator.calibration.usage import Usage
 
 _RANK = "simulator.calibration.parallel.rank"
@@ -72,17 +72,26 @@ class Ranks:
         commands = {0: command | {"peer": peer, "first": True}, peer: command | {"peer": 0, "first": False}}
         return float(self._children.ask(commands)[0]["wall_s"]) / 2
 
-    def prepare_matmul(self, kernel: str, n: int, partition: Sequence[int]) -> None:
+    def prepare_matmul(self, kernel: str, n: int, partition: Sequence[int], *, limit_s: float = LIMIT_S) -> None:
         """Give the master A and B, and every rank room for its part; earlier partitions of the same n stay ready."""
         command = {"do": "prepare-matmul", "kernel": kernel, "n": n, "rows": list(partition)}
-        self._children.ask({rank: command | {"rank": rank} for rank in range(len(partition))})
+        self._children.ask({rank: command | {"rank": rank} for rank in range(len(partition))}, limit_s=limit_s)
 
-    def matmul(self, partition: Sequence[int]) -> RealRun:
-        """Run a prepared matrix product once: distribute, multiply, collect; the product is checked."""
-        answers = self._all({"do": "matmul", "rows": list(partition)})
+    def matmul(self, partition: Sequence[int], *, limit_s: float = LIMIT_S) -> RealRun:
+        """Run a prepared matrix product once: distribute, multiply, collect; the product is checked.
+
+        Raises
+        ------
+        CalibrationError
+            If a rank ends; `NoAnswerError` if one takes longer than the limit, after which the ranks are of no use.
+        """
+        answers = self._all({"do": "matmul", "rows": list(partition)}, limit_s=limit_s)
         last_end = max(answer["end"] for answer in answers.values())
         computed = tuple(Usage(**answer["compute"]) for answer in answers.values())
         return RealRun(last_end - answers[0]["start"], computed)  # one clock serves all processes; the master starts
 
-    def _all(self, command: Mapping[str, Any], *, ranks: Sequence[int] | None = None) -> dict[int, dict[str, Any]]:
-        return self._children.ask(dict.fromkeys(range(len(self.cpus)) if ranks is None else ranks, command))
+    def _all(
+        self, command: Mapping[str, Any], *, ranks: Sequence[int] | None = None, limit_s: float = LIMIT_S
+    ) -> dict[int, dict[str, Any]]:
+        asked = range(len(self.cpus)) if ranks is None else ranks
+        return self._children.ask(dict.fromkeys(asked, command), limit_s=limit_s)

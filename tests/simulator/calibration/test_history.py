@@ -180,7 +180,7 @@ def test_bad_imports_say_where(tmp_path, text, message):
 
 def test_a_command_is_run_over_its_grid_and_its_parts_are_kept():
     code = "import sys,json; print('hi'); print(json.dumps({'compute_s': float(sys.argv[1])/1000, 'note': 3}))"
-    plan = make_plan("run {N} x{P}", parse_grid("N=1:2,P=3"), budget="20s", application="a", repetitions=2)
+    plan = make_plan("run {N} x{P}", parse_grid("N=1:2,P=3"), budget="20s", name="a", repetitions=2)
     assert plan.command == ("run", "{N}", "x{P}")
     plan = replace(plan, command=(sys.executable, "-c", code, "{N}", "x{P}"))
     kept = []
@@ -192,14 +192,14 @@ def test_a_command_is_run_over_its_grid_and_its_parts_are_kept():
 
 
 def test_the_budget_stops_a_run_and_says_how_far_it_came():
-    plan = make_plan("sleep {N}", parse_grid("N=0.01:30"), budget="1s", application=None, repetitions=1)
+    plan = make_plan("sleep {N}", parse_grid("N=0.01:30"), budget="1s", repetitions=1)
     kept = []
     assert record_runs(plan, kept.append) == ["budget of 1 s used up after 1 of 2 runs"]
     assert [record.application for record in kept] == ["sleep"]
 
 
 def test_a_failing_command_is_told_with_its_last_words():
-    plan = make_plan("ls /no-such-folder-{N}", parse_grid("N=1"), budget="5s", application=None, repetitions=1)
+    plan = make_plan("ls /no-such-folder-{N}", parse_grid("N=1"), budget="5s", repetitions=1)
     with pytest.raises(CalibrationError, match=r"exit status 2 found, 0 allowed: .*no-such-folder-1"):
         record_runs(plan, lambda _: None)
 
@@ -218,4 +218,4 @@ def test_a_failing_command_is_told_with_its_last_words():
 )
 def test_bad_plans_are_refused(command, grid, message):
     with pytest.raises(ScenarioError, match=message):
-        make_plan(command, parse_grid(grid), budget="1s", application=None, repetitions=1)
+        make_plan(command, parse_grid(grid), budget="1s", repetitions=1)

@@ -1,6 +1,7 @@
 """Least squares against statsmodels, and what the default method promises on any data."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -262,6 +263,23 @@ def test_many_runs_with_many_terms():
             {n: v[:500] for n, v in values.items()}
         )
         assert np.mean(np.abs(found.mean_s / truth[:500] - 1)) < (0.02 if method == "default" else 0.2)
+
+
+@pytest.mark.benchmark
+def test_a_hundred_thousand_runs_with_six_terms_fit_in_a_second():
+    draws, count = stream(1, "many runs"), 100_000
+    sizes, processes = draws.uniform(1000, 9000, count), draws.integers(1, 65, count) * 1.0
+    formula = "N**3/P + N**2/P + N*log(P+1) + N*P + N + P"
+    truth = 1e-9 * sizes**3 / processes + 1e-5 * sizes * processes
+    times = truth * np.exp(0.05 * draws.standard_normal(count))
+    for method in ("default", "ols"):
+        spent = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            model = fit({"t": formula}, {"t": make_runs({"N": sizes, "P": processes}, times)}, method=method)
+            spent.append(time.perf_counter() - begin)
+        assert len(model.parts[0].formula.terms) == 6
+        assert np.median(spent) <= 1.0, (method, spent)
 
 
 def test_a_time_that_does_not_depend_on_the_formula_is_seen_to_be_fixed():
