@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from advisor.cli import fit, history, predict, quickstart, record, reproduce, simulate, trace
+from advisor.cli import calibrate, fit, history, predict, quickstart, record, reproduce, show, simulate, trace
 from simulator import ApportionError
 
 app = typer.Typer(
@@ -18,7 +18,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (quickstart, record, trace, history, fit, predict, simulate, reproduce):
+for command in (quickstart, record, trace, calibrate, show, history, fit, predict, simulate, reproduce):
     command.register(app)
 
 

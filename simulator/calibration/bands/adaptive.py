@@ -16,6 +16,8 @@ from simulator.calibration.bands.session import BudgetSpentError, Session
 
 GRID_SHARE = 1 / 15.8
 """Share of the grid's foretold cost that may be spent."""
+VERIFIED_SHARE = 0.5
+"""The same where b was measured as well."""
 SWEEP_SHARE = 0.15
 """Share of what may be spent that the first sweep takes at most."""
 THICKEN_SHARE, HALVINGS = 0.03, 2
@@ -57,9 +59,9 @@ class Adaptive:
         curve = self.curve
         return float(np.sum(curve.cost(sizes, falling=curve.steady)))
 
-    def left_s(self) -> float:
-        """What may still be spent."""
-        most = self.grid_s() * GRID_SHARE
+    def left_s(self, share: float = GRID_SHARE) -> float:
+        """What may still be spent, of a share of the grid's cost and within the budget."""
+        most = self.grid_s() * share
         return min(most, self.session.budget_s or np.inf) - self.session.spent_s
 
     def error(self) -> tuple[float, float]:
@@ -76,22 +78,27 @@ class Adaptive:
 
     def measure(self, x: float, why: str) -> None:
         """Measure at a log size and say why."""
-        size = min(float(np.exp(x)), self.session.source.largest)
-        self.session.measure(size)
+        source = self.session.source
+        size = float(np.clip(np.exp(x), source.smallest, source.largest))
+        ends = (end for end in (source.smallest, source.largest) if abs(size / end - 1) < 1e-9)
+        self.session.measure(next(ends, size))
         point = self.session.points[-1]
         self.session.say(f"{why}: {point.size:.6g} elements, {point.speed:.4g} per second, {point.cost_s:.3g} s")
 
 
-def build_adaptive(session: Session, *, accuracy: float) -> Adaptive:
+def build_adaptive(session: Session, *, accuracy: float, verify_largest: bool = False) -> Adaptive:
     """Measure what the accuracy needs and the budget holds; the state tells the expected error."""
     state = Adaptive(session, accuracy)
     try:
         _sweep(state)
         _thicken(state)
         _reach_up(state)
-        _refine(state, explicit=False)
+        _refine(state, GRID_SHARE)
+        if verify_largest and state.curve.x[-1] < state.top:
+            state.measure(state.top, "b, as asked for")
+            _refine(state, VERIFIED_SHARE)
         if session.budget_s is not None:
-            _refine(state, explicit=True)
+            _refine(state, np.inf)
     except BudgetSpentError:
         session.say("stopped: the next point does not fit the budget")
         session.ended_early()
@@ -143,15 +150,14 @@ def _dearest(state: Adaptive, cost_s: float) -> float | None:
     return float(fitting[-1])
 
 
-def _refine(state: Adaptive, *, explicit: bool) -> None:
+def _refine(state: Adaptive, share: float) -> None:
     """Halve intervals, the one with the greatest gain per second first, until the errors are as asked for."""
     while len(state.session.points) < MOST_POINTS:
         mean, most = state.error()
         doubt = state.curve.top_error(state.top)[1]
         if mean <= state.accuracy / 2 and most <= WORST * state.accuracy and doubt <= state.accuracy:
             return
-        left = state.session.budget_s - state.session.spent_s if explicit else state.left_s()  # type: ignore[operator]
-        choice = _best(state, left)
+        choice = _best(state, state.left_s(share))
         if choice is None:
             return
         state.measure(*choice)

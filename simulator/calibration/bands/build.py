@@ -29,6 +29,7 @@ def build(
     rule: CutRule | None = None,
     budget_s: float | None = None,
     accuracy: float = 0.05,
+    verify_largest: bool = False,
 ) -> BuiltBand:
     """Build a speed band.
 
@@ -44,6 +45,8 @@ def build(
         Experimental seconds that may be spent; a point that is foretold to exceed them ends the procedure.
     accuracy
         Mean relative error asked for; only `adaptive` can.
+    verify_largest
+        Have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
 
     Raises
     ------
@@ -58,10 +61,10 @@ def build(
         raise ScenarioError(f"accuracy: {accuracy:g} found, a share from {LEAST_ACCURACY:g} to below 1 allowed")
     session = Session(source, rule or CutRule(), budget_s)
     if method == "adaptive":
-        return _built_adaptive(build_adaptive(session, accuracy=accuracy))
+        return _built_adaptive(build_adaptive(session, accuracy=accuracy, verify_largest=verify_largest))
     (build_grid if method == "grid" else build_gbbp)(session)
     cuts = _ordered(session)
-    assumptions = ("straight lines between cuts",)
+    assumptions: tuple[str, ...] = ("straight lines between cuts",)
     if method == "gbbp":
         assumptions = ("speed rises at most once and then falls", "speed is straight where neighbouring cuts meet")
     return _built(session, method, SpeedBand.through(list(cuts)), assumptions=assumptions)

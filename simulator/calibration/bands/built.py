@@ -1,5 +1,6 @@
 """A band that a builder built: its points in order, what they cost, the steps, and the assumptions that failed."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,7 +89,7 @@ def drops(cuts: tuple[Cut, ...]) -> list[str]:
     return [
         f"drop: speed falls by {100 * (1 - right.mid / left.mid):.0f} % between {left.size:.6g} and {right.size:.6g} "
         "elements (a cache's end or paging); where in between is not known"
-        for left, right in zip(cuts[:-1], cuts[1:], strict=True)
+        for left, right in itertools.pairwise(cuts)
         if right.mid > 0 and right.high < left.low and right.mid < 0.85 * left.mid and right.size < 2.1 * left.size
     ]
 

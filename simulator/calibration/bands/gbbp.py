@@ -75,23 +75,25 @@ def _judge(session: Session, left: Cut, middle: Cut, right: Cut) -> tuple[str, l
         return "a: it meets the left cut, the left half is done", [upper]
     if right.meets(middle):
         return "b: it meets the right cut, the right half is done", [lower]
-    if middle.meets(expected) and middle.size - left.size < shortest(session):
-        return "c: it meets the band as it was; the left half is too short to bisect", [upper]
     if middle.meets(expected):
-        quarter = session.measure((left.size + middle.size) / 2)
-        text = f"c: it meets the band as it was, perhaps by accident; the left half's midpoint {tell(quarter)}"
-        if not left.size < quarter.size < middle.size:
-            return f"{text} is no new size: the left half is done", [upper]
-        if quarter.meets(between(left, middle, quarter.size)):
-            return f"{text} meets the new band: the left half is done", [upper]
-        return f"{text} does not meet the new band: both quarters stay open", [
-            (left, quarter),
-            (quarter, middle),
-            upper,
-        ]
+        return _accident(session, left, middle, upper)
     if middle.at_most(expected):
         return "d: it lies wholly below the band as it was, both halves stay open", [lower, upper]
     return "e: it lies wholly above the band as it was, both halves stay open", [lower, upper]
+
+
+def _accident(session: Session, left: Cut, middle: Cut, upper: tuple[Cut, Cut]) -> tuple[str, list[tuple[Cut, Cut]]]:
+    """Case c: the midpoint of the left half tells whether the midpoint met the band by accident."""
+    if middle.size - left.size < shortest(session):
+        return "c: it meets the band as it was; the left half is too short to bisect", [upper]
+    quarter = session.measure((left.size + middle.size) / 2)
+    text = f"c: it meets the band as it was, perhaps by accident; the left half's midpoint {tell(quarter)}"
+    if not left.size < quarter.size < middle.size:
+        return f"{text} is no new size: the left half is done", [upper]
+    if quarter.meets(between(left, middle, quarter.size)):
+        return f"{text} meets the new band: the left half is done", [upper]
+    quarters = [(left, quarter), (quarter, middle)]
+    return f"{text} does not meet the new band: both quarters stay open", [*quarters, upper]
 
 
 def shortest(session: Session) -> float:

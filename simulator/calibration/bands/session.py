@@ -84,7 +84,7 @@ class Session:
         """Say that the budget ended the procedure."""
         done = max(point.size for point in self.points)
         self.violated.append(
-            f"budget: {self.budget_s:g} s ended the procedure after {len(self.points)} points; the largest measured has "
+            f"budget: {self.budget_s:g} s ended the procedure after {len(self.points)} points; the largest has "
             f"{done:.6g} of {self.source.largest:.6g} elements"
         )
 

@@ -101,6 +101,22 @@ class ReplaySource:
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
         return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
 
+    def up_to(self, largest: float) -> "ReplaySource":
+        """The same table cut off at a largest size.
+
+        Raises
+        ------
+        ScenarioError
+            If nothing but the smallest size is left.
+        """
+        if largest >= self.largest:
+            return self
+        if largest <= self.smallest:
+            raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
+        sizes = np.append(self.sizes[self.sizes < largest], largest)
+        volumes, cpu_s, wall_s = (self.at(sizes, column) for column in (self.volumes, self.cpu_s, self.wall_s))
+        return ReplaySource(sizes, volumes, cpu_s, wall_s)
+
     def at(self, sizes: Floats | float, column: Floats) -> Floats:
         """A column at any sizes, by straight lines in log-log; exact at the rows."""
         return np.asarray(np.exp(np.interp(np.log(sizes), np.log(self.sizes), np.log(column))))
