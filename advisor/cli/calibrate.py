@@ -11,6 +11,33 @@ if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
 
+Kernel = Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")]
+Command = Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")]
+Size = Annotated[str | None, typer.Option(help="With --command: elements stored and processed, such as 3*n**2.")]
+Volume = Annotated[str | None, typer.Option(help="With --command: volume of computation, such as 2*n**3.")]
+Replay = Annotated[
+    Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.")
+]
+Method = Annotated[str, typer.Option(help="adaptive, gbbp or grid (20 equidistant sizes).")]
+Accuracy = Annotated[str, typer.Option(help="adaptive: mean error asked for.")]
+Band = Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")]
+Budget = Annotated[str | None, typer.Option(help="Experimental time that may be spent, such as 120s.")]
+VerifyLargest = Annotated[
+    bool, typer.Option("--verify-largest", help="adaptive: measure b in the place of trusting the trend.")
+]
+MaxSize = Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")]
+TimeCap = Annotated[str, typer.Option(help="Real runs: longest foretold single run at b.")]
+Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to.")]
+Store = Annotated[
+    Path | None, typer.Option(help="Real runs: file that keeps every finished point; started again, it goes on.")
+]
+Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.")]
+Window = Annotated[str | None, typer.Option(help="With --load: samples, or a duration such as 60s.")]
+History = Annotated[str | None, typer.Option(help="With --load: latest samples that count, or a duration.")]
+Availability = Annotated[str, typer.Option(help="With --load: idle (we take idle cycles only) or fair.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(
@@ -30,35 +57,25 @@ def _group() -> None:
 
 
 def speed(  # noqa: PLR0913, PLR0917 - one per option
-    kernel: Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")] = None,
-    command: Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")] = None,
-    size: Annotated[str | None, typer.Option(help="With --command: elements stored and processed, such as 3*n**2.")] = (
-        None
-    ),
-    volume: Annotated[str | None, typer.Option(help="With --command: volume of computation, such as 2*n**3.")] = None,
-    replay: Annotated[
-        Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.")
-    ] = None,
-    method: Annotated[str, typer.Option(help="adaptive, gbbp or grid (20 equidistant sizes).")] = "adaptive",
-    accuracy: Annotated[str, typer.Option(help="adaptive: mean error asked for.")] = "5%",
-    band: Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Experimental time that may be spent, such as 120s.")] = None,
-    verify_largest: Annotated[
-        bool, typer.Option("--verify-largest", help="adaptive: measure b too, whatever it costs.")
-    ] = False,
-    max_size: Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")] = None,
-    time_cap: Annotated[str, typer.Option(help="Real runs: longest foretold single run at b.")] = "10s",
-    cpu: Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to.")] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="Real runs: file that keeps every finished point; started again, it goes on.")
-    ] = None,
-    load: Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.")] = None,
-    window: Annotated[str | None, typer.Option(help="With --load: samples, or a duration such as 60s.")] = None,
-    history: Annotated[str | None, typer.Option(help="With --load: latest samples that count, or a duration.")] = None,
-    availability: Annotated[str, typer.Option(help="With --load: idle (we take idle cycles only) or fair.")] = "idle",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
-    ] = None,
+    kernel: Kernel = None,
+    command: Command = None,
+    size: Size = None,
+    volume: Volume = None,
+    replay: Replay = None,
+    method: Method = "adaptive",
+    accuracy: Accuracy = "5%",
+    band: Band = None,
+    budget: Budget = None,
+    verify_largest: VerifyLargest = False,
+    max_size: MaxSize = None,
+    time_cap: TimeCap = "10s",
+    cpu: Cpu = None,
+    store: Store = None,
+    load: Load = None,
+    window: Window = None,
+    history: History = None,
+    availability: Availability = "idle",
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Build the speed band of a PE: few points, the rest by straight lines, and what that takes for granted.

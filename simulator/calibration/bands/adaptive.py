@@ -6,7 +6,7 @@ goes where the curve's own misfit says that another point lowers the expected er
 is stated and the error expected is not yet the accuracy asked for, more is spent.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Adaptive:
 
     session: Session
     accuracy: float
+    settled: list[float] = field(default_factory=list)
+    """Log sizes that the source snapped to sizes already measured: asking again would tell nothing."""
 
     @property
     def curve(self) -> Curve:
@@ -81,7 +83,11 @@ class Adaptive:
         source = self.session.source
         size = float(np.clip(np.exp(x), source.smallest, source.largest))
         ends = (end for end in (source.smallest, source.largest) if abs(size / end - 1) < 1e-9)
+        before = len(self.session.points)
         self.session.measure(next(ends, size))
+        if len(self.session.points) == before:
+            self.settled.append(x)
+            return
         point = self.session.points[-1]
         self.session.say(f"{why}: {point.size:.6g} elements, {point.speed:.4g} per second, {point.cost_s:.3g} s")
 
@@ -176,9 +182,10 @@ def _best(state: Adaptive, left_s: float) -> tuple[float, str] | None:
     lower = curve.x[:-1] + np.diff(curve.x) / 4
     middle = np.where(curve.cost(middle) <= left_s, middle, lower)
     worth = np.where(curve.cost(middle) <= left_s, gain / curve.cost(middle), 0.0)
+    worth[np.isin(middle, state.settled)] = 0.0
     best = int(np.argmax(worth)) if worth.size else 0
     x = _dearest(state, left_s)
-    if x is not None and top_most > state.accuracy:
+    if x is not None and x not in state.settled and top_most > state.accuracy:
         top_gain = float(weights[-1] * top_mean) * (x - curve.x[-1]) / (state.top - curve.x[-1])
         if not worth.size or top_gain / float(curve.cost(np.array(x))) > worth[best]:
             return x, "further up, where the trend is in doubt"

@@ -58,6 +58,8 @@ class Session:
                     self._too_small(f"{foretold:.3g} s foretold for {size:.6g} elements")
                 raise BudgetSpentError
         point = self.source.measure(size)
+        if point.size in self.cuts:  # snapped to a size that is there already
+            return self.cuts[point.size]
         self.points.append(point)
         if self.budget_s is not None and self.spent_s > self.budget_s and len(self.points) < 2:
             self._too_small(f"{point.cost_s:.3g} s spent on {point.size:.6g} elements")

@@ -82,3 +82,29 @@ def test_all_shapes_give_bands_that_hold_their_measured_cuts():
             cut = built.band.cut(point.size)
             assert (cut.low, cut.mid, cut.high) == pytest.approx(tuple(point.speed * f for f in (0.95, 1, 1.05)))
         assert np.all(np.diff(built.band.sizes) > 0)
+
+
+@dataclasses.dataclass
+class Snapping:
+    """Sizes 3 n**2 of whole n only, as a kernel on matrices has; counts what is asked of it."""
+
+    table: object
+    asked: list
+
+    smallest = 3.0 * 32**2
+    largest = 3.0 * 90**2
+    largest_is_memory_limit = False
+
+    def measure(self, size):
+        n = round((size / 3) ** 0.5)
+        self.asked.append(n)
+        return self.table.measure(3.0 * n * n)
+
+
+@pytest.mark.parametrize("method", ["grid", "gbbp", "adaptive"])
+def test_sizes_that_snap_are_counted_once_and_never_asked_for_ever(method):
+    source = Snapping(shapes.recorded("noisy"), [])
+    built = build(source, method=method, rule=RULE, budget_s=1e6, accuracy=0.005)
+    assert len({point.size for point in built.points}) == len(built.points)
+    assert len(source.asked) < 120
+    assert set(built.band.sizes[[0, -1]]) == {source.smallest, source.largest}
