@@ -16,6 +16,8 @@ from simulator.calibration.bands.session import BudgetSpentError, Session
 
 GRID_SHARE = 1 / 15.8
 """Share of the grid's foretold cost that may be spent."""
+BELOW_LIMIT = 1 - 1 / 1024
+"""How close to a memory limit speed still follows its trend; at the limit it is 0."""
 VERIFIED_SHARE = 0.5
 """The same where b was measured as well."""
 SWEEP_SHARE = 0.15
@@ -50,9 +52,15 @@ class Adaptive:
         return Curve.through(self.session.points)
 
     @property
+    def largest(self) -> float:
+        """Largest size that may be measured: b, or just below it where b is the memory limit."""
+        source = self.session.source
+        return max(source.smallest, source.largest * (BELOW_LIMIT if source.largest_is_memory_limit else 1.0))
+
+    @property
     def top(self) -> float:
-        """Log of the largest size."""
-        return float(np.log(self.session.source.largest))
+        """Log of the largest size that may be measured."""
+        return float(np.log(self.largest))
 
     def grid_s(self) -> float:
         """Foretold cost of the 20-point grid, as if speed fell no further: an amount that it will hardly go below."""
@@ -80,11 +88,11 @@ class Adaptive:
 
     def measure(self, x: float, why: str) -> None:
         """Measure at a log size and say why."""
-        source = self.session.source
-        size = float(np.clip(np.exp(x), source.smallest, source.largest))
-        ends = (end for end in (source.smallest, source.largest) if abs(size / end - 1) < 1e-9)
+        ends = self.session.source.smallest, self.largest
+        size = float(np.clip(np.exp(x), *ends))
+        near = (end for end in ends if abs(size / end - 1) < 1e-9)
         before = len(self.session.points)
-        self.session.measure(next(ends, size))
+        self.session.measure(next(near, size))
         if len(self.session.points) == before:
             self.settled.append(x)
             return

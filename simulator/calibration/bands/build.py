@@ -73,7 +73,7 @@ def build(
 def _built_adaptive(state: Adaptive) -> BuiltBand:
     """Cuts between and beyond the points measured follow the curve; the assumptions say where."""
     session, curve = state.session, state.curve
-    top, b = float(np.exp(curve.x[-1])), session.source.largest
+    top, b = float(np.exp(curve.x[-1])), state.largest
     mean, most = state.error()
     assumptions = [
         "between points, speed is a power of the size",
@@ -115,10 +115,8 @@ def _adaptive_band(state: Adaptive) -> SpeedBand:
     low = np.maximum(0.0, low - doubt * (low > 0))
     columns = np.exp(x), *(np.exp(curve.speed(x)) * row for row in (low, middle, high + doubt))
     cuts = [Cut(*(float(value) for value in row)) for row in zip(*columns, strict=True)]
-    if session.source.largest_is_memory_limit and cuts:
-        last = cuts.pop()
-        edge = last.size * (1 - 1 / 1024)
-        cuts += [Cut(edge, last.low, last.mid, last.high), Cut(session.source.largest, 0.0, 0.0, 0.0)]
+    if session.source.largest_is_memory_limit:
+        cuts.append(Cut(session.source.largest, 0.0, 0.0, 0.0))
     return SpeedBand.through([*measured, *cuts])
 
 
