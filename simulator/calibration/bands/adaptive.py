@@ -24,7 +24,7 @@ SWEEP_SHARE = 0.15
 """Share of what may be spent that the first sweep takes at most."""
 THICKEN_SHARE, HALVINGS = 0.03, 2
 """Share of the rest that halving the sweep's intervals takes at most, each time."""
-MIDDLE_SHARE, TOP_SHARE = 0.08, 0.9
+MIDDLE_SHARE, TOP_SHARE = 0.2, 0.9
 """Shares of the rest for the point on the way up, and of what is then left for the top one."""
 LEAST_POINTS = 8
 """The sweep takes one point per octave, or more where a to b would have fewer than this many."""
@@ -35,6 +35,8 @@ CLOSEST = np.log(1.015)
 MOST_POINTS = 80
 WORST = 3.0
 """The greatest error may be this many times the accuracy asked for, which is the mean error's."""
+AIM = 2.0
+"""The greatest error that refining aims at, in the same terms: what is expected is not what is."""
 
 
 @dataclass
@@ -63,11 +65,12 @@ class Adaptive:
         return float(np.log(self.largest))
 
     def grid_s(self) -> float:
-        """Foretold cost of the 20-point grid, as if speed fell no further: an amount that it will hardly go below."""
+        """Foretold cost of the 20-point grid; what a fall of speed would add counts as far as the fall is trusted."""
         source = self.session.source
         sizes = np.log(grid_sizes(source.smallest, source.largest))
         curve = self.curve
-        return float(np.sum(curve.cost(sizes, falling=curve.steady)))
+        level, falling = (float(np.sum(curve.cost(sizes, falling=falls))) for falls in (False, True))
+        return float(level ** (1 - curve.trust) * falling**curve.trust)
 
     def left_s(self, share: float = GRID_SHARE) -> float:
         """What may still be spent, of a share of the grid's cost and within the budget."""
@@ -169,7 +172,7 @@ def _refine(state: Adaptive, share: float) -> None:
     while len(state.session.points) < MOST_POINTS:
         mean, most = state.error()
         doubt = state.curve.top_error(state.top)[1]
-        if mean <= state.accuracy / 2 and most <= WORST * state.accuracy and doubt <= state.accuracy:
+        if mean <= state.accuracy / 2 and most <= AIM * state.accuracy and doubt <= state.accuracy:
             return
         choice = _best(state, state.left_s(share))
         if choice is None:
@@ -184,7 +187,7 @@ def _best(state: Adaptive, left_s: float) -> tuple[float, str] | None:
     top_mean, top_most = curve.top_error(state.top)
     weights = curve.weights(state.top)
     wide = np.diff(curve.x) >= 2 * CLOSEST
-    excess = np.maximum(0.0, most - WORST * state.accuracy)
+    excess = np.maximum(0.0, most - AIM * state.accuracy)
     gain = np.where(wide, weights[:-1] * (np.maximum(0.0, mean - state.accuracy / 4) + excess), 0.0)
     middle = curve.x[:-1] + np.diff(curve.x) / 2
     lower = curve.x[:-1] + np.diff(curve.x) / 4

@@ -144,6 +144,7 @@ def _built(
         largest_reason=reason,
         steps=tuple(session.steps),
         assumptions=assumptions,
+        unmeasured=tuple(line for line in assumptions if "nothing was measured" in line),
         assumptions_violated=(*session.violated, *drops(cuts), *shape_faults(band, cuts)),
         expected_error=expected,
     )

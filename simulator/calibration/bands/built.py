@@ -28,8 +28,10 @@ class BuiltBand:
     """What the method takes for granted."""
     assumptions_violated: tuple[str, ...] = ()
     """Where that, or the shape that partitioning needs, does not hold."""
+    unmeasured: tuple[str, ...] = ()
+    """Those of the assumptions that foretell a range in which nothing was measured; warnings of the model's file."""
     expected_error: dict[str, float] | None = None
-    """`mean` and `max` relative error that the method itself expects; None where it promises nothing."""
+    """`mean` and `max` relative error that the method expects if its assumptions hold; None: it promises nothing."""
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,7 +47,7 @@ class BuiltBand:
             "steps": list(self.steps),
             "assumptions": list(self.assumptions),
             "assumptions_violated": list(self.assumptions_violated),
-            "warnings": list(self.assumptions_violated),
+            "warnings": [*self.assumptions_violated, *self.unmeasured],
             "expected_error": self.expected_error,
             "provenance": self.provenance,
         }

@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.calibration.bands.source import Floats, PointMeasured
 
-NEAR, FAR = 1.5, 3.0
+NEAR, FAR = 2.0, 4.0
 """The trend's last and former slope span at least these factors in size."""
 STEEPEST = 2.5
 """Greatest fall of speed that a trend may go on with, as a power of the size."""
@@ -80,9 +80,11 @@ class Curve:
         return float(np.clip(late if goes_on else late / NEW_FALL, -STEEPEST, 0.3))
 
     @cached_property
-    def steady(self) -> bool:
-        """Whether the last two slopes are alike, so that costs may be foretold by the trend."""
-        return self.doubt <= STEADY
+    def trust(self) -> float:
+        """How far costs may be foretold by the trend, 0 to 1: wholly where it is steady, half where it goes on."""
+        if self.doubt <= STEADY:
+            return 1.0
+        return 0.5 if self.slope == self.slopes[0] < 0 else 0.0
 
     @cached_property
     def doubt(self) -> float:

@@ -26,7 +26,7 @@ def test_fifteen_times_cheaper_than_the_grid_and_within_the_accuracy(name):
     assert error.max() <= 0.15
 
 
-@pytest.mark.parametrize("name", ["smooth decay", "cliff", "flat", "noisy", "rising", "dip"])
+@pytest.mark.parametrize("name", ["smooth decay", "flat", "noisy", "rising", "dip", "slow steps"])
 def test_the_same_where_time_grows_almost_linearly(name):
     source = shapes.recorded(name, shapes.fourier)
     grid = build(source, method="grid", rule=RULE)
@@ -41,6 +41,7 @@ def test_paging_beyond_the_largest_point_is_named_as_assumed_away_and_found_when
     source = shapes.recorded("paging at the end")
     cheap = build(source, method="adaptive", rule=RULE)
     assert any("nothing was measured" in line and "drops no further" in line for line in cheap.assumptions)
+    assert any("nothing was measured" in line for line in cheap.to_dict()["warnings"])
     sure = build(source, method="adaptive", rule=RULE, verify_largest=True)
     grid = build(source, method="grid", rule=RULE)
     assert max(point.size for point in sure.points) == source.largest
