@@ -1,5 +1,6 @@
 """`apportion calibrate speed`: a speed band from real runs, or from a recorded table in their place."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,7 @@ VerifyLargest = Annotated[
 ]
 MaxSize = Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")]
 TimeCap = Annotated[str, typer.Option(help="Real runs: longest foretold single run at b.")]
-Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to.")]
+Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
 Store = Annotated[
     Path | None, typer.Option(help="Real runs: file that keeps every finished point; started again, it goes on.")
 ]
@@ -94,14 +95,12 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     }
     source = _source(kernel, command, replay, size=size, volume=volume, options=options)
     rule = _rule(band or ("5%" if replay is not None and load is None else None), load, window, history, availability)
-    built = build(
-        source,
-        method=method,
-        rule=rule,
-        budget_s=None if budget is None else units.parse_duration(budget, field="--budget"),
-        accuracy=_share(accuracy, "--accuracy"),
-        verify_largest=verify_largest,
-    )
+    seconds = None if budget is None else units.parse_duration(budget, field="--budget")
+    wanted = _share(accuracy, "--accuracy")
+    with _open(source):
+        built = build(
+            source, method=method, rule=rule, budget_s=seconds, accuracy=wanted, verify_largest=verify_largest
+        )
     built = _with_provenance(built, [path for path in (replay, load) if path is not None])
     if output is not None:
         save_speed_model(built, output)
@@ -135,11 +134,20 @@ def _source(
     if replay is not None:
         source = read_recorded_sizes(replay)
         return source if options["max_size"] is None else source.up_to(options["max_size"])
+    if options["cpu"] is None:
+        from simulator import this_machine
+
+        options["cpu"] = this_machine().cores[-1].cpu
     if command is None:
         return _real_source().of_kernel(kernel, **options)  # type: ignore[no-any-return]
     if size is None or volume is None:
         raise typer.BadParameter("--command found, --size and --volume needed with it")
     return _real_source().of_command(command, size=size, volume=volume, **options)  # type: ignore[no-any-return]
+
+
+def _open(source: "Source") -> AbstractContextManager[Any]:
+    """Stop what a source of real runs started, whatever ends the building."""
+    return source if isinstance(source, AbstractContextManager) else nullcontext()
 
 
 def _real_source() -> Any:
