@@ -8,7 +8,19 @@ from typing import Any
 
 import typer
 
-from advisor.cli import advise, fit, history, predict, quickstart, record, reproduce, simulate, trace
+from advisor.cli import (
+    advise,
+    calibrate,
+    fit,
+    history,
+    predict,
+    quickstart,
+    record,
+    reproduce,
+    show,
+    simulate,
+    trace,
+)
 from simulator import ApportionError
 
 app = typer.Typer(
@@ -18,7 +30,19 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (quickstart, record, trace, history, fit, predict, simulate, advise, reproduce):
+for command in (
+    quickstart,
+    record,
+    trace,
+    calibrate,
+    show,
+    history,
+    fit,
+    predict,
+    simulate,
+    advise,
+    reproduce,
+):
     command.register(app)
 
 

@@ -1,4 +1,4 @@
-"""`apportion predict`: times of runs that nobody made yet, from a fitted model."""
+"""`apportion predict`: times or speeds of runs that nobody made yet, from a fitted model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,8 +12,10 @@ def register(app: typer.Typer) -> None:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model written by `apportion fit`.")],
-    at: Annotated[Path, typer.Option(help="CSV of targets: a column for each parameter of the model.")],
+    model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.")],
+    at: Annotated[
+        Path, typer.Option(help="CSV of targets: a column for each parameter; size_elements for a speed model.")
+    ],
     level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.95,
     next_run: Annotated[
         bool, typer.Option("--next-run", help="Say which further run would narrow each prediction most, and its cost.")
@@ -24,8 +26,11 @@ def predict(
 
     Example: apportion predict model.json --at targets.csv --level 0.9
     """
-    from simulator.calibration import load_runtime_model, predict_table
+    from simulator.calibration import load_runtime_model, model_kind, predict_table
 
+    if model_kind(model) == "speed":
+        _predict_speeds(model, at, as_json=json_output)
+        return
     fitted = load_runtime_model(model)
     values, predictions = predict_table(fitted, at, level=level)
     entries = predictions.to_list()
@@ -47,6 +52,26 @@ def predict(
         return
     for entry in entries:
         _tell(entry, level)
+
+
+def _predict_speeds(model: Path, at: Path, *, as_json: bool) -> None:
+    from simulator.calibration import load_speed_model, predict_speeds
+
+    entries = predict_speeds(model, at)
+    if as_json:
+        import json
+
+        warnings = load_speed_model(model)[1].get("warnings", [])
+        document = {"model": str(model), "kind": "speed", "warnings": warnings, "predictions": entries}
+        print(json.dumps(document, indent=1, allow_nan=False))
+        return
+    for entry in entries:
+        where = ", outside the band" if entry["outside_band"] else ""
+        where = where or (", above the largest point measured" if entry["beyond_points"] else "")
+        print(
+            f"{entry['size_elements']:.6g} elements: {entry['mean']:.4g} per second, "
+            f"{entry['low']:.4g} to {entry['high']:.4g}{where}"
+        )
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:

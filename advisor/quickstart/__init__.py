@@ -29,7 +29,7 @@ from simulator import (
     require_linux,
     this_machine,
 )
-from simulator.calibration import Competitor, Measurement, Ranks, bands, measure_link, measure_speeds
+from simulator.calibration import Competitor, Measurement, Ranks, measure_link, measure_speeds, measured_bands
 
 REPLICATIONS = 200
 MEASURE, LINK = 0.36, 0.05
@@ -145,7 +145,7 @@ def _small_benchmark(ranks: Ranks, pes: int) -> list[float]:
 
 def _scenario(state: Quickstart, n: int) -> Scenario:
     """The models as a platform of unequal PEs, and the application on it."""
-    found = bands(state.measured)
+    found = measured_bands(state.measured)
     kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
     pes = tuple(
         PE(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.kernels import KERNELS, Kernel
     from simulator.calibration.links import measure_link
-    from simulator.calibration.measure import Measurement, Point, bands, measure_speeds
+    from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
     from simulator.calibration.record import Recording, record_load
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         predict_table,
         save_runtime_fit,
     )
+    from simulator.calibration.speed_files import load_speed_model, model_kind, predict_speeds, save_speed_model
     from simulator.calibration.tables import read_shipped_table, read_table
     from simulator.calibration.usage import Usage
 
@@ -39,17 +40,20 @@ _HOMES = {
     "RuntimeFit": "simulator.calibration.runtime_files",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
-    "bands": "simulator.calibration.measure",
     "export_runs": "simulator.calibration.history_formats",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
     "list_runs": "simulator.calibration.history",
     "load_runtime_model": "simulator.calibration.runtime_files",
+    "load_speed_model": "simulator.calibration.speed_files",
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
     "measure_link": "simulator.calibration.links",
     "measure_speeds": "simulator.calibration.measure",
+    "measured_bands": "simulator.calibration.measure",
+    "model_kind": "simulator.calibration.speed_files",
     "parse_grid": "simulator.calibration.history_record",
+    "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
     "read_shipped_table": "simulator.calibration.tables",
     "read_table": "simulator.calibration.tables",
@@ -57,6 +61,7 @@ _HOMES = {
     "record_runs": "simulator.calibration.history_record",
     "save_export": "simulator.calibration.history_formats",
     "save_runtime_fit": "simulator.calibration.runtime_files",
+    "save_speed_model": "simulator.calibration.speed_files",
 }
 """Public name -> the module that it comes from."""
 
@@ -75,17 +80,20 @@ __all__ = [
     "RuntimeFit",
     "Usage",
     "add_runs",
-    "bands",
     "export_runs",
     "fit_table",
     "import_runs",
     "list_runs",
     "load_runtime_model",
+    "load_speed_model",
     "make_application_plan",
     "make_plan",
     "measure_link",
     "measure_speeds",
+    "measured_bands",
+    "model_kind",
     "parse_grid",
+    "predict_speeds",
     "predict_table",
     "read_shipped_table",
     "read_table",
@@ -93,6 +101,7 @@ __all__ = [
     "record_runs",
     "save_export",
     "save_runtime_fit",
+    "save_speed_model",
 ]
 
 

@@ -156,7 +156,7 @@ def measure_speeds(
     return measured
 
 
-def bands(measured: Sequence[Measurement]) -> dict[tuple[str, str], SpeedBand]:
+def measured_bands(measured: Sequence[Measurement]) -> dict[tuple[str, str], SpeedBand]:
     """The speed band of every (PE, kernel) through its measured cuts."""
     keys = dict.fromkeys((m.pe, m.point.kernel) for m in measured)
     return {

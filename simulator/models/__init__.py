@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from simulator.models.regression.next_run import advise_next_run
     from simulator.models.regression.runs import Runs, cells_of, make_runs
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
+    from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
     "Capacity": "simulator.models.capacity",
+    "Cut": "simulator.models.speed",
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
@@ -22,6 +24,7 @@ _HOMES = {
     "Predictions": "simulator.models.regression.runtime_model",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
+    "SpeedFunction": "simulator.models.speed",
     "advise_next_run": "simulator.models.regression.next_run",
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
@@ -36,12 +39,14 @@ _HOMES = {
 __all__ = [
     "METHODS",
     "Capacity",
+    "Cut",
     "LoadFunctions",
     "LoadWindow",
     "PredictedLoads",
     "Predictions",
     "Runs",
     "RuntimeModel",
+    "SpeedFunction",
     "advise_next_run",
     "build_load_functions",
     "cells_of",

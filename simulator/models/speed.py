@@ -1,6 +1,11 @@
-"""Speed of a PE as a function of problem size: cuts and speed bands, piecewise linear through measured points."""
+"""Speed of a PE as a function of problem size: cuts, speed functions and speed bands, piecewise linear.
+
+After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model of a Processor", section 2.4, as
+EQUATIONS section 1 mends it: intervals are closed.
+"""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +28,116 @@ class Cut:
     mid: float
     high: float
 
+    def at_most(self, other: "Cut") -> bool:
+        """`I_self <= I_other`: neither end lies above the other's."""
+        return self.high <= other.high and self.low <= other.low
+
+    def meets(self, other: "Cut") -> bool:
+        """Whether the intervals share at least one speed."""
+        return self.low <= other.high and other.low <= self.high
+
+    def contains(self, other: "Cut") -> bool:
+        """Whether the other's interval lies in this one; equal intervals contain each other."""
+        return self.low <= other.low and other.high <= self.high
+
+
+@dataclass(frozen=True)
+class SpeedFunction:
+    """One speed over problem size: straight lines between knots, constant beyond the outer ones."""
+
+    sizes: Floats
+    """Ascending problem sizes, elements stored and processed."""
+    speeds: Floats
+    """Volume per second at those sizes, above zero but for the last, which may be zero (the memory limit)."""
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.sizes, (self.speeds,), "speed function")
+        if np.any(self.speeds[:-1] <= 0) or self.speeds[-1] < 0 or not np.any(self.speeds > 0):
+            raise ScenarioError("speed function: speeds above zero allowed, zero only at the largest size")
+
+    def speed(self, size: ArrayLike) -> Floats:
+        """Volume per second at problem sizes of any shape."""
+        return np.asarray(np.interp(np.asarray(size, np.float64), self.sizes, self.speeds), np.float64)
+
+    def time(self, size: ArrayLike, volume: ArrayLike | None = None) -> Floats:
+        """Seconds that a volume takes at a problem size; infinity where the speed is zero.
+
+        Parameters
+        ----------
+        size
+            Problem sizes, any shape.
+        volume
+            Volume of computation at those sizes; by default the size itself (one unit of volume per element).
+        """
+        size = np.asarray(size, np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((size if volume is None else np.asarray(volume, np.float64)) / self.speed(size))
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether `time(size)` grows with the size everywhere, so that a line through the origin meets the curve once.
+
+        On a straight piece `x / (c + g x)` has the sign of `c`, the piece's speed continued to size 0.
+        """
+        if self.sizes.size < 2:
+            return True
+        return bool(np.all(self._intercepts > 0))
+
+    def size(self, time_s: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+        """The largest size whose `time(size)` is at most a time: exact inverse where time grows with the size.
+
+        Parameters
+        ----------
+        time_s
+            Seconds for one unit of volume per element, finite and above zero, any shape.
+
+        Returns
+        -------
+        sizes
+            In the shape of `time_s`; infinity is never given, as the speed beyond the outer knots is constant and
+            above zero, except where it is zero: there no size beyond the last knot.
+        unique
+            False where other sizes take the same time, that is, where the inverse depends on which is meant.
+        """
+        asked = np.asarray(time_s, np.float64)
+        if not (np.all(asked > 0) and np.all(np.isfinite(asked))):
+            raise ScenarioError("speed function: time_s: finite times above 0 allowed")
+        flat = asked.reshape(-1)
+        candidates = self._crossings(flat)
+        found = np.max(np.where(np.isnan(candidates), -np.inf, candidates), axis=0)
+        least = np.min(np.where(np.isnan(candidates), np.inf, candidates), axis=0)
+        unique = least >= found * (1 - 1e-12)
+        return found.reshape(asked.shape), unique.reshape(asked.shape)
+
+    @cached_property
+    def _intercepts(self) -> Floats:
+        slopes = np.diff(self.speeds) / np.diff(self.sizes)
+        return np.asarray(self.speeds[:-1] - slopes * self.sizes[:-1])
+
+    def _crossings(self, times_s: Floats) -> Floats:
+        """Sizes where each piece takes those times, NaN where it does not; shape (pieces + 2, times)."""
+        first, last = times_s * self.speeds[0], times_s * self.speeds[-1]
+        rows = [np.where(first <= self.sizes[0], first, np.nan)]
+        slopes = np.diff(self.speeds) / np.diff(self.sizes)
+        for k, (slope, intercept) in enumerate(zip(slopes, self._intercepts, strict=True)):
+            # x = t (c + g x)  =>  x = t c / (1 - t g)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                x = times_s * intercept / (1 - times_s * slope)
+            slack = 1e-12 * self.sizes[k + 1]
+            inside = (x >= self.sizes[k] - slack) & (x <= self.sizes[k + 1] + slack)
+            rows.append(np.where(inside, np.clip(x, self.sizes[k], self.sizes[k + 1]), np.nan))
+        rows.append(np.where(last >= self.sizes[-1], last, np.nan))
+        return np.array(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"sizes": self.sizes.tolist(), "speeds": self.speeds.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "SpeedFunction":
+        """The function that `to_dict` wrote."""
+        return cls(*(np.asarray(data[name], dtype=np.float64) for name in ("sizes", "speeds")))
+
 
 @dataclass(frozen=True)
 class SpeedBand:
@@ -33,16 +148,14 @@ class SpeedBand:
     low: Floats
     mid: Floats
     high: Floats
-    """Speeds in units of volume per second, `0 <= low <= mid <= high`."""
+    """Speeds in units of volume per second, `0 <= low <= mid <= high`; only the last cut may be (0, 0)."""
 
     def __post_init__(self) -> None:
-        arrays = (self.sizes, self.low, self.mid, self.high)
-        if any(a.ndim != 1 or a.shape != self.sizes.shape for a in arrays) or not self.sizes.size:
-            raise ScenarioError("speed band: sizes and speeds of equal length, at least one of each, allowed")
-        if not all(np.all(np.isfinite(a)) for a in arrays) or np.any(np.diff(self.sizes) <= 0) or self.sizes[0] <= 0:
-            raise ScenarioError("speed band: ascending finite sizes above zero allowed")
-        if np.any(self.low < 0) or np.any(self.low > self.mid) or np.any(self.mid > self.high) or np.any(self.mid <= 0):
-            raise ScenarioError("speed band: 0 <= low <= mid <= high with mid above zero allowed")
+        _check_sizes(self.sizes, (self.low, self.mid, self.high), "speed band")
+        if np.any(self.low < 0) or np.any(self.low > self.mid) or np.any(self.mid > self.high):
+            raise ScenarioError("speed band: 0 <= low <= mid <= high allowed")
+        if np.any(self.mid[:-1] <= 0) or self.mid[0] <= 0:
+            raise ScenarioError("speed band: mid above zero allowed, zero only at the largest of several sizes")
 
     @classmethod
     def through(cls, cuts: list[Cut]) -> "SpeedBand":
@@ -71,6 +184,14 @@ class SpeedBand:
         below, above = np.minimum(position * 2, 1.0), np.maximum(position * 2 - 1, 0.0)
         return np.asarray(low + below * (mid - low) + above * (high - mid), dtype=np.float64)
 
+    def function(self, *, position: float = 0.5) -> SpeedFunction:
+        """The speed function at one position across the band; see `speed`."""
+        return SpeedFunction(self.sizes, self.speed(self.sizes, position=position))
+
+    def time(self, size: ArrayLike, volume: ArrayLike | None = None, *, position: float = 0.5) -> Floats:
+        """Seconds that a volume takes at a problem size; see `SpeedFunction.time`."""
+        return self.function(position=position).time(size, volume)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
         return {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
@@ -98,3 +219,11 @@ def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cu
     low = min(float(np.quantile(wall_speeds, 0.1)), mid * (1 - LEAST_HALF_WIDTH))
     high = max(float(np.quantile(cpu_speeds, 0.9)), mid * (1 + LEAST_HALF_WIDTH))
     return Cut(size, low, mid, high)
+
+
+def _check_sizes(sizes: Floats, curves: tuple[Floats, ...], what: str) -> None:
+    """Refuse arrays of unlike shape, sizes that do not ascend from above zero, and numbers that are not finite."""
+    if any(a.ndim != 1 or a.shape != sizes.shape for a in (sizes, *curves)) or not sizes.size:
+        raise ScenarioError(f"{what}: sizes and speeds of equal length, at least one of each, allowed")
+    if not all(np.all(np.isfinite(a)) for a in (sizes, *curves)) or np.any(np.diff(sizes) <= 0) or sizes[0] <= 0:
+        raise ScenarioError(f"{what}: ascending finite sizes above zero allowed")

@@ -10,6 +10,15 @@ from simulator.plots.load import load_svg
 from simulator.plots.outcome import baselines_svg, verification_svg
 from simulator.plots.runtime import plot_runtime_fit
 from simulator.plots.speed import speed_bands_svg
+from simulator.plots.speed_model import plot_speed_model
 from simulator.plots.timeline import gantt_svg
 
-__all__ = ["baselines_svg", "gantt_svg", "load_svg", "plot_runtime_fit", "speed_bands_svg", "verification_svg"]
+__all__ = [
+    "baselines_svg",
+    "gantt_svg",
+    "load_svg",
+    "plot_runtime_fit",
+    "plot_speed_model",
+    "speed_bands_svg",
+    "verification_svg",
+]

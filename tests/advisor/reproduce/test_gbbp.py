@@ -1,4 +1,7 @@
 from advisor.reproduce.gbbp import HISTORIES, reproduce, study_shipped_trace, text
+from advisor.reproduce.gbbp_table import held_out
+from simulator import files
+from simulator.calibration.bands import METHODS, build, read_recorded_sizes
 
 
 def test_the_shipped_recording_answers_the_papers_question():
@@ -14,3 +17,21 @@ def test_the_shipped_recording_answers_the_papers_question():
 def test_the_text_has_a_line_per_history():
     lines = text(reproduce()).splitlines()
     assert sum("%" in line for line in lines) >= len(HISTORIES)
+
+
+def test_table_1_on_recorded_speeds_meets_the_aims():
+    kernels = reproduce()["table_1"]["kernels"]
+    assert set(kernels) == {"naive_matmul", "dgemm", "cholesky"}
+    for methods in kernels.values():
+        assert methods["grid"]["points"] == 20
+        assert methods["adaptive"]["speedup_over_grid"] >= 15
+        assert methods["adaptive"]["mean_error_percent"] <= 5
+        assert methods["adaptive"]["max_error_percent"] <= 15
+
+
+def test_the_held_out_sweep_is_no_builders():
+    source = read_recorded_sizes(files.shipped("scenarios", "papers/gbbp_dgemm.csv"))
+    sizes = held_out(source)
+    assert sizes.size >= 30
+    seen = {point.size for method in METHODS for point in build(source, method=method).points}
+    assert not seen & set(sizes.tolist())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator import randomness
-from simulator.calibration import Point, Ranks, bands, measure_link, measure_speeds
+from simulator.calibration import Point, Ranks, measure_link, measure_speeds, measured_bands
 from simulator.calibration.measure import half_interval_of_median
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -43,7 +43,7 @@ def test_measuring_real_kernels_gives_bands_and_keeps_all_samples():
     assert {(m.pe, m.point) for m in measured} == {(name, point) for name in "ab" for point in points}
     assert all(len(m.samples) >= 3 for m in measured)
     assert [count for count, _ in seen] == [6] * len(seen)
-    found = bands(measured)
+    found = measured_bands(measured)
     assert set(found) == {(name, kernel) for name in "ab" for kernel in ("dgemm", "matmul")}
     assert found["a", "dgemm"].sizes.tolist() == [3 * 64**2, 3 * 128**2]
     assert found["a", "dgemm"].mid.min() > 1e8

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from simulator.errors import ScenarioError
-from simulator.models.speed import LEAST_HALF_WIDTH, Cut, SpeedBand, cut_from_samples
+from simulator.models.speed import LEAST_HALF_WIDTH, Cut, SpeedBand, SpeedFunction, cut_from_samples
 
 BAND = SpeedBand.through([Cut(200, 4, 5, 6), Cut(100, 8, 10, 12)])
 
@@ -45,3 +45,54 @@ def test_a_cut_spans_wall_to_cpu_speeds_and_is_never_a_point():
     cut = cut_from_samples(1, np.full(10, 100.0), np.array([50.0] * 5 + [90.0] * 5))
     assert (cut.low, cut.mid) == (50.0, 100.0)
     assert cut.high == pytest.approx(100 * (1 + LEAST_HALF_WIDTH))
+
+
+def test_cuts_relate_as_closed_intervals():
+    low, high, inner, touching = Cut(1, 1, 2, 3), Cut(2, 4, 5, 6), Cut(3, 1.5, 2, 2.5), Cut(4, 3, 4, 5)
+    assert low.at_most(high)
+    assert not high.at_most(low)
+    assert not low.meets(high)
+    assert low.meets(touching)
+    assert touching.meets(low)
+    assert low.contains(inner)
+    assert not inner.contains(low)
+    assert low.contains(low)
+    assert low.at_most(low)
+    assert not inner.at_most(low)
+    assert not low.at_most(inner)
+
+
+def test_size_is_the_inverse_of_time_where_time_grows():
+    function = SpeedFunction(np.array([10.0, 100.0, 1000.0]), np.array([5.0, 8.0, 2.0]))
+    sizes = np.array([[1.0, 10.0, 55.0], [100.0, 700.0, 5000.0]])
+    assert function.monotone
+    found, unique = function.size(function.time(sizes))
+    assert found == pytest.approx(sizes)
+    assert unique.all()
+    assert function.time(100.0, 2e6) == pytest.approx(2.5e5)
+
+
+def test_size_is_flagged_where_a_time_has_more_than_one():
+    function = SpeedFunction(np.array([10.0, 20.0]), np.array([1.0, 10.0]))
+    assert not function.monotone
+    found, unique = function.size([5.0, 100.0])
+    assert found == pytest.approx([50, 1000])
+    assert unique.tolist() == [False, True]
+
+
+def test_a_band_may_end_at_zero_speed_and_its_time_there_is_infinite():
+    band = SpeedBand.through([Cut(10, 9, 10, 11), Cut(20, 0, 0, 0)])
+    assert band.time([10, 20]).tolist() == [1.0, np.inf]
+    found, unique = band.function().size([1e9])
+    assert found == pytest.approx([20])
+    assert unique.all()
+    with pytest.raises(ScenarioError, match="mid above zero"):
+        SpeedBand.through([Cut(10, 0, 0, 0), Cut(20, 1, 2, 3)])
+
+
+def test_a_speed_function_round_trips():
+    function = SpeedBand.through([Cut(10, 9, 10, 11), Cut(20, 4, 5, 6)]).function(position=1)
+    again = SpeedFunction.from_dict(function.to_dict())
+    assert again.speeds.tolist() == [11, 6]
+    with pytest.raises(ScenarioError, match="speed function"):
+        SpeedFunction(np.array([1.0, 2.0]), np.array([0.0, 1.0]))

@@ -1,0 +1,225 @@
+"""`apportion calibrate speed`: a speed band from real runs, or from a recorded table in their place."""
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, print_json
+
+if TYPE_CHECKING:
+    from simulator.calibration.bands import BuiltBand, CutRule, Source
+
+
+Kernel = Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")]
+Command = Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")]
+Size = Annotated[str | None, typer.Option(help="With --command: elements stored and processed, such as 3*n**2.")]
+Volume = Annotated[str | None, typer.Option(help="With --command: volume of computation, such as 2*n**3.")]
+Replay = Annotated[
+    Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.")
+]
+Method = Annotated[str, typer.Option(help="adaptive, gbbp or grid (20 equidistant sizes).")]
+Accuracy = Annotated[str, typer.Option(help="adaptive: mean error asked for.")]
+Band = Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")]
+Budget = Annotated[str | None, typer.Option(help="Experimental time that may be spent, such as 120s.")]
+VerifyLargest = Annotated[
+    bool, typer.Option("--verify-largest", help="adaptive: measure b in the place of trusting the trend.")
+]
+MaxSize = Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")]
+TimeCap = Annotated[str, typer.Option(help="Real runs: longest foretold single run at b.")]
+Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
+Store = Annotated[
+    Path | None, typer.Option(help="Real runs: file that keeps every finished point; started again, it goes on.")
+]
+Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.")]
+Window = Annotated[str | None, typer.Option(help="With --load: samples, or a duration such as 60s.")]
+History = Annotated[str | None, typer.Option(help="With --load: latest samples that count, or a duration.")]
+Availability = Annotated[str, typer.Option(help="With --load: idle (we take idle cycles only) or fair.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
+    )
+    group.command("speed")(speed)
+    group.callback()(_group)
+    app.add_typer(group, name="calibrate")
+
+
+def _group() -> None:
+    """Real runs become models.
+
+    Example: apportion calibrate speed --kernel dgemm -o dgemm.json
+    """
+
+
+def speed(  # noqa: PLR0913, PLR0917 - one per option
+    kernel: Kernel = None,
+    command: Command = None,
+    size: Size = None,
+    volume: Volume = None,
+    replay: Replay = None,
+    method: Method = "adaptive",
+    accuracy: Accuracy = "5%",
+    band: Band = None,
+    budget: Budget = None,
+    verify_largest: VerifyLargest = False,
+    max_size: MaxSize = None,
+    time_cap: TimeCap = "10s",
+    cpu: Cpu = None,
+    store: Store = None,
+    load: Load = None,
+    window: Window = None,
+    history: History = None,
+    availability: Availability = "idle",
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Build the speed band of a PE: few points, the rest by straight lines, and what that takes for granted.
+
+    Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
+    """
+    from simulator import units
+    from simulator.calibration import save_speed_model
+    from simulator.calibration.bands import build
+
+    options: dict[str, Any] = {
+        "max_size": None if max_size is None else _number(max_size, "--max-size"),
+        "time_cap_s": units.parse_duration(time_cap, field="--time-cap"),
+        "cpu": cpu,
+        "store": store,
+    }
+    source = _source(kernel, command, replay, size=size, volume=volume, options=options)
+    rule = _rule(band or ("5%" if replay is not None and load is None else None), load, window, history, availability)
+    seconds = None if budget is None else units.parse_duration(budget, field="--budget")
+    wanted = _share(accuracy, "--accuracy")
+    with _open(source):
+        built = build(
+            source, method=method, rule=rule, budget_s=seconds, accuracy=wanted, verify_largest=verify_largest
+        )
+    built = _with_provenance(built, [path for path in (replay, load) if path is not None])
+    if output is not None:
+        save_speed_model(built, output)
+    if as_json:
+        print_json(built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()})
+        return
+    _tell(built)
+    if output is not None:
+        print(f"model written to {output}")
+
+
+def _source(
+    kernel: str | None,
+    command: str | None,
+    replay: Path | None,
+    *,
+    size: str | None,
+    volume: str | None,
+    options: dict[str, Any],
+) -> "Source":
+    """The one source that was asked for."""
+    from simulator.calibration.bands import read_recorded_sizes
+
+    given = [
+        name
+        for name, value in (("--kernel", kernel), ("--command", command), ("--replay", replay))
+        if value is not None
+    ]
+    if len(given) != 1:
+        raise typer.BadParameter(f"{', '.join(given) or 'none'} found, one of --kernel, --command, --replay allowed")
+    if replay is not None:
+        source = read_recorded_sizes(replay)
+        return source if options["max_size"] is None else source.up_to(options["max_size"])
+    if options["cpu"] is None:
+        from simulator import this_machine
+
+        options["cpu"] = this_machine().cores[-1].cpu
+    if command is None:
+        return _real_source().of_kernel(kernel, **options)  # type: ignore[no-any-return]
+    if size is None or volume is None:
+        raise typer.BadParameter("--command found, --size and --volume needed with it")
+    return _real_source().of_command(command, size=size, volume=volume, **options)  # type: ignore[no-any-return]
+
+
+def _open(source: "Source") -> AbstractContextManager[Any]:
+    """Stop what a source of real runs started, whatever ends the building."""
+    return source if isinstance(source, AbstractContextManager) else nullcontext()
+
+
+def _real_source() -> Any:
+    """The class of real runs."""
+    from simulator import calibration
+
+    found = getattr(calibration, "RealSource", None)
+    if found is None:
+        raise typer.BadParameter("--kernel or --command found, --replay allowed: this build holds no real runs")
+    return found
+
+
+def _rule(band: str | None, load: Path | None, window: str | None, history: str | None, availability: str) -> "CutRule":
+    from simulator.calibration.bands import CutRule
+
+    half = None if band is None else _share(band, "--band")
+    if load is None:
+        if window is not None or history is not None:
+            raise typer.BadParameter("--window or --history found, allowed with --load")
+        return CutRule(band=half)
+    if window is None:
+        raise typer.BadParameter("--load found, --window needed with it")
+    from simulator import read_trace
+    from simulator.load_traces import in_samples
+    from simulator.models import build_load_functions, regular_step
+
+    trace = read_trace(load)
+    step_s = regular_step(trace)
+    width = in_samples(window, step_s, field="--window")
+    length = None if history is None else in_samples(history, step_s, field="--history")
+    functions = build_load_functions(trace, window=width, history=length)
+    return CutRule(band=half, load=functions, availability=availability)  # type: ignore[arg-type]  # it checks
+
+
+def _share(text: str, field: str) -> float:
+    """`5%` or `0.05` as 0.05."""
+    number = _number(text.removesuffix("%"), field)
+    return number / 100 if text.endswith("%") else number
+
+
+def _number(text: str, field: str) -> float:
+    import math
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise typer.BadParameter(f"{field}: {text!r} found, a number above 0 allowed")
+    return value
+
+
+def _with_provenance(built: "BuiltBand", inputs: list[Path]) -> "BuiltBand":
+    import dataclasses
+
+    from simulator import files, provenance, this_machine
+
+    hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
+    machine = None if inputs else this_machine()
+    return dataclasses.replace(built, provenance=provenance.provenance(inputs=hashes, machine=machine))
+
+
+def _tell(built: "BuiltBand") -> None:
+    from simulator import units
+
+    print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs")
+    print("\n".join(f"  {step}" for step in built.steps))
+    print(built.largest_reason)
+    if built.expected_error is not None:
+        print(
+            f"expected error: {built.expected_error['mean']:.1%} on average, {built.expected_error['max']:.1%} at most"
+        )
+    for name, lines in (("assumed", built.assumptions), ("warning", built.assumptions_violated)):
+        for line in lines:
+            print(f"{name}: {line}")

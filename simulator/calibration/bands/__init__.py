@@ -1,0 +1,22 @@
+"""Speed bands built from real runs or recorded tables: the naive grid, GBBP, and our adaptive builder."""
+
+from simulator.calibration.bands.build import METHODS, build
+from simulator.calibration.bands.built import BuiltBand
+from simulator.calibration.bands.cuts import CutRule
+from simulator.calibration.bands.source import (
+    PointMeasured,
+    ReplaySource,
+    Source,
+    read_recorded_sizes,
+)
+
+__all__ = [
+    "METHODS",
+    "BuiltBand",
+    "CutRule",
+    "PointMeasured",
+    "ReplaySource",
+    "Source",
+    "build",
+    "read_recorded_sizes",
+]

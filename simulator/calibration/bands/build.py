@@ -1,0 +1,150 @@
+"""`build`: a speed band from any source by any of the three methods, one signature."""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from simulator.calibration.bands.adaptive import Adaptive, build_adaptive
+from simulator.calibration.bands.built import BuiltBand, drops, shape_faults
+from simulator.calibration.bands.cuts import CutRule
+from simulator.calibration.bands.gbbp import build_gbbp
+from simulator.calibration.bands.grid import build_grid
+from simulator.calibration.bands.session import Session
+from simulator.calibration.bands.source import Source
+from simulator.errors import ScenarioError
+from simulator.models.speed import Cut, SpeedBand
+
+Method = Literal["adaptive", "gbbp", "grid"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+KNOTS_PER_OCTAVE = 6
+"""Foretold cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
+LEAST_ACCURACY = 0.005
+
+
+def build(
+    source: Source,
+    *,
+    method: str = "adaptive",
+    rule: CutRule | None = None,
+    budget_s: float | None = None,
+    accuracy: float = 0.05,
+    verify_largest: bool = False,
+) -> BuiltBand:
+    """Build a speed band.
+
+    Parameters
+    ----------
+    source
+        What is measured, and between which sizes.
+    method
+        `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours).
+    rule
+        How wide cuts are; by default what the samples show.
+    budget_s
+        Experimental seconds that may be spent; a point that is foretold to exceed them ends the procedure.
+    accuracy
+        Mean relative error asked for; only `adaptive` can.
+    verify_largest
+        Have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
+
+    Raises
+    ------
+    ScenarioError
+        If an option is out of bounds.
+    CalibrationError
+        If the budget does not hold two points.
+    """
+    if method not in METHODS:
+        raise ScenarioError(f"method: {method!r} found, one of {', '.join(METHODS)} allowed")
+    if not LEAST_ACCURACY <= accuracy < 1:
+        raise ScenarioError(f"accuracy: {accuracy:g} found, a share from {LEAST_ACCURACY:g} to below 1 allowed")
+    session = Session(source, rule or CutRule(), budget_s)
+    if method == "adaptive":
+        return _built_adaptive(build_adaptive(session, accuracy=accuracy, verify_largest=verify_largest))
+    (build_grid if method == "grid" else build_gbbp)(session)
+    cuts = _ordered(session)
+    assumptions: tuple[str, ...] = ("straight lines between cuts",)
+    if method == "gbbp":
+        assumptions = ("speed rises at most once and then falls", "speed is straight where neighbouring cuts meet")
+    return _built(session, method, SpeedBand.through(list(cuts)), assumptions=assumptions)
+
+
+def _built_adaptive(state: Adaptive) -> BuiltBand:
+    """Cuts between and beyond the points measured follow the curve; the assumptions say where."""
+    session, curve = state.session, state.curve
+    top, b = float(np.exp(curve.x[-1])), state.largest
+    mean, most = state.error()
+    assumptions = [
+        "between points, speed is a power of the size",
+        f"between neighbours that fit each other no dip hides; {len(session.points)} points measured",
+    ]
+    if top < b * (1 - 1e-9):
+        assumptions.append(
+            f"from {top:.6g} to {b:.6g} elements nothing was measured: speed follows its trend, "
+            f"size to the power {curve.slope:.3f}, and drops no further"
+        )
+    if max(mean / state.accuracy, most / (3 * state.accuracy)) > 1:
+        session.violated.append(
+            f"accuracy: an error of {100 * mean:.1f} % on average and {100 * most:.0f} % at most is expected, "
+            f"{100 * state.accuracy:g} % and {300 * state.accuracy:g} % were asked for; a point at b would take about "
+            f"{state.needed_s():.3g} s: state a larger budget"
+        )
+    late, _ = curve.slopes
+    if top < b * (1 - 1e-9) and late < -0.3:
+        session.violated.append(
+            f"trend: speed falls steeply at the largest point measured ({top:.6g} elements, size to the power "
+            f"{late:.2f}); what lies beyond is a guess"
+        )
+    expected = {"mean": mean, "max": most}
+    return _built(session, "adaptive", _adaptive_band(state), assumptions=tuple(assumptions), expected=expected)
+
+
+def _adaptive_band(state: Adaptive) -> SpeedBand:
+    """Measured cuts, foretold ones between them and up to b; beyond the last point as wide as the trend is in doubt."""
+    session, curve = state.session, state.curve
+    ends = np.unique(np.append(curve.x, state.top))
+    counts = np.maximum(1, np.ceil(np.diff(ends) / np.log(2) * KNOTS_PER_OCTAVE)).astype(int)
+    spans = zip(ends[:-1], ends[1:], counts, strict=True)
+    x = np.concatenate([np.linspace(left, right, n + 1)[1:] for left, right, n in spans])
+    x = np.setdiff1d(x, curve.x)
+    measured = _ordered(session)
+    shares = np.array([(cut.low, cut.mid, cut.high) for cut in measured]).T / np.exp(curve.s)
+    low, middle, high = (np.interp(x, curve.x, row) for row in shares)
+    doubt = curve.doubt * np.maximum(0.0, x - curve.x[-1])
+    low = np.maximum(0.0, low - doubt * (low > 0))
+    columns = np.exp(x), *(np.exp(curve.speed(x)) * row for row in (low, middle, high + doubt))
+    cuts = [Cut(*(float(value) for value in row)) for row in zip(*columns, strict=True)]
+    if session.source.largest_is_memory_limit:
+        cuts.append(Cut(session.source.largest, 0.0, 0.0, 0.0))
+    return SpeedBand.through([*measured, *cuts])
+
+
+def _ordered(session: Session) -> tuple[Cut, ...]:
+    return tuple(cut for _, cut in sorted(session.cuts.items()))
+
+
+def _built(
+    session: Session,
+    method: str,
+    band: SpeedBand,
+    *,
+    assumptions: tuple[str, ...],
+    expected: dict[str, float] | None = None,
+) -> BuiltBand:
+    source, cuts = session.source, _ordered(session)
+    limit = "the memory limit, its cut is (0, 0) by definition" if source.largest_is_memory_limit else "no memory limit"
+    reason = getattr(source, "largest_reason", None) or f"b = {source.largest:.6g} elements is {limit}"
+    return BuiltBand(
+        method=method,
+        band=band,
+        points=tuple(session.points),
+        cuts=cuts,
+        experimental_s=session.spent_s,
+        largest_reason=reason,
+        steps=tuple(session.steps),
+        assumptions=assumptions,
+        unmeasured=tuple(line for line in assumptions if "nothing was measured" in line),
+        assumptions_violated=(*session.violated, *drops(cuts), *shape_faults(band, cuts)),
+        expected_error=expected,
+    )

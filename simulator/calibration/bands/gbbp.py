@@ -1,0 +1,112 @@
+"""GBBP, the geometric bisection building procedure (speed-bands-gbbp, section 2.5; EQUATIONS section 1)."""
+
+from simulator.calibration.bands.session import BudgetSpentError, Session, tell
+from simulator.models.speed import Cut
+
+
+def build_gbbp(session: Session) -> None:
+    """Build a band exactly as EQUATIONS section 1 states: steps 1 to 4, cases a to e, each step logged."""
+    source = session.source
+    try:
+        left = session.measure(source.smallest)
+        session.say(f"1. a has {tell(left)}")
+        if source.largest_is_memory_limit:
+            right = session.cuts[source.largest] = Cut(source.largest, 0.0, 0.0, 0.0)
+            session.say("1. the cut at b is (0, 0): b is the memory limit")
+        else:
+            right = session.measure(source.largest)
+            session.say(f"1. b is no memory limit, so it is measured: {tell(right)}")
+        left = _climb(session, left, right)
+        _bisect(session, left, right)
+    except BudgetSpentError:
+        session.say("stopped: the next point does not fit the budget")
+        session.ended_early()
+
+
+def _climb(session: Session, start: Cut, right: Cut) -> Cut:
+    """Step 2: sizes 2a, 3a, ... while the speed rises; the cut that step 3 begins at."""
+    left, k = start, 1
+    while (k + 1) * start.size < right.size:
+        k += 1
+        here = session.measure(k * start.size)
+        rises = left.at_most(here) and not left.contains(here)
+        why = "the speed still rises" if rises else _why_not_rising(left, here)
+        session.say(f"2. {k}a has {tell(here)}; {why}")
+        left = here
+        if not rises:
+            return left
+    session.say(f"2. {k + 1}a is not below b; step 2 ends")
+    return left
+
+
+def _why_not_rising(before: Cut, here: Cut) -> str:
+    if before.contains(here):
+        return "it lies inside the cut before: step 2 ends"
+    if here.at_most(before):
+        return "it is at most the cut before: step 2 ends"
+    return "it strictly contains the cut before (neither rule of the paper; our choice): step 2 ends"
+
+
+def _bisect(session: Session, left: Cut, right: Cut) -> None:
+    """Steps 3 and 4: bisect intervals, the left one first, until none is open."""
+    least = shortest(session)
+    open_intervals = [(left, right)]
+    while open_intervals:
+        left, right = open_intervals.pop()
+        where = f"[{left.size:.6g}, {right.size:.6g}]"
+        if right.size - left.size < least:
+            session.say(f"3. {where} is shorter than {least:.6g} elements (our choice): not bisected")
+            continue
+        middle = session.measure((left.size + right.size) / 2)
+        if not left.size < middle.size < right.size:
+            session.say(f"3. {where} holds no further size that exists: not bisected")
+            continue
+        case, halves = _judge(session, left, middle, right)
+        session.say(f"3. {where}: midpoint {tell(middle)}; case {case}")
+        open_intervals += reversed(halves)
+    session.say("4. no interval is left")
+
+
+def _judge(session: Session, left: Cut, middle: Cut, right: Cut) -> tuple[str, list[tuple[Cut, Cut]]]:
+    """The case of step 3 in words, and the intervals that stay open, left to right."""
+    lower, upper = (left, middle), (middle, right)
+    expected = between(left, right, middle.size)
+    if left.meets(middle):
+        return "a: it meets the left cut, the left half is done", [upper]
+    if right.meets(middle):
+        return "b: it meets the right cut, the right half is done", [lower]
+    if middle.meets(expected):
+        return _accident(session, left, middle, upper)
+    if middle.at_most(expected):
+        return "d: it lies wholly below the band as it was, both halves stay open", [lower, upper]
+    return "e: it lies wholly above the band as it was, both halves stay open", [lower, upper]
+
+
+def _accident(session: Session, left: Cut, middle: Cut, upper: tuple[Cut, Cut]) -> tuple[str, list[tuple[Cut, Cut]]]:
+    """Case c: the midpoint of the left half tells whether the midpoint met the band by accident."""
+    if middle.size - left.size < shortest(session):
+        return "c: it meets the band as it was; the left half is too short to bisect", [upper]
+    quarter = session.measure((left.size + middle.size) / 2)
+    text = f"c: it meets the band as it was, perhaps by accident; the left half's midpoint {tell(quarter)}"
+    if not left.size < quarter.size < middle.size:
+        return f"{text} is no new size: the left half is done", [upper]
+    if quarter.meets(between(left, middle, quarter.size)):
+        return f"{text} meets the new band: the left half is done", [upper]
+    quarters = [(left, quarter), (quarter, middle)]
+    return f"{text} does not meet the new band: both quarters stay open", [*quarters, upper]
+
+
+def shortest(session: Session) -> float:
+    """The shortest interval that is bisected, in elements (our choice)."""
+    a, b = session.source.smallest, session.source.largest
+    return max(a, (b - a) / 1024)
+
+
+def between(left: Cut, right: Cut, size: float) -> Cut:
+    """The cut at a size of the straight band between two cuts."""
+    share = (size - left.size) / (right.size - left.size)
+    low, mid, high = (
+        start + share * (end - start)
+        for start, end in ((left.low, right.low), (left.mid, right.mid), (left.high, right.high))
+    )
+    return Cut(size, low, mid, high)

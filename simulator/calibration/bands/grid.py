@@ -1,0 +1,27 @@
+"""The naive builder: 20 equidistant sizes, both ends included (speed-bands-gbbp, section 3)."""
+
+import numpy as np
+
+from simulator.calibration.bands.session import BudgetSpentError, Session, tell
+from simulator.models.speed import Cut
+
+POINTS = 20
+
+
+def grid_sizes(smallest: float, largest: float) -> list[float]:
+    """The grid's problem sizes in elements."""
+    return [float(size) for size in np.linspace(smallest, largest, POINTS)]
+
+
+def build_grid(session: Session) -> None:
+    """Measure the grid, smallest size first; at a memory limit the last cut is (0, 0) by definition."""
+    source = session.source
+    sizes = grid_sizes(source.smallest, source.largest)
+    if source.largest_is_memory_limit:
+        session.cuts[sizes.pop()] = Cut(source.largest, 0.0, 0.0, 0.0)
+        session.say("the cut at b is (0, 0): b is the memory limit")
+    try:
+        for size in sizes:
+            session.say(f"grid, {tell(session.measure(size))}")
+    except BudgetSpentError:
+        session.ended_early()

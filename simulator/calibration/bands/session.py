@@ -1,0 +1,102 @@
+"""One building of a band under way: what was measured, in order, at what cost, and what was said about it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulator.calibration.bands.cuts import CutRule
+from simulator.calibration.bands.source import PointMeasured, Source
+from simulator.errors import CalibrationError, ScenarioError
+from simulator.models.speed import Cut
+
+
+class BudgetSpentError(Exception):
+    """The next point would not fit the budget; builders stop and keep what they have."""
+
+
+@dataclass
+class Session:
+    """Measures points for a builder, counts their cost, and refuses what the budget does not hold."""
+
+    source: Source
+    rule: CutRule
+    budget_s: float | None = None
+    points: list[PointMeasured] = field(default_factory=list)
+    cuts: dict[float, Cut] = field(default_factory=dict)
+    """Cuts by size, measured or by definition."""
+    steps: list[str] = field(default_factory=list)
+    violated: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        a, b = self.source.smallest, self.source.largest
+        if not 0 < a < b < float("inf"):
+            raise ScenarioError(f"sizes: a = {a:g} and b = {b:g} elements found, 0 < a < b allowed")
+        if self.budget_s is not None and not 0 < self.budget_s < float("inf"):
+            raise ScenarioError(f"budget: {self.budget_s:g} s found, a finite time above 0 allowed")
+
+    @property
+    def spent_s(self) -> float:
+        """Experimental seconds so far."""
+        return float(sum(point.cost_s for point in self.points))
+
+    def measure(self, size: float) -> Cut:
+        """The cut at a size, measured once.
+
+        Raises
+        ------
+        BudgetSpentError
+            If two points are there and this one is foretold to exceed the budget.
+        CalibrationError
+            If the budget does not hold two points.
+        """
+        if size in self.cuts:
+            return self.cuts[size]
+        if self.budget_s is not None and self.points:
+            foretold = self.foretell_s(size)
+            if self.spent_s + foretold > self.budget_s:
+                if len(self.points) < 2:
+                    self._too_small(f"{foretold:.3g} s foretold for {size:.6g} elements")
+                raise BudgetSpentError
+        point = self.source.measure(size)
+        if point.size in self.cuts:  # snapped to a size that is there already
+            return self.cuts[point.size]
+        self.points.append(point)
+        if self.budget_s is not None and self.spent_s > self.budget_s and len(self.points) < 2:
+            self._too_small(f"{point.cost_s:.3g} s spent on {point.size:.6g} elements")
+        cut = self.rule.cut(point)
+        self.cuts[point.size] = cut
+        return cut
+
+    def foretell_s(self, size: float) -> float:
+        """Cost of a point by the trend of those measured: a power of the size through the two nearest below it.
+
+        With one point only, cost is taken to grow with the size itself, the least that any program does.
+        """
+        known = sorted((point.size, point.cost_s) for point in self.points)
+        at = [pair for pair in known if pair[0] <= size][-2:] or known[:1]
+        (left, cost), (right, last) = at[0], at[-1]
+        slope = float(np.log(last / cost) / np.log(right / left)) if right > left else 1.0
+        return float(last * (size / right) ** max(0.0, min(slope, 3.0)))
+
+    def say(self, text: str) -> None:
+        """Log a step."""
+        self.steps.append(text)
+
+    def ended_early(self) -> None:
+        """Say that the budget ended the procedure."""
+        done = max(point.size for point in self.points)
+        self.violated.append(
+            f"budget: {self.budget_s:g} s ended the procedure after {len(self.points)} points; the largest has "
+            f"{done:.6g} of {self.source.largest:.6g} elements"
+        )
+
+    def _too_small(self, why: str) -> None:
+        raise CalibrationError(
+            f"budget: {self.budget_s:g} s found, too small for two points ({why}); "
+            f"{len(self.points)} measured and kept, a larger budget or a smaller largest size allowed"
+        )
+
+
+def tell(cut: Cut) -> str:
+    """A cut in words."""
+    return f"{cut.size:.6g} elements: {cut.low:.4g} to {cut.high:.4g} per second"

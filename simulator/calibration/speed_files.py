@@ -1,0 +1,85 @@
+"""Speed models from and to files: a band with its points in JSON, sizes in a CSV."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simulator import files
+from simulator.calibration.bands.built import BuiltBand
+from simulator.calibration.tables import read_table
+from simulator.errors import ScenarioError
+from simulator.models.speed import SpeedBand
+
+FORMAT = 1
+
+
+def save_speed_model(built: BuiltBand, path: Path) -> None:
+    """Write a band with its points as JSON, whole or not at all."""
+    files.write_json(path, built.to_dict())
+
+
+def model_kind(path: Path) -> str:
+    """Which kind of model a file holds: `speed`, `runtime` or what else it says.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing or no JSON object.
+    """
+    document = files.read_json(path)
+    if not isinstance(document, dict):
+        raise ScenarioError(f"{path}: a {type(document).__name__} found, a model allowed")
+    return str(document.get("kind"))
+
+
+def load_speed_model(path: Path) -> tuple[SpeedBand, dict[str, Any]]:
+    """Read a speed model: its band, and the whole document.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no speed model.
+    """
+    document = files.read_json(path)
+    if not isinstance(document, dict) or document.get("kind") != "speed" or document.get("format") != FORMAT:
+        found = document.get("kind") if isinstance(document, dict) else type(document).__name__
+        raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind 'speed' allowed")
+    try:
+        return SpeedBand.from_dict(document["model"]), document
+    except (KeyError, TypeError, ValueError) as error:
+        raise ScenarioError(f"{path}: model: {error} found, sizes, low, mid and high allowed") from error
+
+
+def predict_speeds(path: Path, at: Path) -> list[dict[str, Any]]:
+    """The band at the sizes of a CSV file (`size_elements`), in its order; speeds in volume per second.
+
+    Raises
+    ------
+    ScenarioError
+        If model or table cannot be used, or a size is not above 0.
+    """
+    band, document = load_speed_model(path)
+    table = read_table(at)
+    sizes = table.numbers("size_elements")
+    faults = [
+        f"{table.place}:{table.lines[i]}: size_elements: {sizes[i]:g} found, a number above 0 allowed"
+        for i in np.flatnonzero(sizes <= 0)
+    ]
+    if faults:
+        raise ScenarioError(faults[:20])
+    measured = [float(point["size_elements"]) for point in document.get("points", ())]
+    low, mean, high = (band.speed(sizes, position=position) for position in (0.0, 0.5, 1.0))
+    least, most = float(band.sizes[0]), float(band.sizes[-1])
+    top = max(measured, default=most)
+    return [
+        {
+            "size_elements": float(size),
+            "low": float(low[i]),
+            "mean": float(mean[i]),
+            "high": float(high[i]),
+            "beyond_points": bool(size > top),
+            "outside_band": bool(not least <= size <= most),
+        }
+        for i, size in enumerate(sizes)
+    ]

@@ -1,0 +1,60 @@
+"""One speed model: its band, its measured cuts and held-out points, written to one file."""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simulator import files
+from simulator.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from simulator.models.speed import Floats, SpeedBand
+
+FORMATS = ("png", "svg", "pdf")
+
+
+def plot_speed_model(
+    band: "SpeedBand",
+    points: Sequence[Mapping[str, Any]],
+    path: Path,
+    *,
+    held_out: "tuple[Floats, Floats] | None" = None,
+) -> None:
+    """Draw speed over problem size: the band, its cuts as bars, held-out points as crosses.
+
+    Parameters
+    ----------
+    band
+        Volume per second over elements.
+    points
+        Measured points: `size_elements` and `speed` with `low`, `mid`, `high`.
+    held_out
+        Sizes and speeds that no builder saw.
+
+    Raises
+    ------
+    ScenarioError
+        If the file's ending is none of `FORMATS`.
+    """
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise ScenarioError(f"{path}: ending {path.suffix!r} found, {', '.join(FORMATS)} allowed")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.fill_between(band.sizes, band.low, band.high, alpha=0.2, lw=0, label="band")
+    axes.plot(band.sizes, band.mid, lw=1)
+    for k, point in enumerate(points):
+        low, high = point["speed"]["low"], point["speed"]["high"]
+        axes.plot([point["size_elements"]] * 2, [low, high], color="C0", lw=2, label="cuts" if k == 0 else None)
+    if held_out is not None:
+        axes.plot(*held_out, "x", color="C1", ms=4, label="held out")
+    axes.set(xlabel="problem size in elements", ylabel="volume per second", xscale="log", ylim=(0, None))
+    axes.legend()
+    out = io.BytesIO()
+    figure.savefig(out, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    files.write_bytes(path, out.getvalue())

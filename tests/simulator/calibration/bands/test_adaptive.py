@@ -1,0 +1,111 @@
+import dataclasses
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator.calibration.bands import CutRule, build
+
+spec = importlib.util.spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
+shapes = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(shapes)
+
+RULE = CutRule(band=0.05)
+FOUND_OUT = [name for name in shapes.SHAPES if name != "paging at the end"]
+
+
+@pytest.mark.parametrize("name", FOUND_OUT)
+def test_fifteen_times_cheaper_than_the_grid_and_within_the_accuracy(name):
+    source = shapes.recorded(name)
+    grid = build(source, method="grid", rule=RULE)
+    built = build(source, method="adaptive", rule=RULE)
+    error = shapes.errors(built, source)
+    assert grid.experimental_s / built.experimental_s >= 15
+    assert error.mean() <= 0.05
+    assert error.max() <= 0.15
+
+
+@pytest.mark.parametrize("name", ["smooth decay", "flat", "noisy", "rising", "dip", "slow steps"])
+def test_the_same_where_time_grows_almost_linearly(name):
+    source = shapes.recorded(name, shapes.fourier)
+    grid = build(source, method="grid", rule=RULE)
+    built = build(source, method="adaptive", rule=RULE)
+    error = shapes.errors(built, source)
+    assert grid.experimental_s / built.experimental_s >= 15
+    assert error.mean() <= 0.05
+    assert error.max() <= 0.15
+
+
+def test_paging_beyond_the_largest_point_is_named_as_assumed_away_and_found_when_asked():
+    source = shapes.recorded("paging at the end")
+    cheap = build(source, method="adaptive", rule=RULE)
+    assert any("nothing was measured" in line and "drops no further" in line for line in cheap.assumptions)
+    assert any("nothing was measured" in line for line in cheap.to_dict()["warnings"])
+    sure = build(source, method="adaptive", rule=RULE, verify_largest=True)
+    grid = build(source, method="grid", rule=RULE)
+    assert max(point.size for point in sure.points) == source.largest
+    assert sure.experimental_s < grid.experimental_s
+    assert shapes.errors(sure, source).mean() < 0.05 < shapes.errors(cheap, source).mean()
+
+
+def test_an_error_expected_above_the_accuracy_is_said_with_the_price_of_knowing():
+    source = shapes.recorded("two cliffs", shapes.fourier)
+    built = build(source, method="adaptive", rule=RULE)
+    assert built.expected_error["max"] > 0.15
+    assert any(line.startswith("accuracy: ") and "state a larger budget" in line for line in built.assumptions_violated)
+    rich = build(source, method="adaptive", rule=RULE, budget_s=20 * built.experimental_s)
+    assert rich.expected_error["mean"] < built.expected_error["mean"]
+    assert shapes.errors(rich, source).mean() < 0.05
+
+
+def test_the_budget_is_kept_and_every_point_is_paid_once():
+    source = shapes.recorded("flat")
+    full = build(source, method="adaptive", rule=RULE)
+    built = build(source, method="adaptive", rule=RULE, budget_s=full.experimental_s / 4)
+    assert built.experimental_s <= full.experimental_s / 4
+    assert built.experimental_s == pytest.approx(sum(point.cost_s for point in built.points))
+    assert len({point.size for point in built.points}) == len(built.points)
+
+
+def test_a_memory_limit_ends_the_band_at_zero_speed_unmeasured():
+    source = dataclasses.replace(shapes.recorded("flat"), largest_is_memory_limit=True)
+    built = build(source, method="adaptive", rule=RULE)
+    assert (built.band.sizes[-1], built.band.mid[-1]) == (source.largest, 0)
+    assert built.band.speed(0.99 * source.largest) > 2e9
+    assert "memory limit" in built.largest_reason
+
+
+def test_all_shapes_give_bands_that_hold_their_measured_cuts():
+    for name in shapes.SHAPES:
+        built = build(shapes.recorded(name), rule=RULE)
+        for point in built.points:
+            cut = built.band.cut(point.size)
+            assert (cut.low, cut.mid, cut.high) == pytest.approx(tuple(point.speed * f for f in (0.95, 1, 1.05)))
+        assert np.all(np.diff(built.band.sizes) > 0)
+
+
+@dataclasses.dataclass
+class Snapping:
+    """Sizes 3 n**2 of whole n only, as a kernel on matrices has; counts what is asked of it."""
+
+    table: object
+    asked: list
+
+    smallest = 3.0 * 32**2
+    largest = 3.0 * 90**2
+    largest_is_memory_limit = False
+
+    def measure(self, size):
+        n = round((size / 3) ** 0.5)
+        self.asked.append(n)
+        return self.table.measure(3.0 * n * n)
+
+
+@pytest.mark.parametrize("method", ["grid", "gbbp", "adaptive"])
+def test_sizes_that_snap_are_counted_once_and_never_asked_for_ever(method):
+    source = Snapping(shapes.recorded("noisy"), [])
+    built = build(source, method=method, rule=RULE, budget_s=1e6, accuracy=0.005)
+    assert len({point.size for point in built.points}) == len(built.points)
+    assert len(source.asked) < 120
+    assert set(built.band.sizes[[0, -1]]) == {source.smallest, source.largest}

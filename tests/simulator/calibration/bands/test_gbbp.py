@@ -1,0 +1,101 @@
+"""GBBP followed by hand: a = 1, b = 18, cuts of +-5 %; intervals shorter than 1 are not bisected."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from simulator.calibration.bands import CutRule, PointMeasured, build
+from simulator.calibration.bands.gbbp import build_gbbp
+from simulator.calibration.bands.session import Session
+from simulator.models.speed import Cut
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A source with speeds by formula; each point costs one second."""
+
+    speed: object
+    smallest: float = 1.0
+    largest: float = 18.0
+    largest_is_memory_limit: bool = False
+
+    def measure(self, size):
+        return PointMeasured(size, self.speed(size), (1.0,), (1.0,), 1.0)
+
+
+def sizes_of(source):
+    built = build(source, method="gbbp", rule=CutRule(band=0.05))
+    return [point.size for point in built.points], built
+
+
+def straight(size):
+    return 100 - 90 * (size - 2) / 16 if size > 2 else 100
+
+
+def test_case_a_leaves_the_left_half_and_case_b_the_right_one():
+    sizes, built = sizes_of(Formula(lambda x: 100 if x <= 15 else 10))
+    # [2,18] 10: a; [10,18] 14: a; [14,18] 16: b; [14,16] 15: a; [15,16] 15.5: b; [15,15.5] is too short
+    assert sizes == [1, 18, 2, 10, 14, 16, 15, 15.5]
+    cases = [step.split("case ")[1][0] for step in built.steps if "case " in step]
+    assert cases == ["a", "a", "b", "a", "b"]
+
+
+def test_case_c_trusts_a_straight_band_after_a_quarter_point():
+    sizes, built = sizes_of(Formula(straight))
+    assert sizes[:7] == [1, 18, 2, 10, 6, 14, 12]
+    assert "meets the new band: the left half is done" in next(step for step in built.steps if "case c" in step)
+
+
+def test_case_c_opens_both_quarters_after_an_accident():
+    speeds = {1: 100, 2: 100, 18: 10, 10: 55, 6: 90}
+    sizes, built = sizes_of(Formula(lambda x: speeds.get(x, 90 if x < 6 else 72 if x < 10 else straight(x))))
+    # the midpoint 10 lies on the line from 100 to 10, the quarter point 6 not on the line from 100 to 55 (77.5)
+    assert sizes[:5] == [1, 18, 2, 10, 6]
+    assert "both quarters stay open" in next(step for step in built.steps if "case c" in step)
+    assert {4, 8} <= set(sizes)
+
+
+@pytest.mark.parametrize(
+    ("middle", "case"), [(30, "case d: it lies wholly below"), (80, "case e: it lies wholly above")]
+)
+def test_cases_d_and_e_open_both_halves(middle, case):
+    sizes, built = sizes_of(Formula(lambda x: middle if x == 10 else 100 if x < 10 else 10))
+    assert sizes[:4] == [1, 18, 2, 10]
+    assert case in next(step for step in built.steps if "case" in step)
+    assert {6, 14} <= set(sizes)
+
+
+def test_step_2_climbs_while_the_speed_rises():
+    sizes, built = sizes_of(Formula(lambda x: {1: 50, 2: 60, 3: 70}.get(x, 70)))
+    assert sizes[:5] == [1, 18, 2, 3, 4]
+    assert "it lies inside the cut before: step 2 ends" in built.steps[4]
+
+
+def test_step_2_ends_below_b():
+    sizes, built = sizes_of(Formula(lambda x: 10.0 * x, largest=4.0))
+    assert sizes[:4] == [1, 4, 2, 3]
+    assert "2. 4a is not below b; step 2 ends" in built.steps
+
+
+def test_step_2_ends_where_a_cut_strictly_contains_the_one_before():
+    class Rule:
+        def cut(self, point):
+            half = 20 if point.size == 2 else 5
+            return Cut(point.size, 100 - half, 100, 100 + half)
+
+    session = Session(Formula(lambda _: 100), Rule())
+    build_gbbp(session)
+    assert any("strictly contains" in step for step in session.steps)
+    assert [point.size for point in session.points][:4] == [1, 18, 2, 10]
+
+
+def test_the_cut_at_a_memory_limit_is_zero_and_not_measured():
+    sizes, built = sizes_of(Formula(lambda _: 100.0, largest_is_memory_limit=True))
+    assert 18 not in sizes
+    assert (built.band.low[-1], built.band.high[-1]) == (0, 0)
+    assert built.experimental_s == len(sizes)
+
+
+def test_every_interval_is_settled():
+    _, built = sizes_of(Formula(straight))
+    assert built.steps[-1] == "4. no interval is left"

@@ -1,0 +1,124 @@
+"""Replay, cost accounting, cuts under load, and what is refused."""
+
+import numpy as np
+import pytest
+
+from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build, read_recorded_sizes
+from simulator.errors import ApportionError, CalibrationError, ScenarioError
+from simulator.models import LoadFunctions
+
+HEAD = "size_elements,volume,cpu_s\n"
+
+
+def written(tmp_path, text):
+    path = tmp_path / "sizes.csv"
+    path.write_text(text)
+    return path
+
+
+def power_table(rows=9):
+    sizes = np.geomspace(1e3, 1e6, rows)
+    return ReplaySource(sizes, 2 * sizes, sizes / 1e6, sizes / 5e5)
+
+
+def test_replay_is_exact_at_rows_and_straight_in_log_log_between():
+    source = power_table()
+    point = source.measure(12345.0)
+    assert point.cost_s == point.cpu_s[0] == pytest.approx(0.012345)
+    assert point.wall_s[0] == pytest.approx(0.02469)
+    assert point.speed == pytest.approx(2e6)
+    with pytest.raises(ScenarioError, match=r"size: 10 found, 1000 to 1e\+06"):
+        source.measure(10)
+
+
+def test_the_grid_costs_the_sum_of_its_twenty_recorded_times():
+    built = build(power_table(), method="grid", rule=CutRule(band=0.05))
+    assert [point.size for point in built.points] == pytest.approx(np.linspace(1e3, 1e6, 20))
+    assert built.experimental_s == pytest.approx(np.linspace(1e3, 1e6, 20).sum() / 1e6)
+
+
+def test_a_comment_and_wall_seconds_are_read(tmp_path):
+    path = written(tmp_path, "# recorded\nsize_elements,volume,cpu_s,wall_s\n10,20,1,2\n20,40,2,5\n")
+    source = read_recorded_sizes(path)
+    assert (source.smallest, source.largest, source.measure(20).wall_s) == (10, 20, (pytest.approx(5),))
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ("10,1,1\n5,1,1\n", ":3: size_elements: 5 after 10 found"),
+        ("10,1,1\n10,1,1\n", ":3: size_elements: 10 after 10 found"),
+        ("10,1,1\n20,1,-2\n", ":3: cpu_s: -2 found, a number above 0 allowed"),
+        ("10,0,1\n20,1,2\n", ":2: volume: 0 found, a number above 0 allowed"),
+        ("10,1,1\n", ":2: size_elements: one row found, at least two sizes allowed"),
+        ("10,1,nan\n20,1,1\n", ":2: cpu_s: 'nan' found, a finite number allowed"),
+        ("10,1,\n20,1,1\n", ":2: cpu_s: an empty cell found"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_by_line(tmp_path, rows, found):
+    with pytest.raises(ScenarioError) as caught:
+        read_recorded_sizes(written(tmp_path, HEAD + rows))
+    assert found in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_missing_column_is_named(tmp_path):
+    with pytest.raises(ScenarioError, match="column 'cpu_s' missing"):
+        read_recorded_sizes(written(tmp_path, "size_elements,volume\n1,2\n"))
+
+
+@pytest.mark.parametrize("method", ["grid", "gbbp", "adaptive"])
+def test_a_budget_too_small_for_two_points_is_refused(method):
+    with pytest.raises(CalibrationError, match="too small for two points"):
+        build(power_table(), method=method, rule=CutRule(band=0.05), budget_s=1e-3)
+
+
+@pytest.mark.parametrize("method", ["grid", "gbbp", "adaptive"])
+def test_a_budget_keeps_what_was_measured_and_says_so(method):
+    built = build(power_table(), method=method, rule=CutRule(band=0.05), budget_s=1.05)
+    assert len(built.points) >= 2
+    assert built.experimental_s <= 1.05
+    if method != "adaptive":
+        assert any(line.startswith("budget: 1.05 s ended") for line in built.assumptions_violated)
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "best"}, {"accuracy": 0}, {"accuracy": 2}, {"budget_s": -1}, {"budget_s": float("nan")}]
+)
+def test_options_out_of_bounds_are_refused(options):
+    with pytest.raises(ApportionError, match=r"found, .* allowed"):
+        build(power_table(), **options)
+
+
+def test_cuts_without_load_are_a_share_or_the_spread():
+    point = PointMeasured(1, 100, (1.0,), (1.0,), 1)
+    assert CutRule(band=0.05).cut(point).low == pytest.approx(95)
+    assert CutRule().cut(point).high == pytest.approx(102.5)
+
+
+def test_cuts_under_load_follow_the_load_functions():
+    load = LoadFunctions(np.array([1.0, 100.0]), np.array([0.2, 0.2]), np.array([0.5, 0.5]))
+    point = PointMeasured(1, 100, (1.0,), (1.0,), 1)
+    idle = CutRule(load=load).cut(point)
+    assert (idle.low, idle.high) == pytest.approx((50, 80))
+    fair = CutRule(load=load, availability="fair").cut(point)
+    assert (fair.low, fair.high) == pytest.approx((100 / 1.5, 100 / 1.2))
+
+
+def test_a_load_that_leaves_nothing_gives_a_lower_speed_of_zero_and_no_load_the_least_width():
+    full = LoadFunctions(np.array([1.0, 2.0]), np.array([0.0, 0.0]), np.array([1.0, 1.0]))
+    cut = CutRule(load=full).cut(PointMeasured(1, 100, (1.0,), (1.0,), 1))
+    assert (cut.low, cut.mid, cut.high) == pytest.approx((0, 50, 100))
+    none = LoadFunctions(np.array([1.0, 2.0]), np.array([0.0, 0.0]), np.array([0.0, 0.0]))
+    cut = CutRule(load=none).cut(PointMeasured(1, 100, (1.0,), (1.0,), 1))
+    assert (cut.low, cut.high) == pytest.approx((97.5, 102.5))
+
+
+def test_shape_faults_are_told():
+    sizes = np.geomspace(1e3, 1e6, 13)
+    speeds = np.full(13, 1e6)
+    speeds[6] = 5e5
+    table = ReplaySource(sizes, sizes, sizes / speeds, sizes / speeds)
+    built = build(table, method="adaptive", rule=CutRule(band=0.05), budget_s=100)
+    assert any("rises again" in line for line in built.assumptions_violated)
+    assert any(line.startswith("drop: ") for line in built.assumptions_violated)
