@@ -8,10 +8,14 @@ if TYPE_CHECKING:
     from simulator.calibration.history_formats import export_runs, import_runs, save_export
     from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.kernels import KERNELS, Kernel
+    from simulator.calibration.kernels.sized import SizedKernel
+    from simulator.calibration.kernels.table import SIZED_KERNELS
     from simulator.calibration.links import measure_link
     from simulator.calibration.measure import Measurement, Point, bands, measure_speeds
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.real.sampling import RealPoint
+    from simulator.calibration.real_source import RealSource, open_source
     from simulator.calibration.record import Recording, record_load
     from simulator.calibration.runtime_files import (
         RuntimeFit,
@@ -30,11 +34,15 @@ _HOMES = {
     "Measurement": "simulator.calibration.measure",
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
+    "RealPoint": "simulator.calibration.real.sampling",
     "RealRun": "simulator.calibration.parallel.ranks",
+    "RealSource": "simulator.calibration.real_source",
     "Recording": "simulator.calibration.record",
     "RunPlan": "simulator.calibration.history_record",
     "RunRecord": "simulator.calibration.history",
     "RuntimeFit": "simulator.calibration.runtime_files",
+    "SIZED_KERNELS": "simulator.calibration.kernels.table",
+    "SizedKernel": "simulator.calibration.kernels.sized",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
     "bands": "simulator.calibration.measure",
@@ -46,6 +54,7 @@ _HOMES = {
     "make_plan": "simulator.calibration.history_record",
     "measure_link": "simulator.calibration.links",
     "measure_speeds": "simulator.calibration.measure",
+    "open_source": "simulator.calibration.real_source",
     "parse_grid": "simulator.calibration.history_record",
     "predict_table": "simulator.calibration.runtime_files",
     "read_shipped_table": "simulator.calibration.tables",
@@ -59,16 +68,20 @@ _HOMES = {
 
 __all__ = [
     "KERNELS",
+    "SIZED_KERNELS",
     "Competitor",
     "Kernel",
     "Measurement",
     "Point",
     "Ranks",
+    "RealPoint",
     "RealRun",
+    "RealSource",
     "Recording",
     "RunPlan",
     "RunRecord",
     "RuntimeFit",
+    "SizedKernel",
     "Usage",
     "add_runs",
     "bands",
@@ -80,6 +93,7 @@ __all__ = [
     "make_plan",
     "measure_link",
     "measure_speeds",
+    "open_source",
     "parse_grid",
     "predict_table",
     "read_shipped_table",

@@ -1,0 +1,149 @@
+"""Where a builder's points come from: real runs or a recorded table, both seen through one Protocol."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.calibration.tables import MAX_FAULTS, Table, read_table
+from simulator.errors import ScenarioError
+
+Floats = NDArray[np.float64]
+
+COLUMNS = ("size_elements", "volume", "cpu_s")
+"""Columns that a recorded table has; `wall_s` may follow."""
+
+
+@dataclass(frozen=True)
+class PointMeasured:
+    """What measuring one problem size gave."""
+
+    size: float
+    """The size really measured, in elements; a source may snap the size asked for to one that exists."""
+    volume: float
+    """Volume of computation of one run."""
+    cpu_s: tuple[float, ...]
+    """User and system CPU seconds of one run, per sample."""
+    wall_s: tuple[float, ...]
+    cost_s: float
+    """Experimental seconds that the point took, all samples together."""
+
+    @property
+    def ideal_s(self) -> float:
+        """CPU seconds of one run, the median of the samples: the time on an idle PE."""
+        return float(np.median(self.cpu_s))
+
+    @property
+    def speed(self) -> float:
+        """Ideal speed in volume per second."""
+        return self.volume / self.ideal_s
+
+
+class Source(Protocol):
+    """What builders measure."""
+
+    @property
+    def smallest(self) -> float:
+        """Smallest problem size `a`, in elements."""
+
+    @property
+    def largest(self) -> float:
+        """Largest problem size `b`, in elements."""
+
+    @property
+    def largest_is_memory_limit(self) -> bool:
+        """Whether `b` is the largest size that can be allocated: only then is the cut at `b` (0, 0), unmeasured."""
+
+    def measure(self, size: float) -> PointMeasured:
+        """Measure one problem size between the smallest and the largest."""
+
+
+@dataclass(frozen=True)
+class ReplaySource:
+    """A recorded table in the place of runs, straight lines in log-log between its rows; a point costs its `cpu_s`."""
+
+    sizes: Floats
+    """Ascending problem sizes in elements."""
+    volumes: Floats
+    cpu_s: Floats
+    wall_s: Floats
+    largest_is_memory_limit: bool = False
+
+    def __post_init__(self) -> None:
+        columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s)
+        if any(c.ndim != 1 or c.shape != self.sizes.shape for c in columns) or self.sizes.size < 2:
+            raise ScenarioError("recorded sizes: columns of equal length, at least two rows, allowed")
+        if not all(np.all(np.isfinite(c)) and np.all(c > 0) for c in columns) or np.any(np.diff(self.sizes) <= 0):
+            raise ScenarioError("recorded sizes: finite numbers above 0, sizes ascending, allowed")
+
+    @property
+    def smallest(self) -> float:
+        """The table's smallest size, in elements."""
+        return float(self.sizes[0])
+
+    @property
+    def largest(self) -> float:
+        """The table's largest size, in elements."""
+        return float(self.sizes[-1])
+
+    def measure(self, size: float) -> PointMeasured:
+        """The recorded time at a size.
+
+        Raises
+        ------
+        ScenarioError
+            If the size lies outside the table.
+        """
+        if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
+            raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+        volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
+        return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
+
+    def at(self, sizes: Floats | float, column: Floats) -> Floats:
+        """A column at any sizes, by straight lines in log-log; exact at the rows."""
+        return np.asarray(np.exp(np.interp(np.log(sizes), np.log(self.sizes), np.log(column))))
+
+    def speeds(self, sizes: Floats) -> Floats:
+        """Recorded ideal speeds at any sizes, in volume per second."""
+        return np.asarray(self.at(sizes, self.volumes) / self.at(sizes, self.cpu_s))
+
+
+def read_recorded_sizes(path: Path) -> ReplaySource:
+    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`.
+
+    Raises
+    ------
+    ScenarioError
+        If a column is missing, a number is none or not above 0, sizes do not ascend, or there is but one row; one
+        line `FILE:LINE: FIELD: found, allowed` per fault.
+    """
+    return recorded_sizes(read_table(path))
+
+
+def recorded_sizes(table: Table) -> ReplaySource:
+    """The source that a table stands for; see `read_recorded_sizes`."""
+    missing = [name for name in COLUMNS if name not in table.names]
+    if missing:
+        raise ScenarioError(
+            [f"{table.place}: column {name!r} missing, {', '.join(table.names)} found" for name in missing]
+        )
+    names = [*COLUMNS, *(["wall_s"] if "wall_s" in table.names else [])]
+    columns = {name: table.numbers(name) for name in names}
+    faults = [
+        f"{table.place}:{table.lines[i]}: {name}: {column[i]:g} found, a number above 0 allowed"
+        for name, column in columns.items()
+        for i in np.flatnonzero(column <= 0)
+    ]
+    sizes = columns["size_elements"]
+    faults += [
+        f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} after {sizes[i]:g} found, "
+        "ascending sizes, each once, allowed"
+        for i in np.flatnonzero(np.diff(sizes) <= 0)
+    ]
+    if sizes.size < 2:
+        faults.append(f"{table.place}:{table.lines[0]}: size_elements: one row found, at least two sizes allowed")
+    if faults:
+        raise ScenarioError(faults[:MAX_FAULTS])
+    return ReplaySource(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
