@@ -9,10 +9,11 @@ from typing import Any, Self
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.measure import PRECISION
 from simulator.calibration.real.point_store import PointStore
 from simulator.calibration.real.runners import Runner, open_runner
-from simulator.calibration.real.sampling import PRECISION, Effort, RealPoint, sample_point
-from simulator.calibration.real.subjects import KernelSubject, Subject, command_subject
+from simulator.calibration.real.sampling import Effort, RealPoint, sample_point
+from simulator.calibration.real.subjects import KernelSubject, Subject, command_subject, largest_taken
 from simulator.calibration.real.upper_end import Ends, Room, find_ends
 from simulator.errors import ScenarioError
 from simulator.machine import Machine, memory_available_bytes, require_linux, this_machine
@@ -265,7 +266,7 @@ def _smallest_n(subject: Subject, machine: Machine) -> int:
     levels = [c.size_bytes for c in machine.caches if c.level == 1 and c.kind != "instruction"]
     room = FIRST_LEVEL_SHARE * (levels[0] if levels else _FIRST_LEVEL_BYTES) / WORD_BYTES
     below = largest_within(subject.size, room)
-    return next((n for n in range(below, 0, -1) if subject.n_of(subject.size(n)) == n), 1)
+    return max(1, largest_taken(subject, below))
 
 
 def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, memory_share: float) -> None:

@@ -32,7 +32,7 @@ def volume(n: int) -> float:
 
 
 def draw_starts(n: int) -> Starts:
-    """Starts `floor((n-L+1) * u^(1/alpha))`, with u the golden ratio's multiples modulo 1: even, and the same anywhere."""
+    """Starts `floor((n-L+1) * u^(1/alpha))`, with u the golden ratio's multiples modulo 1: the same anywhere."""
     found = np.empty(starts(n), dtype=np.int64)
     span = n - min(LENGTH, n) + 1
     for first in range(0, found.size, 2**16):

@@ -1,4 +1,4 @@
-"""Points on disk: each is there once it is finished, with the machine it was measured on, and is never measured again."""
+"""Points on disk: there once it is finished, with the machine it was measured on, and never measured again."""
 
 import json
 from collections.abc import Mapping

@@ -149,6 +149,19 @@ def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
     return subject
 
 
+def largest_taken(subject: Subject, n: int) -> int:
+    """A parameter up to n that the subject takes, the largest or near it; 0 if there is none.
+
+    A kernel may take only some n, and a size may be the same for several.
+    """
+    step = 0
+    while n - step >= 1:
+        if (found := subject.n_of(subject.size(n - step))) <= n:
+            return found
+        step = max(1, 2 * step)
+    return 0
+
+
 def _value(formula: Formula, n: int) -> float:
     """A formula at n; infinite where it is not defined, but for n = 1, where that is the user's fault."""
     try:

@@ -9,7 +9,7 @@ from simulator import units
 from simulator.calibration.kernels.sized import LARGEST_N, largest_within
 from simulator.calibration.real.runners import Runner
 from simulator.calibration.real.sampling import Effort, inner_runs, one_of
-from simulator.calibration.real.subjects import Subject
+from simulator.calibration.real.subjects import Subject, largest_taken
 from simulator.errors import ScenarioError
 
 _PROBED_SHARE = 0.1
@@ -80,7 +80,7 @@ def _allowed(subject: Subject, room: Room) -> tuple[int, str, bool]:
     if room.max_size is None:
         return LARGEST_N, f"parameter: n is never beyond {LARGEST_N}", False
     n = largest_within(subject.size, room.max_size)
-    return _taken(subject, n), f"--max-size {room.max_size:g}", False
+    return largest_taken(subject, n), f"--max-size {room.max_size:g}", False
 
 
 def _allocatable(runner: Runner, subject: Subject, *, largest: int, room: Room) -> int:
@@ -94,7 +94,7 @@ def _allocatable(runner: Runner, subject: Subject, *, largest: int, room: Room) 
 
     if not refused(largest):
         return largest
-    return _taken(subject, min(largest, largest_within(refused, 0.5)))
+    return largest_taken(subject, min(largest, largest_within(refused, 0.5)))
 
 
 def _within_time(runner: Runner, subject: Subject, *, smallest_n: int, largest: int, effort: Effort) -> int:
@@ -107,15 +107,10 @@ def _within_time(runner: Runner, subject: Subject, *, smallest_n: int, largest: 
             break
         step = min(_LARGEST_STEP, max(2.0, 1.5 * _PROBED_SHARE * cap_s / once_s))
         following = min(largest, largest_within(subject.volume, step * volume))
-        n = max(n + 1, _taken(subject, following)) if following < largest else largest
+        n = max(n + 1, largest_taken(subject, following)) if following < largest else largest
     if n >= largest and once_s <= cap_s:
         return largest
-    return _taken(subject, min(largest, largest_within(subject.volume, volume * cap_s / once_s)))
-
-
-def _taken(subject: Subject, n: int) -> int:
-    """The largest n up to this one that the subject takes, 0 if there is none: a kernel may take only some n."""
-    return next((k for k in range(n, 0, -1) if subject.n_of(subject.size(k)) == k), 0)
+    return largest_taken(subject, min(largest, largest_within(subject.volume, volume * cap_s / once_s)))
 
 
 def _once(runner: Runner, n: int, effort: Effort) -> float:
