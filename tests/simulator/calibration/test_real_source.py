@@ -15,7 +15,7 @@ from simulator import CalibrationError, ScenarioError
 from simulator.calibration import RealSource, open_source
 from simulator.machine import memory_available_bytes
 
-CPU = sorted(os.sched_getaffinity(0))[-1]
+CPU = max(os.sched_getaffinity(0))
 QUICK = {"cpu": CPU, "time_cap_s": 0.3}
 SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
 
