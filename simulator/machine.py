@@ -125,6 +125,34 @@ def runnable_now() -> int:
     return max(0, int(runnable) - 1)
 
 
+def memory_available_bytes() -> int:
+    """Memory that this process can take now without swapping, within what its control groups still grant."""
+    return max(0, min([int(psutil.virtual_memory().available), *_memory_left()]))
+
+
+def _memory_left() -> list[int]:
+    """What each memory limit of this process's control groups, version 2 or 1, leaves; page cache counts as free."""
+    left: list[int] = []
+    for line in (_text(Path("/proc/self/cgroup")) or "").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            names = ("memory.max", "memory.current", "inactive_file")
+            left += _upwards(Path("/sys/fs/cgroup"), group, lambda folder, names=names: _left(folder, names))
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            left += _upwards(Path("/sys/fs/cgroup/memory"), group, lambda folder, names=names: _left(folder, names))
+    return left
+
+
+def _left(folder: Path, names: tuple[str, str, str]) -> int | None:
+    """Bytes that a control group's limit leaves; None without a limit."""
+    limit, used = _text(folder / names[0]), _text(folder / names[1])
+    if not limit or not used or not limit.isdigit():
+        return None
+    cached = re.search(rf"^{names[2]} (\d+)$", _text(folder / "memory.stat") or "", re.MULTILINE)
+    return int(limit) - int(used) + (int(cached[1]) if cached else 0)
+
+
 def _affinity() -> set[int]:
     if hasattr(os, "sched_getaffinity"):
         return os.sched_getaffinity(0)
@@ -168,17 +196,18 @@ def _quota_cores() -> float | None:
     for line in (_text(Path("/proc/self/cgroup")) or "").splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers == "":
-            limits += _quotas_upwards(Path("/sys/fs/cgroup"), group, _quota_v2)
+            limits += _upwards(Path("/sys/fs/cgroup"), group, _quota_v2)
         elif "cpu" in controllers.split(","):
-            limits += _quotas_upwards(Path("/sys/fs/cgroup") / controllers, group, _quota_v1)
+            limits += _upwards(Path("/sys/fs/cgroup") / controllers, group, _quota_v1)
     return min(limits, default=None)
 
 
-def _quotas_upwards(root: Path, group: str, read: Any) -> list[float]:
+def _upwards(root: Path, group: str, read: Any) -> list[Any]:
+    """What `read` finds in a control group and in those above it."""
     folder = root / group.strip("/")
     folders = [folder, *folder.parents]
-    quotas = [read(place) for place in folders[: folders.index(root) + 1]] if root in folders else []
-    return [quota for quota in quotas if quota is not None]
+    found = [read(place) for place in folders[: folders.index(root) + 1]] if root in folders else []
+    return [value for value in found if value is not None]
 
 
 def _quota_v2(folder: Path) -> float | None:

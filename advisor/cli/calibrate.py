@@ -138,26 +138,18 @@ def _source(
         from simulator import this_machine
 
         options["cpu"] = this_machine().cores[-1].cpu
-    if command is None:
-        return _real_source().of_kernel(kernel, **options)  # type: ignore[no-any-return]
-    if size is None or volume is None:
+    from simulator.calibration import RealSource
+
+    if kernel is not None:
+        return RealSource.of_kernel(kernel, **options)
+    if command is None or size is None or volume is None:
         raise typer.BadParameter("--command found, --size and --volume needed with it")
-    return _real_source().of_command(command, size=size, volume=volume, **options)  # type: ignore[no-any-return]
+    return RealSource.of_command(command, size=size, volume=volume, **options)
 
 
 def _open(source: "Source") -> AbstractContextManager[Any]:
     """Stop what a source of real runs started, whatever ends the building."""
     return source if isinstance(source, AbstractContextManager) else nullcontext()
-
-
-def _real_source() -> Any:
-    """The class of real runs."""
-    from simulator import calibration
-
-    found = getattr(calibration, "RealSource", None)
-    if found is None:
-        raise typer.BadParameter("--kernel or --command found, --replay allowed: this build holds no real runs")
-    return found
 
 
 def _rule(band: str | None, load: Path | None, window: str | None, history: str | None, availability: str) -> "CutRule":

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from simulator.calibration.history_formats import export_runs, import_runs, save_export
     from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.kernels import KERNELS, Kernel
+    from simulator.calibration.kernels.sized import SizedKernel
+    from simulator.calibration.kernels.table import SIZED_KERNELS
     from simulator.calibration.links import measure_link
     from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.real.sampling import RealPoint
+    from simulator.calibration.real_source import RealSource, open_source
     from simulator.calibration.record import Recording, record_load
     from simulator.calibration.runtime_files import (
         RuntimeFit,
@@ -33,11 +37,15 @@ _HOMES = {
     "Measurement": "simulator.calibration.measure",
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
+    "RealPoint": "simulator.calibration.real.sampling",
     "RealRun": "simulator.calibration.parallel.ranks",
+    "RealSource": "simulator.calibration.real_source",
     "Recording": "simulator.calibration.record",
     "RunPlan": "simulator.calibration.history_record",
     "RunRecord": "simulator.calibration.history",
     "RuntimeFit": "simulator.calibration.runtime_files",
+    "SIZED_KERNELS": "simulator.calibration.kernels.table",
+    "SizedKernel": "simulator.calibration.kernels.sized",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
     "export_runs": "simulator.calibration.history_formats",
@@ -52,6 +60,7 @@ _HOMES = {
     "measure_speeds": "simulator.calibration.measure",
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
+    "open_source": "simulator.calibration.real_source",
     "parse_grid": "simulator.calibration.history_record",
     "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
@@ -67,17 +76,21 @@ _HOMES = {
 
 __all__ = [
     "KERNELS",
+    "SIZED_KERNELS",
     "ApplicationPlan",
     "Competitor",
     "Kernel",
     "Measurement",
     "Point",
     "Ranks",
+    "RealPoint",
     "RealRun",
+    "RealSource",
     "Recording",
     "RunPlan",
     "RunRecord",
     "RuntimeFit",
+    "SizedKernel",
     "Usage",
     "add_runs",
     "export_runs",
@@ -92,6 +105,7 @@ __all__ = [
     "measure_speeds",
     "measured_bands",
     "model_kind",
+    "open_source",
     "parse_grid",
     "predict_speeds",
     "predict_table",

@@ -51,7 +51,7 @@ class Adaptive:
     @property
     def curve(self) -> Curve:
         """What is known now."""
-        return Curve.through(self.session.points)
+        return Curve.through(self.session.points, self.session.source.cost_s)
 
     @property
     def largest(self) -> float:

@@ -1,6 +1,6 @@
 """What the adaptive builder knows: speed over size in log-log, its trend beyond, and how wrong it may be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,13 +35,16 @@ class Curve:
     """Logarithms of volumes."""
     cost_s: Floats
     """Experimental seconds of each point."""
+    cost_of: Callable[[Floats], Floats]
+    """What the source foretells for points whose single runs take so many seconds."""
 
     @classmethod
-    def through(cls, points: Sequence[PointMeasured]) -> "Curve":
+    def through(cls, points: Sequence[PointMeasured], cost_of: Callable[[Floats], Floats]) -> "Curve":
         """The curve through points in any order; of two of one size the later one counts."""
         by_size = {point.size: point for point in points}
         rows = [(np.log(p.size), np.log(p.speed), np.log(p.volume), p.cost_s) for _, p in sorted(by_size.items())]
-        return cls(*np.array(rows, np.float64).T)
+        x, s, v, cost_s = np.array(rows, np.float64).T
+        return cls(x, s, v, cost_s, cost_of)
 
     def speed(self, x: Floats) -> Floats:
         """Log speed at log sizes: straight between points, the trend above the last, constant below the first."""
@@ -54,14 +57,13 @@ class Curve:
         return np.asarray(np.interp(x, self.x, self.v) + power * np.maximum(0.0, x - self.x[-1]))
 
     def cost(self, x: Floats, *, falling: bool = True) -> Floats:
-        """Foretold experimental seconds of points at log sizes: some runs each, and never less than the cheapest.
+        """Foretold experimental seconds of points at log sizes, never less than those of the cheapest so far.
 
         Unless `falling`, speed is taken to stay as it is beyond the last point.
         """
         speed = self.speed(x) if falling else np.maximum(self.speed(x), np.interp(x, self.x, self.s))
         times = np.exp(self.volume(x) - speed)
-        runs = float(np.min(self.cost_s / np.exp(self.v - self.s)))
-        return np.asarray(np.maximum(np.min(self.cost_s), runs * times))
+        return np.asarray(np.maximum(np.min(self.cost_s), self.cost_of(times)))
 
     @cached_property
     def slopes(self) -> tuple[float, float]:

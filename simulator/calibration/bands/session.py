@@ -68,15 +68,17 @@ class Session:
         return cut
 
     def foretell_s(self, size: float) -> float:
-        """Cost of a point by the trend of those measured: a power of the size through the two nearest below it.
+        """Cost of a point by the trend of those measured: time is a power of the size through the two nearest below it.
 
-        With one point only, cost is taken to grow with the size itself, the least that any program does.
+        With one point only, time is taken to grow with the size itself, the least that any program does.
         """
-        known = sorted((point.size, point.cost_s) for point in self.points)
+        known = sorted((point.size, point.ideal_s) for point in self.points)
         at = [pair for pair in known if pair[0] <= size][-2:] or known[:1]
-        (left, cost), (right, last) = at[0], at[-1]
-        slope = float(np.log(last / cost) / np.log(right / left)) if right > left else 1.0
-        return float(last * (size / right) ** max(0.0, min(slope, 3.0)))
+        (left, before), (right, last) = at[0], at[-1]
+        slope = float(np.log(last / before) / np.log(right / left)) if right > left else 1.0
+        time_s = last * (size / right) ** max(0.0, min(slope, 3.0))
+        cheapest = min(point.cost_s for point in self.points)
+        return max(cheapest, float(self.source.cost_s(np.array(time_s))))
 
     def say(self, text: str) -> None:
         """Log a step."""

@@ -59,6 +59,9 @@ class Source(Protocol):
     def measure(self, size: float) -> PointMeasured:
         """Measure one problem size between the smallest and the largest."""
 
+    def cost_s(self, times_s: Floats) -> Floats:
+        """Foretold experimental seconds of points whose single runs take so long; any shape."""
+
 
 @dataclass(frozen=True)
 class ReplaySource:
@@ -100,6 +103,10 @@ class ReplaySource:
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
         return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
+
+    def cost_s(self, times_s: Floats) -> Floats:
+        """A point costs its time once."""
+        return times_s
 
     def up_to(self, largest: float) -> "ReplaySource":
         """The same table cut off at a largest size.

@@ -12,7 +12,7 @@ def left(n: int, rows: int, *, first: int = 0) -> Matrix:
     return np.asarray(((row * 7 + column * 3) % 11) / 11 + 0.25)
 
 
-def right(n: int) -> Matrix:
-    """All of B, likewise."""
-    row, column = np.ogrid[0:n, 0:n]
+def right(n: int, rows: int | None = None, *, first: int = 0) -> Matrix:
+    """Rows `first` to `first + rows` of B, all of it without `rows`; likewise."""
+    row, column = np.ogrid[first : first + (n if rows is None else rows), 0:n]
     return np.asarray(((row * 5 + column * 2) % 13) / 13 + 0.25)

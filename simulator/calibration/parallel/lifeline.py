@@ -7,9 +7,9 @@ import signal
 _PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent(parent: int) -> None:
-    """Ask the system to kill this process when its parent, of that number, ends (Linux); leave Ctrl-C to the parent."""
+def die_with_parent(parent: int, *, by: signal.Signals = signal.SIGKILL) -> None:
+    """Ask the system to end this process when its parent, of that number, ends (Linux); leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
     if os.getppid() != parent:
         os._exit(1)  # it ended before we asked

@@ -19,6 +19,9 @@ class Formula:
     largest: float = 18.0
     largest_is_memory_limit: bool = False
 
+    def cost_s(self, times_s):
+        return times_s
+
     def measure(self, size):
         return PointMeasured(size, self.speed(size), (1.0,), (1.0,), 1.0)
 

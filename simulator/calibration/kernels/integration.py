@@ -1,0 +1,47 @@
+"""Integral of 4 / (1 + x^2) from 0 to 1 by n midpoints: n elements processed, none stored, 6 n operations."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.calibration.kernels.sized import WORD_BYTES, Prepared, SizedKernel
+
+
+def prepare(n: int) -> Prepared:
+    """Nothing but room for the result."""
+    integrate, found = _compiled(), np.zeros(1)
+
+    def run() -> NDArray[np.float64]:
+        found[0] = integrate(n)
+        return found
+
+    return Prepared(run)
+
+
+@cache
+def _compiled() -> Callable[[int], float]:
+    """The compiled loop, made at the first call in a process."""
+    import numba
+
+    compiled: Callable[[int], float] = numba.njit("float64(int64)")(_integrate)
+    return compiled
+
+
+def _integrate(n: int) -> float:
+    width, total = 1.0 / n, 0.0
+    for k in range(n):
+        x = (k + 0.5) * width
+        total += 4.0 / (1.0 + x * x)
+    return total * width
+
+
+KERNEL = SizedKernel(
+    "integration",
+    "midpoint rule with n points, nothing stored",
+    lambda n: n,
+    lambda n: 6.0 * n,  # per point: shift, scale, square, add, divide, sum
+    prepare,
+    memory_bytes=lambda n: WORD_BYTES if n else 0,
+)

@@ -1,0 +1,299 @@
+"""Real runs as the source of a band's points: kernels or a command line on one pinned PE, every finished point kept."""
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.calibration.bands.source import PointMeasured
+from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
+from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.measure import LEAST_SAMPLE_S, LEAST_SAMPLES, PRECISION
+from simulator.calibration.real.point_store import PointStore
+from simulator.calibration.real.runners import Runner, open_runner
+from simulator.calibration.real.sampling import Effort, RealPoint, sample_point
+from simulator.calibration.real.subjects import KernelSubject, Subject, command_subject, largest_taken
+from simulator.calibration.real.upper_end import Ends, Room, find_ends
+from simulator.errors import ScenarioError
+from simulator.machine import Machine, memory_available_bytes, require_linux, this_machine
+
+MEMORY_SHARE = 0.5
+"""Share of the memory available now that a kernel may take."""
+OVERRUN = 3.0
+"""A single run that lasts this many times the time cap is stopped: its prediction was far off, or it never ends."""
+SLACK_BYTES = 64 * 2**20
+"""What a child may take beside the operands."""
+FIRST_LEVEL_SHARE = 0.5
+"""Share of the first-level data cache that the smallest size fills, so that it truly fits."""
+_FIRST_LEVEL_BYTES = 32 * 2**10
+"""Assumed where the system does not tell."""
+
+
+class RealSource:
+    """Measures problem sizes on one PE; a context manager that ends its processes. Nothing on the machine is altered.
+
+    Parameters
+    ----------
+    subject
+        What is measured.
+    cpu
+        The logical processor.
+    effort
+        How hard to look at one point.
+    max_size
+        Largest problem size allowed, in elements; None for no limit.
+    store
+        JSON file of finished points; the same source on the same file continues, and measures none of them twice.
+    memory_share
+        Share of the memory available now that operands may take, above 0 and at most 0.9.
+
+    Raises
+    ------
+    ScenarioError
+        If an option is out of range, the store holds something else, or the largest size is not above the smallest.
+    CalibrationError
+        If a run fails, with its n; points finished before are kept.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        cpu: int,
+        effort: Effort,
+        max_size: float | None,
+        store: Path | None,
+        memory_share: float = MEMORY_SHARE,
+    ) -> None:
+        require_linux()
+        machine = this_machine()
+        _check(machine, cpu, effort, max_size, memory_share)
+        self._subject, self._cpu, self._effort = subject, cpu, effort
+        self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
+        self._runner: Runner | None = None
+        self._used: dict[int, RealPoint] = {}
+        self._store = PointStore(store, subject={**subject.to_dict(), "cpu": cpu}, machine=machine)
+        try:
+            self.ends = self._find_ends(machine)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def of_kernel(
+        cls,
+        name: str,
+        *,
+        cpu: int,
+        time_cap_s: float,
+        max_size: float | None = None,
+        store: Path | None = None,
+        precision: float = PRECISION,
+        memory_share: float = MEMORY_SHARE,
+    ) -> "RealSource":
+        """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors."""
+        subject, effort = KernelSubject(sized_kernel(name)), Effort(time_cap_s, precision)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
+
+    @classmethod
+    def of_command(  # noqa: PLR0913 - one option of the command line each
+        cls,
+        command: str,
+        *,
+        size: str,
+        volume: str,
+        cpu: int,
+        time_cap_s: float,
+        max_size: float | None = None,
+        store: Path | None = None,
+        precision: float = PRECISION,
+        memory_share: float = MEMORY_SHARE,
+    ) -> "RealSource":
+        """A command line with `{n}` in it, and formulas in n for size and volume; its CPU time includes its children's.
+
+        The command runs with `OMP_NUM_THREADS=1` and the like, on one processor, and counts from its start to its end.
+        """
+        subject, effort = command_subject(command, size=size, volume=volume), Effort(time_cap_s, precision)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def smallest(self) -> float:
+        """Smallest problem size a in elements: it fits the first-level cache."""
+        return self._subject.size(self.ends.smallest_n)
+
+    @property
+    def largest(self) -> float:
+        """Largest problem size b in elements."""
+        return self._subject.size(self.ends.largest_n)
+
+    @property
+    def largest_is_memory_limit(self) -> bool:
+        """Whether b is the largest size that can be allocated: only then is the speed beyond it 0 by definition."""
+        return self.ends.largest_is_memory_limit
+
+    @property
+    def largest_reason(self) -> str:
+        """What b follows from: memory, --max-size or the time cap."""
+        return self.ends.largest_reason
+
+    @property
+    def points(self) -> tuple[RealPoint, ...]:
+        """Every point asked for so far, by ascending n, with all its samples."""
+        return tuple(self._used[n] for n in sorted(self._used))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One line for each point of which too little is known, with what to do."""
+        return tuple(line for point in self.points if (line := self._doubt(point)))
+
+    def measure(self, size: float) -> PointMeasured:
+        """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
+
+        Parameters
+        ----------
+        size
+            In elements, from the smallest to the largest.
+
+        Raises
+        ------
+        ScenarioError
+            If the size lies outside.
+        CalibrationError
+            If a run fails.
+        """
+        if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
+            raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+        n = min(max(self._subject.n_of(size), self.ends.smallest_n), self.ends.largest_n)
+        if n not in self._store.points:
+            self._store.keep(sample_point(self._running(), self._subject, n=n, effort=self._effort))
+        self._used[n] = self._store.points[n]
+        return self._used[n].measured()
+
+    def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Foretold seconds of points whose single runs take so long: warm-up and samples, as far as the cap goes.
+
+        What preparing a point costs beside that shows in the cheapest point measured.
+        """
+        runs = 1 + LEAST_SAMPLES
+        sampled = np.maximum(times_s, LEAST_SAMPLE_S) * LEAST_SAMPLES + times_s
+        return np.asarray(np.maximum(times_s, np.minimum(sampled, self._effort.time_cap_s + times_s / runs)))
+
+    def close(self) -> None:
+        """End every process; what was measured stays."""
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+
+    def _running(self) -> Runner:
+        """The child, started when it is first needed: a store that holds everything needs none."""
+        if self._runner is None:
+            limit_s = OVERRUN * self._effort.time_cap_s
+            memory_bytes = self._room.memory_bytes + SLACK_BYTES
+            self._runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+        return self._runner
+
+    def _find_ends(self, machine: Machine) -> Ends:
+        settings = {"max_size": self._room.max_size, "memory_share": self._room.memory_share, **asdict(self._effort)}
+        if (known := self._store.ends(settings)) is not None:
+            return Ends(**known)
+        smallest_n = _smallest_n(self._subject, machine)
+        if self._room.max_size is not None and self._room.max_size <= self._subject.size(smallest_n):
+            raise ScenarioError(
+                f"--max-size: {self._room.max_size:g} found, above the smallest size, "
+                f"{self._subject.size(smallest_n):g} elements, allowed"
+            )
+        found = find_ends(self._running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort)
+        self._store.keep_ends(settings, found.to_dict())
+        return found
+
+    def _doubt(self, point: RealPoint) -> str | None:
+        half, count = point.half_interval, len(point.samples)
+        if half <= self._effort.precision:
+            return None
+        where = f"{self._subject.label}: n = {point.n} (size {point.size:g}): unstable"
+        if math.isinf(half):
+            return f"{where}: {count} samples within the time cap, at least 6 needed; raise the time cap per point"
+        switches = sum(sample.involuntary_switches for sample in point.samples)
+        remedy = "raise the time cap per point" if point.ended_by == "time cap" else "measure again when it is quiet"
+        return (
+            f"{where}: the median's 95 % interval is +-{100 * half:.1f} % after {count} samples, "
+            f"{100 * self._effort.precision:g} % asked; {switches} involuntary switches: "
+            f"end other work on processor {self._cpu}, or {remedy}"
+        )
+
+
+def open_source(
+    *,
+    kernel: str | None = None,
+    command: tuple[str, str, str] | None = None,
+    cpu: int | None = None,
+    time_cap_s: float = 10.0,
+    max_size: float | None = None,
+    store: Path | None = None,
+    precision: float = PRECISION,
+) -> RealSource:
+    """Open what is to be measured: a kernel by name, or a command line with its formulas for size and volume.
+
+    Parameters
+    ----------
+    kernel, command
+        One of the two; a command is (command line, size, volume).
+    cpu
+        The logical processor; the last core that this process may use if None.
+    time_cap_s, max_size, store, precision
+        See `RealSource` and `Effort`.
+
+    Raises
+    ------
+    ScenarioError, CalibrationError
+        See `RealSource`; also if both or none of kernel and command are given.
+    """
+    chosen = this_machine().cores[-1].cpu if cpu is None else cpu
+    if (kernel is None) == (command is None):
+        raise ScenarioError("source: a kernel or a command, not both, allowed")
+    if kernel is not None:
+        return RealSource.of_kernel(
+            kernel, cpu=chosen, time_cap_s=time_cap_s, max_size=max_size, store=store, precision=precision
+        )
+    line, size, volume = command or ("", "", "")
+    effort = Effort(time_cap_s, precision)
+    subject = command_subject(line, size=size, volume=volume)
+    return RealSource(subject, cpu=chosen, effort=effort, max_size=max_size, store=store)
+
+
+def _smallest_n(subject: Subject, machine: Machine) -> int:
+    """The largest n that fits the first-level data cache with room to spare."""
+    levels = [c.size_bytes for c in machine.caches if c.level == 1 and c.kind != "instruction"]
+    room = FIRST_LEVEL_SHARE * (levels[0] if levels else _FIRST_LEVEL_BYTES) / WORD_BYTES
+    below = largest_within(subject.size, room)
+    return max(1, largest_taken(subject, below))
+
+
+def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, memory_share: float) -> None:
+    """Refuse options out of range."""
+    allowed = [number for core in machine.cores for number in (core.cpu, *core.siblings)]
+    faults = [] if cpu in allowed else [f"cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed"]
+    numbers: list[tuple[str, Any, float]] = [
+        ("time cap", effort.time_cap_s, math.inf),
+        ("precision", effort.precision, 1.0),
+        ("memory share", memory_share, 0.9),
+        ("--max-size", 1.0 if max_size is None else max_size, math.inf),
+    ]
+    for name, value, most in numbers:
+        if not 0 < value <= most or math.isinf(value):
+            limit = "" if math.isinf(most) else f" and at most {most:g}"
+            faults.append(f"{name}: {value:g} found, a number above 0{limit} allowed")
+    if faults:
+        raise ScenarioError(faults)

@@ -1,0 +1,185 @@
+"""Real sources with real processes: kernels, command lines, their faults, the store, and the upper end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from simulator import CalibrationError, ScenarioError
+from simulator.calibration import RealSource, open_source
+from simulator.machine import memory_available_bytes
+
+CPU = max(os.sched_getaffinity(0))
+QUICK = {"cpu": CPU, "time_cap_s": 0.3}
+SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
+
+
+def command(tmp_path, code, **options):
+    script = tmp_path / "app.py"
+    script.write_text(code)
+    line = f"{sys.executable} -S {script} {{n}}"
+    return RealSource.of_command(
+        line, **{"size": "n", "volume": "n", "max_size": 20_000, "store": tmp_path / "store.json", **QUICK, **options}
+    )
+
+
+def relatives():
+    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_kernel_is_measured_and_kept(tmp_path):
+    store = tmp_path / "dgemm.json"
+    with RealSource.of_kernel("dgemm", max_size=100_000, store=store, **QUICK) as source:
+        assert source.largest == 3 * 182**2 <= 100_000
+        assert source.largest_reason == "--max-size 100000"
+        assert not source.largest_is_memory_limit
+        point = source.measure(50_000)
+        assert point.size == 3 * 129**2
+        assert point.volume == 2 * 129**3
+        assert len(point.cpu_s) == len(point.wall_s) >= 1
+        again = source.measure(50_000)
+    assert again == point
+    assert relatives() == []
+    document = json.loads(store.read_text())
+    assert document["machine"]["host"]
+    assert document["points"][0]["samples"][0].keys() >= {"voluntary_switches", "involuntary_switches"}
+    with RealSource.of_kernel("dgemm", max_size=100_000, store=store, **QUICK) as source:
+        assert source.measure(50_000) == point
+        assert relatives() == []  # nothing had to run
+
+
+def test_memory_is_found_by_allocation_alone():
+    share = 2e7 / memory_available_bytes()
+    with RealSource.of_kernel("triad", cpu=CPU, time_cap_s=5, memory_share=share) as source:
+        assert source.largest_is_memory_limit
+        assert source.largest_reason.startswith("memory: ")
+        assert 8 * source.largest == pytest.approx(2e7, rel=0.2)
+
+
+def test_the_time_cap_bounds_the_size():
+    with RealSource.of_kernel("integration", cpu=CPU, time_cap_s=0.1) as source:
+        assert source.largest_reason.startswith("time cap: ")
+        assert not source.largest_is_memory_limit
+        assert 0.02 < source.measure(source.largest).wall_s[0] < 0.5
+        assert "raise the time cap" in source.warnings[0]
+
+
+def test_cpu_time_of_children_counts(tmp_path):
+    spin = "import os, sys, time\nif os.fork() == 0:\n  while time.process_time() < 0.06: pass\nelse: {}\n"
+    for number, rest in enumerate(("os.wait()", "time.sleep(0.3)")):  # reaped by the command, and left to us
+        store = tmp_path / f"{number}.json"
+        with command(tmp_path, spin.format(rest), time_cap_s=1.0, store=store) as source:
+            assert 0.06 <= np.median(source.measure(source.largest).cpu_s) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("code", "match"),
+    [
+        ("import os; os.abort()", r"n = \d+: ended by signal 6"),
+        ("import sys; print('no licence', file=sys.stderr); sys.exit(3)", r"n = \d+: exit status 3 .*: no licence"),
+        ("x = bytearray(10**9)", r"n = \d+: exceeds the .* of memory allowed \(exit status 1 .*MemoryError"),
+        ("import time; time.sleep(60)", r"n = \d+: no end within 0.9 s, stopped with all that it started"),
+    ],
+)
+def test_a_command_that_fails_says_where(tmp_path, code, match):
+    begin = time.monotonic()
+    with pytest.raises(CalibrationError, match=match) as found:
+        command(tmp_path, code, memory_share=2e8 / memory_available_bytes())
+    assert found.value.exit_code == 1
+    assert time.monotonic() - begin < 10
+    assert relatives() == []
+
+
+def test_what_was_measured_before_a_crash_is_kept(tmp_path):
+    crash = f"import os, sys\nif 9000 < int(sys.argv[1]) < 11000: os.abort()\n{SPIN}"
+    with command(tmp_path, crash) as source:
+        kept = source.measure(5000)
+        with pytest.raises(CalibrationError, match=r"n = 10000: ended by signal 6.*kept"):
+            source.measure(10_000)
+    with command(tmp_path, crash) as source:
+        assert source.measure(5000) == kept
+
+
+@pytest.mark.parametrize(
+    ("line", "size", "match"),
+    [
+        ("", "n", "an empty line"),
+        ("./app 'x {n}", "n", "quotat"),
+        ("true", "n", r"no place found, \{n\}"),
+        ("true {n} {m}", "n", r"\{m\}, \{n\} found"),
+        ("./there-is-none {n}", "n", "there-is-none not found"),
+        ("true {n}", "100 - n", "falls to"),
+        ("true {n}", "0*n + 7", "7 for every n"),
+        ("true {n}", "n - 1", "size: 0 at n = 1"),
+        ("true {n}", "__import__(n)", "unknown function"),
+    ],
+)
+def test_bad_commands_are_refused(line, size, match):
+    with pytest.raises(Exception, match=match) as found:
+        RealSource.of_command(line, size=size, volume="n", **QUICK)
+    assert found.value.exit_code == 2
+
+
+def test_options_out_of_range_are_refused():
+    for options, match in (
+        ({"max_size": 10.0}, "--max-size: 10 found, above the smallest"),
+        ({"time_cap_s": 0.0}, "time cap: 0 found"),
+        ({"cpu": 10**6}, "cpu: 1000000 found"),
+    ):
+        with pytest.raises(ScenarioError, match=match):
+            RealSource.of_kernel("triad", **{**QUICK, **options})
+    with pytest.raises(ScenarioError, match="not both"):
+        open_source()
+
+
+def test_an_unlike_machine_or_subject_is_refused(tmp_path):
+    store = tmp_path / "store.json"
+    with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK):
+        pass
+    with pytest.raises(ScenarioError, match="points of kernel triad, cpu"):
+        RealSource.of_kernel("fft", max_size=10_000, store=store, **QUICK)
+    document = json.loads(store.read_text())
+    document["machine"]["host"] = "elsewhere"
+    store.write_text(json.dumps(document))
+    with pytest.raises(ScenarioError, match=r"another machine \(host elsewhere\) found") as found:
+        RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK)
+    assert len(found.value.lines) == 1
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from simulator.calibration import RealSource
+source = RealSource.of_command(sys.argv[1], size="n", volume="n", cpu=int(sys.argv[2]), time_cap_s=0.3,
+                               max_size=20000, store=Path(sys.argv[3]))
+for size in range(4000, 20001, 2000):
+    source.measure(size)
+source.close()
+"""
+
+
+def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
+    script, store, log = tmp_path / "app.py", tmp_path / "store.json", tmp_path / "log"
+    script.write_text(f"import sys\nopen({str(log)!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
+    words = [sys.executable, "-c", DRIVER, f"{sys.executable} -S {script} {{n}}", str(CPU), str(store)]
+    first = subprocess.Popen(words)
+    end = time.monotonic() + 30
+    while not (store.exists() and len(json.loads(store.read_text())["points"]) >= 3) and time.monotonic() < end:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    time.sleep(0.2)  # the launcher and the run under way end too
+    assert not [p for p in psutil.process_iter(["cmdline"]) if str(script) in (p.info["cmdline"] or [])]
+    before = json.loads(store.read_text())["points"]
+    log.write_text("")
+    subprocess.run(words, check=True)
+    after = json.loads(store.read_text())["points"]
+    assert 3 <= len(before) < len(after) == 9
+    assert [point for point in after if point["n"] in {p["n"] for p in before}] == before
+    assert {int(n) for n in log.read_text().split()} == {p["n"] for p in after} - {p["n"] for p in before}
