@@ -15,7 +15,7 @@ def functional(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
 
     For a limit T, process i can take `c_i(T) = max{k : t_i(k) <= T}` units, so T can be met if and only if the `c_i(T)`
     add up to all units. Bisection ends at the least float T that can be met; what is too much is taken from those that
-    finish last (speed-bands-gbbp, reference 6: a line through the origin meets each speed function once).
+    finish last. Times grow with the units where a line through the origin meets each speed function at most once.
 
     Parameters
     ----------

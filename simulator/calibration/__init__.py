@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
     from simulator.calibration.real.sampling import RealPoint
-    from simulator.calibration.real_source import RealSource, open_source
+    from simulator.calibration.real_source import RealSource
     from simulator.calibration.record import Recording, record_load
     from simulator.calibration.runtime_files import (
         RuntimeFit,
@@ -60,7 +60,6 @@ _HOMES = {
     "measure_speeds": "simulator.calibration.measure",
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
-    "open_source": "simulator.calibration.real_source",
     "parse_grid": "simulator.calibration.history_record",
     "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
@@ -105,7 +104,6 @@ __all__ = [
     "measure_speeds",
     "measured_bands",
     "model_kind",
-    "open_source",
     "parse_grid",
     "predict_speeds",
     "predict_table",

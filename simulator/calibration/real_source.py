@@ -234,45 +234,6 @@ class RealSource:
         )
 
 
-def open_source(
-    *,
-    kernel: str | None = None,
-    command: tuple[str, str, str] | None = None,
-    cpu: int | None = None,
-    time_cap_s: float = 10.0,
-    max_size: float | None = None,
-    store: Path | None = None,
-    precision: float = PRECISION,
-) -> RealSource:
-    """Open what is to be measured: a kernel by name, or a command line with its formulas for size and volume.
-
-    Parameters
-    ----------
-    kernel, command
-        One of the two; a command is (command line, size, volume).
-    cpu
-        The logical processor; the last core that this process may use if None.
-    time_cap_s, max_size, store, precision
-        See `RealSource` and `Effort`.
-
-    Raises
-    ------
-    ScenarioError, CalibrationError
-        See `RealSource`; also if both or none of kernel and command are given.
-    """
-    chosen = this_machine().cores[-1].cpu if cpu is None else cpu
-    if (kernel is None) == (command is None):
-        raise ScenarioError("source: a kernel or a command, not both, allowed")
-    if kernel is not None:
-        return RealSource.of_kernel(
-            kernel, cpu=chosen, time_cap_s=time_cap_s, max_size=max_size, store=store, precision=precision
-        )
-    line, size, volume = command or ("", "", "")
-    effort = Effort(time_cap_s, precision)
-    subject = command_subject(line, size=size, volume=volume)
-    return RealSource(subject, cpu=chosen, effort=effort, max_size=max_size, store=store)
-
-
 def _smallest_n(subject: Subject, machine: Machine) -> int:
     """The largest n that fits the first-level data cache with room to spare."""
     levels = [c.size_bytes for c in machine.caches if c.level == 1 and c.kind != "instruction"]

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import CalibrationError, ScenarioError
-from simulator.calibration import RealSource, open_source
+from simulator.calibration import RealSource
 from simulator.machine import memory_available_bytes
 
 CPU = max(os.sched_getaffinity(0))
@@ -134,8 +134,6 @@ def test_options_out_of_range_are_refused():
     ):
         with pytest.raises(ScenarioError, match=match):
             RealSource.of_kernel("triad", **{**QUICK, **options})
-    with pytest.raises(ScenarioError, match="not both"):
-        open_source()
 
 
 def test_an_unlike_machine_or_subject_is_refused(tmp_path):
