@@ -10,6 +10,7 @@ from simulator.errors import ScenarioError
         ("50us", units.DURATION, 5e-5),
         (" 1.5 s ", units.DURATION, 1.5),
         ("10min", units.DURATION, 600.0),
+        ("64KiB", units.SIZE, 65536.0),
         ("4MiB", units.SIZE, 4 * 2**20),
         ("1Gbit/s", units.BANDWIDTH, 1.25e8),
         ("10 GB/s", units.BANDWIDTH, 1e10),

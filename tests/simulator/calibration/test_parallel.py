@@ -92,21 +92,33 @@ def test_a_competitor_follows_its_trace_and_rests_afterwards():
         assert sum(child.cpu_times()[:2]) - before < 0.05
 
 
+def test_each_loop_is_busy_from_its_own_level_on():
+    """Load 2, then 1: while both loops are on they share, and the second rests for the other half."""
+    with Competitor(PAIR[-1], trace([0, 0.3], [2, 1], 0.6)) as competitor:
+        first, second = (psutil.Process(pid) for pid in sorted(relatives()))
+        with competitor.replay(0):
+            before = cpu_seconds([first]), cpu_seconds([second])
+            time.sleep(1.8)
+            used = cpu_seconds([first]) - before[0], cpu_seconds([second]) - before[1]
+    assert 0.1 < used[1] / used[0] < 0.6
+
+
 def test_parts_of_a_competitor_are_refused():
     with pytest.raises(CalibrationError, match="whole numbers allowed"):
         Competitor(PAIR[-1], trace([0, 1], [1, 1.5], 2))
 
 
 DRIVER = """
-import sys, time
+import sys
 import numpy as np
 from simulator import LoadTrace
 from simulator.calibration import Competitor, Ranks
 pair = [int(cpu) for cpu in sys.argv[1:]]
 load = LoadTrace(np.array([0.0, 1.0]), np.array([1.0, 1.0]), 2.0)
-with Ranks(pair), Competitor(pair[-1], load) as competitor, competitor.replay(0):
+with Ranks(pair) as ranks, Competitor(pair[-1], load) as competitor, competitor.replay(0):
+    ranks.prepare("dgemm", 600, 600)
     print("up", flush=True)
-    time.sleep(60)
+    ranks.measure("dgemm", 600, 600, inner=100_000)  # busy for minutes: no closed pipe would end it sooner
 """
 
 

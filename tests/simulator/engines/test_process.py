@@ -179,3 +179,18 @@ def test_messages_wait_for_both_sides():
     env.process(late_receiver())
     env.run()
     assert ends == [8, 8]
+
+
+def test_offers_of_one_sender_and_tag_are_taken_in_the_order_made():
+    env = simpy.Environment(initial_time=0)
+    messages = Messages(env)
+    first, second = messages.send((0, 1, 0), 3), messages.send((0, 1, 0), 30)
+    messages.recv((0, 1, 0))
+    env.run()
+    assert (first.triggered, second.triggered, env.now) == (True, False, 3)
+
+
+def test_a_service_table_rounds_every_piece_down():
+    table = service_table(pe("a", 1e9, trace([0, 10e-12], [2, 1], 15e-12)), 1, tick_s=TICK)
+    assert table.knots.tolist() == [0, 10, 15]
+    assert table.attained.tolist() == [0, 3, 5]

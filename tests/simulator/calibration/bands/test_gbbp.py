@@ -102,3 +102,23 @@ def test_the_cut_at_a_memory_limit_is_zero_and_not_measured():
 def test_every_interval_is_settled():
     _, built = sizes_of(Formula(straight))
     assert built.steps[-1] == "4. no interval is left"
+
+
+@dataclass(frozen=True)
+class RealLike(Formula):
+    """Runs of nanoseconds whose points cost 0.14 s each, as samples and warm-up do."""
+
+    largest: float = 1e6
+
+    def cost_s(self, times_s):
+        return times_s + 0.14
+
+    def measure(self, size):
+        return PointMeasured(size, size, (size * 1e-9,), (size * 1e-9,), 0.14)
+
+
+def test_a_point_is_foretold_by_its_time_not_by_the_fixed_cost_of_a_small_one():
+    """Seen with real kernels: 0.14 s at a, times the size, foretold hours for a point of a millisecond."""
+    session = Session(RealLike(None), CutRule(band=0.05), 20.0)
+    session.measure(1.0)
+    assert session.foretell_s(1e6) == pytest.approx(0.141)
