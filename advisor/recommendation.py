@@ -137,13 +137,14 @@ def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
     """
     pes = range(len(scenario.platform.pes)) if pes is None else pes
     bands = [scenario.platform.pes[pe].speed_of(scenario.application.kernel) for pe in pes]
-    work, link, shares = scenario.application.work, scenario.platform.link, mean_shares(scenario)[list(pes)]
+    work, platform, shares = scenario.application.work, scenario.platform, mean_shares(scenario)[list(pes)]
     compute = work.compute(len(pes))
 
-    def messages_s(units: int) -> float:
-        return float(sum(link.time_s(size_bytes) for size_bytes in work.messages_bytes(units)))
+    def messages_s(units: int, pe: int) -> float:
+        sizes_bytes = work.messages_bytes(units)
+        return float(platform.message_s(pes[0], pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
 
-    setup_s = (len(pes) - 1) * messages_s(-(-work.units // len(pes)))
+    setup_s = sum(messages_s(-(-work.units // len(pes)), pe) for pe in pes[1:])
 
     def times_s(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         seconds = np.zeros(counts.size)
@@ -152,7 +153,7 @@ def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
                 computation = compute(count)
                 speed = float(bands[process].speed(computation.size))
                 alone_s = computation.volume / speed / shares[process]
-                seconds[process] = alone_s + (setup_s if pes[process] == 0 else messages_s(count))
+                seconds[process] = alone_s + (setup_s if pes[process] == 0 else messages_s(count, pes[process]))
         return seconds
 
     return times_s

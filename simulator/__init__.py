@@ -9,8 +9,10 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   files, machine
 #   randomness, provenance, formula
 #   models
-#   platform, program, configuration
+#   networks
+#   platform, program, columns, configuration
 #   collectives
+#   assembly
 #   applications
 #   load_traces
 #   calibration

@@ -1,12 +1,18 @@
-"""PEs, the nodes that hold them, and the links between them: who has which models."""
+"""PEs, the nodes that hold them, and the network between them: who has which models."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import ScenarioError
 from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
+from simulator.networks import Link, Network
 
 
 @dataclass(frozen=True)
@@ -15,6 +21,8 @@ class Load:
 
     trace: LoadTrace
     rule: AvailabilityRule
+    drawn: bool = True
+    """Whether each replication draws where in a trace that cycles it starts; otherwise all start at 0."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,12 @@ class PE:
     load: Load | None = None
     cpu: int | None = None
     """The logical processor it stands for, where it was measured."""
+    cores: int = 1
+    """Processes that it can run side by side, each at full speed."""
+
+    def __post_init__(self) -> None:
+        if self.cores < 1:
+            raise ScenarioError(f"platform: PE {self.name}: cores: {self.cores} found, at least 1 allowed")
 
     def speed_of(self, kernel: str) -> SpeedBand:
         """The speed band of a kernel.
@@ -44,15 +58,72 @@ class PE:
 
 
 @dataclass(frozen=True)
+class Node:
+    """A machine that holds PEs, where more is known of it than its name."""
+
+    name: str
+    memory_bytes: int | None = None
+    """Main memory for the processes on it; not looked at if None."""
+    swap_bytes: int = 0
+    disk: Link | None = None
+    """What `ReadWrite` passes."""
+
+
+@dataclass(frozen=True)
 class Platform:
-    """PEs in index order and the link that joins any two of them."""
+    """PEs in index order, and the network that joins their nodes."""
 
     pes: tuple[PE, ...]
-    link: LinkModel
+    network: Network
+    nodes: tuple[Node, ...] = ()
+    """Those of which more is known than their name."""
 
     def __post_init__(self) -> None:
         names = [pe.name for pe in self.pes]
         if not names:
             raise ScenarioError("platform: PEs: none found, at least one allowed")
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        repeated = [name for name, times in Counter(names).items() if times > 1]
+        for name in sorted(repeated):
             raise ScenarioError(f"platform: PE {name}: named twice, each name once allowed")
+        unknown = sorted({node.name for node in self.nodes} - set(self.node_names))
+        if unknown:
+            raise ScenarioError(f"platform: node {unknown[0]}: without PEs found, at least one PE allowed")
+
+    @classmethod
+    def uniform(cls, pes: tuple[PE, ...], link: LinkModel) -> "Platform":
+        """PEs any two of which exchange messages in the same time."""
+        return cls(pes, Network.uniform(link))
+
+    @cached_property
+    def node_names(self) -> tuple[str, ...]:
+        """Nodes in the order in which PEs name them; a network's node numbers count here."""
+        return tuple(dict.fromkeys(pe.node for pe in self.pes))
+
+    @cached_property
+    def node_of(self) -> NDArray[np.int64]:
+        """Node number of each PE; (PE,)."""
+        numbers = {name: number for number, name in enumerate(self.node_names)}
+        return np.array([numbers[pe.node] for pe in self.pes], dtype=np.int64)
+
+    def message_s(self, source: int, destination: int, size_bytes: ArrayLike) -> NDArray[np.float64]:
+        """Seconds of messages from one PE to another that meet no others; of the shape of `size_bytes`.
+
+        Raises
+        ------
+        ScenarioError
+            If nothing joins them.
+        """
+        sizes, ends = np.asarray(size_bytes, dtype=np.float64), self.node_of[[source, destination]]
+        if self.network.model is not None and self.network.topology is None:
+            return self.network.model.time_s(sizes)
+        if ends[0] == ends[1]:
+            return self.network.loopback_s(sizes)
+        routes = self.network.routes(ends[:1], ends[1:])
+        flat = sizes.reshape(-1)
+        return self.network.times_s(routes, np.zeros(flat.size, dtype=np.int64), flat).reshape(sizes.shape)
+
+    @cached_property
+    def known_nodes(self) -> tuple[Node, ...]:
+        """One node per node number."""
+        known = {node.name: node for node in self.nodes}
+        return tuple(known.get(name) or Node(name) for name in self.node_names)

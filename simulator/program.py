@@ -1,43 +1,233 @@
-"""The operations of all processes as data; a program knows nothing of where its processes run."""
+"""The operations of all processes as data; a program knows nothing of where its processes run.
 
-from dataclasses import dataclass
+A row lists what one process does, in order. Processes that do the same, each with its own figures, share one row: a
+field may then be an array whose last axis is the process, and inside loops its leading axes are the iterations. So a
+million operations are a few arrays. `ANY`, `NOBODY` and `group` are explained where they stand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = float | NDArray[np.float64] | NDArray[np.int64]
+"""One number for all, or an array (iterations..., process)."""
+Whole = int | NDArray[np.int64]
+"""One whole number for all, or an array: (iterations..., process), of a collective (iterations...)."""
+
+ANY = -2
+"""Receive from whoever sends first: least (tick of the request, process, operation)."""
+NOBODY = -1
+"""A partner that does not exist: the operation is left out for that process."""
+
+BroadcastAlgorithm = Literal["ring", "modified_ring", "two_rings", "binomial", "linear", "scatter_ring"]
+TreeAlgorithm = Literal["linear", "binomial"]
+AllToAllAlgorithm = Literal["pairwise", "linear"]
+AllReduceAlgorithm = Literal["recursive_doubling", "ring", "reduce_broadcast"]
+Group = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Compute:
-    """Work on the process's own PE."""
+@dataclass(frozen=True, eq=False)
+class _ByFields:
+    """Equality that also holds for fields that are arrays."""
 
-    volume: float
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Compute(_ByFields):
+    """Work on the process's own PE; without volume it is left out."""
+
+    volume: Numbers
     """Units of volume, for example floating point operations."""
-    size: float
+    size: Numbers
     """Problem size in elements, which decides the speed."""
 
 
-@dataclass(frozen=True)
-class Send:
-    """A message to another process, by rendezvous: it starts when both are ready, and both go on when it has ended."""
+@dataclass(frozen=True, eq=False)
+class Send(_ByFields):
+    """A message to another process.
 
-    to: int
-    size_bytes: int
+    Above the network's eager threshold by rendezvous: it starts when both are ready, and both go on when it has ended.
+    Up to it, it starts at once and the sender goes on at once.
+    """
+
+    to: Whole
+    size_bytes: Whole
     tag: int = 0
 
 
-@dataclass(frozen=True)
-class Recv:
-    """Wait for a message of another process; messages of one sender and tag match in program order."""
+@dataclass(frozen=True, eq=False)
+class Recv(_ByFields):
+    """Wait for a message of another process, or of `ANY`; those of one sender and tag match in program order."""
 
-    source: int
+    source: Whole
     tag: int = 0
 
 
-Operation = Compute | Send | Recv
+@dataclass(frozen=True, eq=False)
+class Exchange(_ByFields):
+    """Send to one process and receive from another (or the same) at once; it ends when both have."""
+
+    to: Whole
+    source: Whole
+    size_bytes: Whole
+    """Of the message that is sent."""
+    tag: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Broadcast(_ByFields):
+    """From one process to all others of the group."""
+
+    root: Whole
+    size_bytes: Whole
+    algorithm: BroadcastAlgorithm = "ring"
+    group: Group | None = None
+    """Processes that take part, in ring order; all by default. The same in each of their rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter(_ByFields):
+    """A part for each process of the group from one of them."""
+
+    root: Whole
+    size_bytes: Whole
+    """Of one process's part."""
+    algorithm: TreeAlgorithm = "binomial"
+    group: Group | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Gather(_ByFields):
+    """A part of each process of the group to one of them."""
+
+    root: Whole
+    size_bytes: Whole
+    """Of one process's part."""
+    algorithm: TreeAlgorithm = "binomial"
+    group: Group | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AllToAll(_ByFields):
+    """A part from each process of the group to each other."""
+
+    size_bytes: Whole
+    """Of one part."""
+    algorithm: AllToAllAlgorithm = "pairwise"
+    group: Group | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(_ByFields):
+    """Combine the data of all processes of the group at one of them; combining itself costs nothing."""
+
+    root: Whole
+    size_bytes: Whole
+    algorithm: TreeAlgorithm = "binomial"
+    group: Group | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AllReduce(_ByFields):
+    """Combine the data of all processes of the group at each of them; combining itself costs nothing."""
+
+    size_bytes: Whole
+    algorithm: AllReduceAlgorithm = "recursive_doubling"
+    group: Group | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Barrier(_ByFields):
+    """Wait until every process of the group is there; the k-th one of a group meets the k-th ones of the others."""
+
+    group: Group | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Farm(_ByFields):
+    """Self-scheduling: each process of the group pulls a chunk of the next units, computes it, and pulls again.
+
+    A pull takes its time whether or not anything is left; a process that finds nothing left goes on.
+    """
+
+    volumes: NDArray[np.float64]
+    """Volume of each unit of work, in the order handed out; (units,)."""
+    size: float
+    """Problem size in elements of a unit, which decides the speed."""
+    chunk: int = 1
+    """Units per pull; the last one may get fewer."""
+    pull_s: float = 0.0
+    """Seconds that a pull takes; at least one tick."""
+    group: Group | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WaitUntil(_ByFields):
+    """Sleep until a time since the start; nothing if that is over."""
+
+    time_s: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Delay(_ByFields):
+    """Sleep; the PE is left to others."""
+
+    duration_s: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ReadWrite(_ByFields):
+    """Move bytes to or from the disk of the process's node, which is a link like others."""
+
+    size_bytes: Whole
+
+
+@dataclass(frozen=True, eq=False)
+class Custom(_ByFields):
+    """An operation of the user's own, given to the `process` engine by the Python API; files cannot name one."""
+
+    name: str
+    arguments: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Loop(_ByFields):
+    """A body done several times; fields inside may differ per iteration (leading axes, the outer loop first)."""
+
+    iterations: int
+    body: "tuple[Operation, ...]"
+
+
+Collective = Broadcast | Scatter | Gather | AllToAll | Reduce | AllReduce
+Operation = (
+    Compute | Send | Recv | Exchange | Collective | Barrier | Farm | WaitUntil | Delay | ReadWrite | Custom | Loop
+)
+Row = tuple[Operation, ...]
 
 
 @dataclass(frozen=True)
 class Program:
     """What every process does, in order."""
 
-    operations: tuple[tuple[Operation, ...], ...]
-    """One row per process."""
+    operations: tuple[Row, ...]
+    """One row per process; the same object where processes share it."""
     footprints_bytes: tuple[int, ...]
     """Memory that each process holds."""
+    polls: bool = False
+    """Whether a process that waits for others keeps its PE busy, as most MPI libraries do."""
+
+    @classmethod
+    def everywhere(
+        cls, processes: int, row: Row, *, footprints_bytes: tuple[int, ...] | None = None, polls: bool = False
+    ) -> "Program":
+        """One row for all processes; fields may be arrays over them."""
+        return cls((row,) * processes, footprints_bytes or (0,) * processes, polls)

@@ -17,7 +17,7 @@ class LoggedOperation:
     process: int
     pe: str
     operation: str
-    """`compute`, `send` or `recv`; waiting for the partner is part of the latter two."""
+    """Name of its kind: `compute`, `send`, `recv` ...; waiting for others is part of it."""
     index: int
     """Its place in the process's program."""
     start_ticks: int
@@ -35,6 +35,10 @@ class RunSet:
     """Last finish minus first start; (configuration, replication)."""
     computed_ticks: tuple[NDArray[np.int64], ...]
     """When each process ended its last computation, 0 without any; per configuration (replication, process)."""
+    busy_ticks: tuple[NDArray[np.int64], ...]
+    """Ticks that each process spent in computations, shared PEs and load included; as `computed_ticks`."""
+    finish_ticks: tuple[NDArray[np.int64], ...]
+    """When each process ended, 0 without any operation; as `computed_ticks`."""
     engine: str
     seed: int
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]]

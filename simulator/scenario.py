@@ -27,6 +27,13 @@ class Application:
     parameters: Mapping[str, float]
     model: "RuntimeModel | None" = None
     """Its cost, for an application that is known by its run times only."""
+    written: Program | None = None
+    """The program itself, where no application of ours makes it; see `of_program`."""
+
+    @classmethod
+    def of_program(cls, program: Program, *, kernel: str) -> "Application":
+        """A program written by hand, the same for every configuration."""
+        return cls("program", kernel, {}, written=program)
 
     @property
     def work(self) -> Work:
@@ -68,11 +75,13 @@ class Scenario:
 
     def program(self, configuration: Configuration) -> Program:
         """What every process does under a configuration."""
-        return self.application.work.program(configuration)
+        return self.application.written or self.application.work.program(configuration)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
+        if self.application.written is not None:
+            return ()
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
         work = self.application.work
         lines = [line for processes in sorted(taking_part) for line in work.warnings(processes)]
@@ -96,11 +105,20 @@ class Draws:
 def draw(scenario: Scenario) -> Draws:
     """The draws of all replications of a scenario; the same seed gives the same bits, whatever the other PEs are."""
     shape = (scenario.replications, len(scenario.platform.pes))
-    starts, positions = np.zeros(shape), np.zeros(shape)
-    for replication in range(scenario.replications):
-        for index, pe in enumerate(scenario.platform.pes):
-            positions[replication, index] = randomness.stream(scenario.seed, replication, pe.name, "speed").random()
-            if pe.load is not None and pe.load.trace.after_end == "cycle":
-                u = randomness.stream(scenario.seed, replication, pe.name, "load").random()
-                starts[replication, index] = u * pe.load.trace.end_s
+    starts, positions = np.zeros(shape), np.full(shape, 0.5)
+    for index, pe in enumerate(scenario.platform.pes):
+        band = pe.speeds.get(scenario.application.kernel)
+        wide = band is not None and not np.array_equal(band.low, band.high)
+        loaded = pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle"
+        if not wide and not loaded:
+            continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
+        for replication in range(scenario.replications):
+            if wide:
+                positions[replication, index] = _uniform(scenario.seed, replication, pe.name, "speed")
+            if pe.load is not None and loaded:
+                starts[replication, index] = _uniform(scenario.seed, replication, pe.name, "load") * pe.load.trace.end_s
     return Draws(starts, positions)
+
+
+def _uniform(seed: int, replication: int, name: str, use: str) -> float:
+    return float(randomness.stream(seed, replication, name, use).random())

@@ -183,7 +183,7 @@ def dump_scenario(scenario: Scenario, *, traces: dict[str, str], model: str | No
         "format": 1,
         "platform": {
             "nodes": [{"name": node, "pes": pes} for node, pes in nodes.items()],
-            "link": scenario.platform.link.to_dict(),
+            "link": scenario.platform.network.uniform_model.to_dict(),
         },
         "application": {
             "name": scenario.application.name,
@@ -203,7 +203,7 @@ def dump_scenario(scenario: Scenario, *, traces: dict[str, str], model: str | No
 
 def _resolve(form: ScenarioForm, folder: Path) -> Scenario:
     pes = tuple(_pe(pe, node.name, folder) for node in form.platform.nodes for pe in node.pes)
-    platform = Platform(pes, _link(form.platform.link))
+    platform = Platform.uniform(pes, _link(form.platform.link))
     places = {pe.name: index for index, pe in enumerate(pes)}
     configurations = []
     for name, entry in form.configurations.items():

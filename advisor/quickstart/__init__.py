@@ -160,7 +160,7 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
     if state.link is None:
         raise ValueError("the link has not been measured")
     application = Application("matmul", KERNEL, {"n": n})
-    return Scenario(Platform(pes, state.link), application, (), REPLICATIONS, state.seed)
+    return Scenario(Platform.uniform(pes, state.link), application, (), REPLICATIONS, state.seed)
 
 
 def _verify(state: Quickstart, ranks: Ranks, competitor: Competitor, recommendation: Recommendation) -> None:

@@ -70,7 +70,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
             },
             "predicted_share": predicted_share,
         },
-        "link": scenario.platform.link.to_dict(),
+        "link": scenario.platform.network.uniform_model.to_dict(),
         "application": {"name": "matmul", "kernel": KERNEL, "n": scenario.application.parameters["n"]},
         "baselines": recommendation.to_dict(),
         "recommended": best.name,

@@ -54,7 +54,9 @@ def test_shows_itself_in_a_notebook():
 
 
 def test_what_cannot_be_partitioned_is_refused():
-    made = Scenario(Platform((pe("a"),), LinkModel.from_latency(1, 1)), Application("hpl", "dgemm", {"n": 4}), ())
+    made = Scenario(
+        Platform.uniform((pe("a"),), LinkModel.from_latency(1, 1)), Application("hpl", "dgemm", {"n": 4}), ()
+    )
     with pytest.raises(ScenarioError, match="'hpl' found, one of matmul, modelled allowed"):
         advisor.recommend(made)
     assert Configuration.one_each("c", (1,)).allocation(2) == (1, 0)

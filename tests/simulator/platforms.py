@@ -32,4 +32,4 @@ def scenario(pes, n, *partitions, link=None, replications=1, seed=0):
     link = link or LinkModel.from_latency(1e-6, 1e12)
     configurations = tuple(Configuration.one_each(f"c{i}", rows) for i, rows in enumerate(partitions))
     application = Application("matmul", "dgemm", {"n": n})
-    return Scenario(Platform(tuple(pes), link), application, configurations, replications, seed)
+    return Scenario(Platform.uniform(tuple(pes), link), application, configurations, replications, seed)

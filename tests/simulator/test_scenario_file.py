@@ -35,8 +35,8 @@ def write(tmp_path, text, name="s.yaml"):
 
 def test_reads_units_and_places(tmp_path):
     made = load_scenario(write(tmp_path, GOOD))
-    assert made.platform.link.time_s(0) == pytest.approx(1e-5)
-    assert made.platform.link.time_s(125e6) == pytest.approx(1.00001)
+    assert made.platform.network.uniform_model.time_s(0) == pytest.approx(1e-5)
+    assert made.platform.network.uniform_model.time_s(125e6) == pytest.approx(1.00001)
     assert [c.placement for c in made.configurations] == [(0, 1), (1, 0)]
     assert (made.replications, made.seed) == (3, 5)
 

@@ -30,7 +30,9 @@ def modelled(model, speeds, *partitions, parameters=None, loads=None):
     pes = tuple(PE(f"pe{i}", "node", {"reference": flat(s)}, (loads or {}).get(i)) for i, s in enumerate(speeds))
     application = Application("modelled", "reference", parameters or {"N": 400, "units": 100}, model)
     configurations = tuple(Configuration.one_each(f"c{i}", part) for i, part in enumerate(partitions))
-    return Scenario(Platform(pes, LinkModel.from_latency(1.0, 1.0)), application, configurations, replications=3)
+    return Scenario(
+        Platform.uniform(pes, LinkModel.from_latency(1.0, 1.0)), application, configurations, replications=3
+    )
 
 
 def program(partition, model, parameters=None):

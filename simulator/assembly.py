@@ -1,0 +1,283 @@
+"""Rows of operations -> `Columns`: loops unrolled, collectives as messages, arrays instead of Python loops over work."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.collectives import expand
+from simulator.columns import Columns, FarmTable, Kind, Slot
+from simulator.errors import ScenarioError
+from simulator.program import (
+    ANY,
+    NOBODY,
+    AllReduce,
+    AllToAll,
+    Barrier,
+    Broadcast,
+    Compute,
+    Custom,
+    Delay,
+    Exchange,
+    Farm,
+    Gather,
+    Group,
+    Loop,
+    Numbers,
+    Operation,
+    Program,
+    ReadWrite,
+    Recv,
+    Reduce,
+    Row,
+    Scatter,
+    Send,
+    WaitUntil,
+    Whole,
+)
+
+Ints = NDArray[np.int64]
+COLUMNS = {"kind": np.int8, "partner": np.int32, "source": np.int32, "tag": np.int32, "amount": float, "size": float}
+
+
+@dataclass
+class _Meetings:
+    """Barriers or farms so far: the k-th one of a group in one process's row is that of every other's."""
+
+    sizes: list[int] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    known: dict[tuple[Group, int], int] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
+
+    def numbers(self, group: Group, first: int, count: int, operation: Operation) -> list[int]:
+        """Numbers of the `first`-th and following meetings of a group."""
+        found = []
+        for k in range(first, first + count):
+            if (group, k) not in self.known:
+                self.known[group, k] = len(self.groups)
+                self.groups.append(group)
+                self.operations.append(operation)
+            found.append(self.known[group, k])
+        return found
+
+
+@dataclass
+class _Assembly:
+    """What is shared while the rows of one program are assembled."""
+
+    processes: int
+    barriers: _Meetings = field(default_factory=_Meetings)
+    farms: _Meetings = field(default_factory=_Meetings)
+    customs: list[tuple[str, dict[str, float]]] = field(default_factory=list)
+    everyone: Group = ()
+
+
+def assemble(program: Program) -> Columns:
+    """The primitive operations of a program.
+
+    Raises
+    ------
+    ScenarioError
+        For negative work, partners or roots that do not exist, or groups that a process is not part of.
+    """
+    processes = len(program.operations)
+    if not processes:
+        raise ScenarioError("program: 0 processes found, at least one allowed")
+    state = _Assembly(processes, everyone=tuple(range(processes)))
+    sharing: dict[int, list[int]] = {}
+    for process, row in enumerate(program.operations):
+        sharing.setdefault(id(row), []).append(process)
+    blocks = []
+    for members in sharing.values():
+        ids = np.array(members, dtype=np.int64)
+        blocks.append((ids, _dense(state, ids, program.operations[members[0]])))
+    return _columns(state, program, blocks)
+
+
+def _dense(state: _Assembly, ids: Ints, row: Row) -> dict[str, NDArray[np.generic]]:
+    """One row for the processes that share it; each column (process, place), empty places of kind NONE."""
+    counts: dict[tuple[str, Group], int] = {}
+    parts = list(_blocks(state, ids, row, (), counts))
+    return {
+        name: np.concatenate([p[name] for p in parts], axis=1) if parts else np.zeros((ids.size, 0), kind)
+        for name, kind in COLUMNS.items()
+    }
+
+
+def _blocks(
+    state: _Assembly, ids: Ints, row: Row, shape: tuple[int, ...], counts: dict[tuple[str, Group], int]
+) -> Iterator[dict[str, NDArray[np.generic]]]:
+    """Blocks (process, iterations..., place) of a row, one after the other."""
+    for operation in row:
+        if isinstance(operation, Loop):
+            if operation.iterations < 0:
+                raise ScenarioError(f"program: loop: {operation.iterations} iterations found, at least 0 allowed")
+            inner = list(_blocks(state, ids, operation.body, (*shape, operation.iterations), counts))
+            if inner:
+                yield {
+                    name: np.concatenate([part[name] for part in inner], axis=-1).reshape(ids.size, *shape, -1)
+                    for name in COLUMNS
+                }
+            continue
+        slots = _slots(state, ids, operation, shape, counts)
+        yield _block(slots, (ids.size, *shape))
+
+
+def _block(slots: list[Slot], shape: tuple[int, ...]) -> dict[str, NDArray[np.generic]]:
+    block = {name: np.zeros((*shape, len(slots)), kind) for name, kind in COLUMNS.items()}
+    for place, slot in enumerate(slots):
+        for name in COLUMNS:
+            block[name][..., place] = getattr(slot, name)
+    return block
+
+
+def _slots(
+    state: _Assembly, ids: Ints, operation: Operation, shape: tuple[int, ...], counts: dict[tuple[str, Group], int]
+) -> list[Slot]:
+    """The primitive operations of one operation that is no loop."""
+
+    def numbers(values: Numbers | Whole) -> NDArray[np.float64]:
+        return _per_process(state, ids, np.asarray(values, dtype=np.float64), shape)
+
+    def partners(values: Whole) -> Ints:
+        return _per_process(state, ids, np.asarray(values, dtype=np.int64), shape)
+
+    match operation:
+        case Compute(volume, size):
+            amount = numbers(volume)
+            return [_slot(np.where(amount != 0, Kind.COMPUTE, Kind.NONE), amount=amount, size=numbers(size))]
+        case Send(to, size_bytes, tag):
+            return [_message(Kind.SEND, partners(to), None, numbers(size_bytes), tag)]
+        case Recv(source, tag):
+            return [_message(Kind.RECV, partners(source), None, None, tag)]
+        case Exchange(to, source, size_bytes, tag):
+            return [_exchange(partners(to), partners(source), numbers(size_bytes), tag)]
+        case Broadcast() | Scatter() | Gather() | AllToAll() | Reduce() | AllReduce():
+            members = np.array(_group(state, ids, operation.group), dtype=np.int64)
+            return expand(operation, ids, members, shape)
+        case Barrier(group):
+            return [_meeting(state.barriers, Kind.BARRIER, _group(state, ids, group), operation, shape, counts)]
+        case Farm(group=group):
+            return [_meeting(state.farms, Kind.FARM, _group(state, ids, group), operation, shape, counts)]
+        case WaitUntil(time_s):
+            return [_slot(np.int8(Kind.WAIT_UNTIL), amount=numbers(time_s))]
+        case Delay(duration_s):
+            amount = numbers(duration_s)
+            return [_slot(np.where(amount != 0, Kind.DELAY, Kind.NONE), amount=amount)]
+        case ReadWrite(size_bytes):
+            amount = numbers(size_bytes)
+            return [_slot(np.where(amount != 0, Kind.READ_WRITE, Kind.NONE), amount=amount)]
+        case Custom(name, arguments):
+            state.customs.append((name, dict(arguments)))
+            return [_slot(np.int8(Kind.CUSTOM), partner=np.int64(len(state.customs) - 1))]
+    raise ScenarioError(f"program: operation {operation!r} found, one of simulator.program allowed")
+
+
+def _per_process(state: _Assembly, ids: Ints, values: NDArray, shape: tuple[int, ...]) -> NDArray:  # type: ignore[type-arg]
+    """Values (iterations..., process) as (process, iterations...), of the processes `ids` only."""
+    if values.ndim == 0:
+        return values
+    try:
+        full = np.broadcast_to(values, (*shape, state.processes))
+    except ValueError:
+        allowed = f"one that fits (iterations..., process) = {(*shape, state.processes)}"
+        raise ScenarioError(f"program: an array of shape {values.shape} found, {allowed} allowed") from None
+    return np.moveaxis(full[..., ids] if ids.size < state.processes else full, -1, 0)
+
+
+def _group(state: _Assembly, ids: Ints, group: Group | None) -> Group:
+    if group is None:
+        return state.everyone
+    missing = set(ids.tolist()) - set(group)
+    if missing:
+        raise ScenarioError(f"program: process {min(missing)}: a group without it found, groups of its own allowed")
+    if max(group) >= state.processes or min(group) < 0 or len(set(group)) < len(group):
+        raise ScenarioError(f"program: group {group} found, processes 0 to {state.processes - 1}, once each, allowed")
+    return group
+
+
+def _meeting(
+    meetings: _Meetings,
+    kind: Kind,
+    group: Group,
+    operation: Operation,
+    shape: tuple[int, ...],
+    counts: dict[tuple[str, Group], int],
+) -> Slot:
+    """A barrier or farm, another one in every iteration."""
+    done = counts.get((kind.name, group), 0)
+    count = int(np.prod(shape, dtype=np.int64))
+    counts[kind.name, group] = done + count
+    numbers = np.array(meetings.numbers(group, done, count, operation), dtype=np.int32).reshape(shape)
+    return _slot(np.int8(kind), partner=numbers[np.newaxis])
+
+
+def _slot(kind: NDArray | np.int8, *, partner: NDArray | np.int64 | int = -1, amount=0.0, size=0.0) -> Slot:  # type: ignore[no-untyped-def,type-arg]
+    return Slot(np.asarray(kind, np.int8), np.asarray(partner), np.asarray(-1), np.asarray(amount), np.asarray(size))
+
+
+def _message(kind: Kind, partner: Ints, source: Ints | None, size_bytes: NDArray[np.float64] | None, tag: int) -> Slot:
+    kinds = np.where(partner == NOBODY, Kind.NONE, kind).astype(np.int8)
+    amount = np.asarray(0.0 if size_bytes is None else size_bytes)
+    return Slot(kinds, partner, np.asarray(-1 if source is None else source), amount, np.asarray(0.0), tag)
+
+
+def _exchange(to: Ints, source: Ints, size_bytes: NDArray[np.float64], tag: int) -> Slot:
+    """One side may be nobody: then it is a plain message."""
+    kinds = np.where(to == NOBODY, np.where(source == NOBODY, Kind.NONE, Kind.RECV), Kind.EXCHANGE)
+    kinds = np.where((source == NOBODY) & (to != NOBODY), Kind.SEND, kinds).astype(np.int8)
+    return Slot(kinds, np.where(to == NOBODY, source, to), source, size_bytes, np.asarray(0.0), tag)
+
+
+def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[str, NDArray[np.generic]]]]) -> Columns:
+    """All rows, process after process, empty places left out."""
+    used = [block["kind"] != Kind.NONE for _, block in blocks]
+    counts = np.zeros(state.processes, dtype=np.int64)
+    for (ids, _), keep in zip(blocks, used, strict=True):
+        counts[ids] = keep.sum(axis=1)
+    first = np.concatenate(([0], np.cumsum(counts)))
+    columns = {name: np.empty(first[-1], kind) for name, kind in (*COLUMNS.items(), ("index", np.int32))}
+    for (ids, block), keep in zip(blocks, used, strict=True):
+        whole = len(blocks) == 1  # then the rows stand in order already
+        place = slice(None) if whole else np.concatenate([np.arange(first[i], first[i + 1]) for i in ids])
+        for name in COLUMNS:
+            columns[name][place] = block[name][keep]
+        columns["index"][place] = np.broadcast_to(np.arange(keep.shape[1], dtype=np.int32), keep.shape)[keep]
+    tables: dict[tuple[int, Group], int] = {}
+    for operation, group in zip(state.farms.operations, state.farms.groups, strict=True):
+        tables.setdefault((id(operation), group), len(tables))
+    farms = [
+        tables[id(operation), group]
+        for operation, group in zip(state.farms.operations, state.farms.groups, strict=True)
+    ]
+    by_id = {id(operation): operation for operation in state.farms.operations}
+    sizes = np.array([len(group) for group in state.barriers.groups], dtype=np.int32)
+    footprints = np.array(program.footprints_bytes, dtype=np.int64)
+    made = Columns(
+        first,
+        **columns,
+        barriers=sizes,
+        farms=np.array(farms, dtype=np.int32),
+        farm_tables=tuple(_farm(by_id[key], group) for key, group in tables),
+        customs=tuple(state.customs),
+        footprints_bytes=footprints,
+        polls=program.polls,
+    )
+    made.check()
+    return made
+
+
+def _farm(operation: Operation, group: Group) -> FarmTable:
+    if not isinstance(operation, Farm):
+        raise TypeError(operation)
+    volumes = np.asarray(operation.volumes, dtype=np.float64)
+    if volumes.ndim != 1 or not np.all(np.isfinite(volumes)) or np.any(volumes < 0):
+        raise ScenarioError("program: farm: volumes: one finite number of at least 0 for each unit allowed")
+    if operation.chunk < 1 or operation.pull_s < 0:
+        found = f"chunk {operation.chunk}, pull_s {operation.pull_s:g}"
+        raise ScenarioError(f"program: farm: {found} found, at least 1 and at least 0 allowed")
+    return FarmTable(volumes, operation.size, operation.chunk, operation.pull_s, group)
+
+
+__all__ = ["ANY", "assemble"]

@@ -1,0 +1,129 @@
+"""A program in its plainest form: the primitive operations of all processes as columns of one table."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import ScenarioError
+
+
+class Kind(IntEnum):
+    """What a primitive operation is; its columns are listed in `Columns`."""
+
+    NONE = 0
+    """A place that some processes of a shared row leave empty; never in a `Columns`."""
+    COMPUTE = 1
+    SEND = 2
+    RECV = 3
+    EXCHANGE = 4
+    BARRIER = 5
+    FARM = 6
+    WAIT_UNTIL = 7
+    DELAY = 8
+    READ_WRITE = 9
+    CUSTOM = 10
+
+
+KIND_NAMES = {kind: kind.name.lower() for kind in Kind}
+COLLECTIVE_TAG = -1
+"""Tag of the messages of collectives; those of programs are 0 or more."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One primitive operation of several processes; every field broadcasts to (process, iterations...)."""
+
+    kind: NDArray[np.int8]
+    partner: NDArray[np.int64]
+    source: NDArray[np.int64]
+    amount: NDArray[np.float64]
+    size: NDArray[np.float64]
+    tag: int = 0
+
+
+@dataclass(frozen=True)
+class FarmTable:
+    """One farm: what its processes pull."""
+
+    volumes: NDArray[np.float64]
+    size: float
+    chunk: int
+    pull_s: float
+    processes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Primitive operations, process after process, each process's in program order; N rows in all.
+
+    | kind | partner | source | amount | size |
+    |---|---|---|---|---|
+    | COMPUTE | | | volume | problem size |
+    | SEND | receiver | | bytes | |
+    | RECV | sender, or `ANY` | | | |
+    | EXCHANGE | receiver | sender | bytes sent | |
+    | BARRIER | index into `barriers` | | | |
+    | FARM | index into `farms` | | | |
+    | WAIT_UNTIL, DELAY | | | seconds | |
+    | READ_WRITE | | | bytes | |
+    | CUSTOM | index into `customs` | | | |
+
+    Columns without a meaning hold -1 (partner, source) or 0.
+    """
+
+    first: NDArray[np.int64]
+    """Where each process's rows begin, and the end; (P+1,)."""
+    kind: NDArray[np.int8]
+    index: NDArray[np.int32]
+    """Place among its process's primitive operations, those without effect counted; what messages and logs name."""
+    partner: NDArray[np.int32]
+    source: NDArray[np.int32]
+    tag: NDArray[np.int32]
+    amount: NDArray[np.float64]
+    size: NDArray[np.float64]
+    barriers: NDArray[np.int32]
+    """Processes that each barrier waits for."""
+    farms: NDArray[np.int32]
+    """Table of each farm; loops meet the same table again and again, each time as a new farm."""
+    farm_tables: tuple[FarmTable, ...]
+    customs: tuple[tuple[str, dict[str, float]], ...]
+    """Name and arguments of each operation of the user's own."""
+    footprints_bytes: NDArray[np.int64]
+    """(P,)."""
+    polls: bool
+
+    @property
+    def processes(self) -> int:
+        """P."""
+        return int(self.first.size - 1)
+
+    @property
+    def process(self) -> NDArray[np.int32]:
+        """The process of each row; (N,)."""
+        return np.repeat(np.arange(self.processes, dtype=np.int32), np.diff(self.first))
+
+    def check(self) -> None:
+        """Refuse what no engine could run.
+
+        Raises
+        ------
+        ScenarioError
+            For negative work, sizes, times or tags, and for partners that do not exist.
+        """
+        if not np.all(np.isfinite(self.amount)) or np.any(self.amount < 0):
+            row = int(np.argmax(~np.isfinite(self.amount) | (self.amount < 0)))
+            raise ScenarioError(f"{self.place(row)}: {self.amount[row]:g} found, a finite number of at least 0 allowed")
+        for column in (self.partner, self.source):
+            messages = np.isin(self.kind, (Kind.SEND, Kind.RECV, Kind.EXCHANGE))
+            wrong = messages & (column >= self.processes)
+            if np.any(wrong):
+                row = int(np.argmax(wrong))
+                allowed = f"0 to {self.processes - 1} allowed"
+                raise ScenarioError(f"{self.place(row)}: process {column[row]} found, {allowed}")
+
+    def place(self, row: int) -> str:
+        """A row, for messages."""
+        process = int(np.searchsorted(self.first, row, side="right") - 1)
+        return f"program: process {process}, operation {self.index[row]} ({KIND_NAMES[Kind(self.kind[row])]})"

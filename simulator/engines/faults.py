@@ -1,0 +1,74 @@
+"""What can go wrong in a run, in the words that both engines use."""
+
+from collections.abc import Iterable
+
+from simulator.columns import Kind
+from simulator.costs import Costs
+from simulator.errors import SimulationError, TraceError
+from simulator.program import ANY
+
+__all__ = ["ended_trace", "no_rate", "stalled", "stuck", "unreceived"]
+
+
+def stuck(costs: Costs, name: str, waiting: Iterable[int]) -> SimulationError:
+    """A deadlock.
+
+    Parameters
+    ----------
+    name
+        The configuration's.
+    waiting
+        Rows of the operations in which processes wait, one of each process that has not ended.
+    """
+    lines = []
+    for row in sorted(waiting):
+        process = int(costs.columns.process[row])
+        where = f"process {process} waits in operation {costs.columns.index[row]}"
+        lines.append(f"configuration {name}: deadlock: {where} ({describe(costs, row)})")
+    return SimulationError(lines)
+
+
+def unreceived(costs: Costs, name: str, rows: Iterable[int]) -> SimulationError:
+    """Eager messages that nobody had received when all processes had ended; rows of their operations."""
+    return SimulationError(
+        [
+            f"configuration {name}: process {costs.columns.process[row]}, operation {costs.columns.index[row]} "
+            f"({describe(costs, row)}): received by nobody"
+            for row in sorted(rows)
+        ]
+    )
+
+
+def stalled(pe: str) -> SimulationError:
+    """A PE that stands still for ever."""
+    return SimulationError(f"PE {pe}: its load leaves nothing for ever, some share at some time needed")
+
+
+def ended_trace() -> TraceError:
+    """A question about load after the end of a trace that ends."""
+    return TraceError("load trace: it ends before the run does, a longer one or `cycle` or `hold` needed")
+
+
+def no_rate(link: str) -> SimulationError:
+    """A link with more flows than its capacity has units."""
+    return SimulationError(
+        f"link {link}: more flows than it can carry at this tick found, fewer or a faster link needed"
+    )
+
+
+def describe(costs: Costs, row: int) -> str:
+    """An operation, for people."""
+    columns = costs.columns
+    partner, source, tag = int(columns.partner[row]), int(columns.source[row]), int(columns.tag[row])
+    label = "a collective" if tag < 0 else f"tag {tag}"
+    match Kind(columns.kind[row]):
+        case Kind.SEND:
+            return f"send to process {partner}, {label}"
+        case Kind.RECV:
+            return f"receive from {'any process' if partner == ANY else f'process {partner}'}, {label}"
+        case Kind.EXCHANGE:
+            return f"exchange: send to process {partner}, receive from process {source}, {label}"
+        case Kind.BARRIER:
+            return f"barrier of {columns.barriers[partner]} processes"
+        case kind:
+            return kind.name.lower()
