@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator import randomness
-from simulator.applications import Work, make_work
+from simulator.applications import Parameters, Work, make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.platform import Platform
@@ -24,7 +24,7 @@ class Application:
 
     name: str
     kernel: str
-    parameters: Mapping[str, float]
+    parameters: Parameters
     model: "RuntimeModel | None" = None
     """Its cost, for an application that is known by its run times only."""
     written: Program | None = None

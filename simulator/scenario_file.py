@@ -92,14 +92,16 @@ class PlatformForm(_Form):
     link: LinkForm
 
 
-def _number(value: Any) -> float:
-    """An integer stays one; a boolean or text is none."""
+def _parameter(value: Any) -> float | str:
+    """A number or a text; an integer stays one, a boolean is neither."""
+    if isinstance(value, str):
+        return value
     try:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return value
     except OverflowError:  # an integer that no float can hold
         pass
-    raise ValueError("a finite number allowed")
+    raise ValueError("a finite number or a text allowed")
 
 
 class ApplicationForm(_Form):
@@ -108,7 +110,7 @@ class ApplicationForm(_Form):
     name: str
     kernel: str
     model: str | None = None
-    parameters: dict[str, Annotated[float, PlainValidator(_number)]]
+    parameters: dict[str, Annotated[float | str, PlainValidator(_parameter)]]
 
 
 class ConfigurationForm(_Form):

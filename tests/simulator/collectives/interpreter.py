@@ -28,7 +28,7 @@ class Message:
     """Whether an exchange sends it."""
 
 
-class Deadlock(Exception):
+class DeadlockError(Exception):
     pass
 
 
@@ -87,7 +87,7 @@ def run(columns):
                 close(channel[1])
     stuck = [p for p in range(columns.processes) if at[p] < len(keep[p])]
     if stuck:
-        raise Deadlock(stuck)
+        raise DeadlockError(stuck)
     return found
 
 

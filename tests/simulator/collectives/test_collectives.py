@@ -15,7 +15,7 @@ from simulator.collectives import ALGORITHMS
 from simulator.columns import Kind
 from simulator.errors import ScenarioError
 from simulator.program import AllReduce, AllToAll, Broadcast, Gather, Loop, Program, Reduce, Scatter
-from tests.simulator.collectives.interpreter import Deadlock, Held, combine, messages, once, parts_bytes, run
+from tests.simulator.collectives.interpreter import DeadlockError, Held, combine, messages, once, parts_bytes, run
 
 SIZE = 1009
 SIZES = range(1, 18)
@@ -42,7 +42,6 @@ def cases(kind, algorithm):
 
 def log2_up(count):
     return (count - 1).bit_length()
-
 
 
 def check_forwarding(sent, held, size_of):
@@ -194,7 +193,7 @@ def test_messages_and_bytes_in_closed_form(count):
 
 
 def rounds(sent, processes):
-    """Length of the longest chain of messages, each of one unit of time and every process in one operation at a time."""
+    """Length of the longest chain of messages of one unit of time, every process in one operation at a time."""
     free, ended = [0] * processes, {}
     for message in sent:
         begins = max(
@@ -286,7 +285,7 @@ def test_collectives_one_after_the_other_do_not_deadlock():
 def test_the_interpreter_sees_a_deadlock():
     from simulator.program import Recv, Send
 
-    with pytest.raises(Deadlock):
+    with pytest.raises(DeadlockError):
         run(assemble(Program(((Send(1, 1), Recv(1)), (Send(0, 1), Recv(0))), (0, 0))))
 
 
