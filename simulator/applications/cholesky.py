@@ -48,7 +48,7 @@ class Cholesky(Work):
     def volume(self) -> float:
         """Floating point operations of all processes."""
         n = self.matrix.n
-        return n**3 / 3 + n**2 / 2 + n / 6
+        return n * (n + 1) * (2 * n + 1) / 6
 
     def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
         """So many average blocks, all steps in one computation, at the size of the blocks as they are stored."""
@@ -67,7 +67,7 @@ class Cholesky(Work):
         team = Team(np.array(configuration.partition, dtype=np.int64))
         m, w = matrix.left, matrix.widths
         v = w.astype(np.float64)
-        factor = v**3 / 3 + v**2 / 2 + v / 6 + (m - w) * v**2
+        factor = v * (v + 1) * (2 * v + 1) / 6 + (m - w) * v**2
         panel, panel_size = matrix.of_owner(owners, factor, count), (m * w)[:, np.newaxis]
         block = v * (v + 1) + 2 * (m - w) * v
         update = w[:, np.newaxis] * matrix.after(owners, block, count)
