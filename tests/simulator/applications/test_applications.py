@@ -1,13 +1,17 @@
 """Every application's volume, messages and footprint on small cases counted by hand, and laws that hold for all."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from simulator import Application, LinkModel, Platform, Scenario, dump_scenario, load_scenario
 from simulator.applications import APPLICATIONS, build_program, make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from tests.simulator.applications.counts import Counts
 from tests.simulator.collectives.interpreter import run
+from tests.simulator.platforms import pe
 
 FITTING = {
     "cholesky": ({"n": 22, "nb": 4}, [(1, 1, 1), (6, 0, 0), (2, 1, 0), (3, 2, 1)]),
@@ -281,7 +285,6 @@ def test_large_shared_rows_are_cheap():
     ]:
         program = build_program(name, parameters, Configuration.one_each("c", (each,) * processes))
         assert len({id(row) for row in program.operations}) == 1
-        assert Counts.__init__  # the columns themselves are large; assembling one is enough
     assert len(program.operations[0]) < 100
 
 
@@ -319,3 +322,26 @@ def test_every_fault_is_told_at_once():
     with pytest.raises(ScenarioError) as caught:
         make_work("hpl", {"n": 0, "grid": 3})
     assert len(caught.value.lines) == 3
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_scenario_files_name_every_application(tmp_path, name):
+    parameters, partitions = FITTING[name]
+    platform = Platform.uniform(tuple(pe(text) for text in "abc"), LinkModel.from_latency(1e-6, 1e9))
+    configurations = (Configuration.one_each("c", partitions[0]),)
+    made = Scenario(platform, Application(name, "dgemm", parameters), configurations)
+    path = tmp_path / "s.yaml"
+    path.write_text(dump_scenario(made, traces={}))
+    assert load_scenario(path).application == made.application
+
+
+def test_every_parameter_is_described():
+    """scenarios/README.md has a row for each application, with each parameter that a wrong one is answered with."""
+    text = (Path(__file__).parents[3] / "scenarios" / "README.md").read_text()
+    for name in FITTING:
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
+        with pytest.raises(ScenarioError) as caught:
+            make_work(name, {"nothing": 1})
+        allowed = caught.value.lines[-1].removeprefix("application: parameters: nothing found, ")
+        for parameter in allowed.removesuffix(" allowed").split(", "):
+            assert f"`{parameter}`" in row
