@@ -35,8 +35,8 @@ def computation_s(
     volumes, sizes = columns.amount[computes], columns.size[computes]
     constant = _constant_speeds(scenario)
     if constant is not None:
-        process = columns.process[computes]
-        return np.asarray((volumes / constant[placement][:, process])[:, np.newaxis])
+        owner = columns.process[computes]
+        return np.asarray((volumes / constant[placement][:, owner])[:, np.newaxis])
     edges = np.searchsorted(computes, columns.first)
     rows = positions.shape[0] if bands_have_width(scenario) else 1
     seconds = np.empty((placement.shape[0], rows, computes.size))
