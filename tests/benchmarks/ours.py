@@ -6,7 +6,6 @@ import numpy as np
 
 import simulator
 from simulator.configuration import Configuration
-
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand

@@ -1,5 +1,7 @@
 """Costs in ticks, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from simulator.configuration import Configuration
 from simulator.costs import TickOverflowError, lower, service_table, to_ticks
 from simulator.costs import lowering as lowering_module
 from simulator.errors import ScenarioError
+from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network, Star
@@ -163,3 +166,17 @@ def test_cores_count_in_the_service():
     assert service_table(loaded, 1, tick_s=TICK).attained.tolist() == [0, 10]
     assert service_table(loaded, 3, tick_s=TICK).attained.tolist() == [0, 5]
     assert service_table(PE("b", "n", cores=2), 4, tick_s=TICK).rates.tolist() == [0.5]
+
+
+def test_processes_that_share_a_level_lose_time():
+    """Two of 80 bytes on a cache of 100: 50/80 hits; 1e9 units with 2 accesses each at 1e9 units/s."""
+    levels = (MemoryLevel("cache", 100, 1e-9, 0, shared=True), MemoryLevel("memory", 0, 5e-9, 0))
+    rows = ((Compute(1e9, 1),), (Compute(1e9, 1), Farm(np.array([1e9]), 1.0, 1, 0.0, (1,))))
+    made = scenario(
+        rows, Network(STAR), placements=((0, 0), (0, 1)), nodes=(Node("node0", levels=levels),), footprints=(80, 80)
+    )
+    made = replace(made, application=replace(made.application, memory=MemoryUse(2.0, 1.0)))
+    costs = only(made)
+    lost = 2 * 30 / 80 * 4e-9 * 1e9
+    assert (costs.nominal_ticks[:, 0] * TICK).tolist() == [[pytest.approx(1 + lost)] * 2, [1, 0.5]]
+    assert costs.farm_ticks[0][:, 0, 0, 1] * TICK == pytest.approx([1 + lost, 0.5])
