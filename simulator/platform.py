@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulator.errors import ScenarioError
 from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.memory import MemoryLevel
-from simulator.models.network import LinkModel
+from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 
@@ -92,8 +92,13 @@ class Platform:
         if unknown:
             raise ScenarioError(f"platform: node {unknown[0]}: without PEs found, at least one PE allowed")
 
+        joined = None if self.network.topology is None else self.network.topology.node_count
+        if joined is not None and joined != len(self.node_names):
+            found = f"platform: network: {joined} nodes joined, {len(self.node_names)} nodes with PEs found"
+            raise ScenarioError(f"{found}, as many of each allowed")
+
     @classmethod
-    def uniform(cls, pes: tuple[PE, ...], link: LinkModel) -> "Platform":
+    def uniform(cls, pes: tuple[PE, ...], link: MessageModel) -> "Platform":
         """PEs any two of which exchange messages in the same time."""
         return cls(pes, Network.uniform(link))
 
