@@ -85,9 +85,9 @@ def test_ring_broadcasts_whose_root_moves():
     row = (Loop(2, (Broadcast(np.array([0, 2]), np.array([8, 16])),)),)
     send, recv = Kind.SEND, Kind.RECV
     assert [[(k, p, a) for k, p, _, a in rows] for rows in listed(Program.everywhere(3, row))] == [
-        [(send, 1, 8), (recv, 2, 16), (send, 1, 16)],
-        [(recv, 0, 8), (send, 2, 8), (recv, 0, 16)],
-        [(recv, 1, 8), (send, 0, 16)],
+        [(send, 1, 8), (recv, 2, 0), (send, 1, 16)],
+        [(recv, 0, 0), (send, 2, 8), (recv, 0, 0)],
+        [(recv, 1, 0), (send, 0, 16)],
     ]
 
 
