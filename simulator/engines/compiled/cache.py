@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 import llvmlite.binding
 import numba
@@ -27,6 +27,7 @@ on_compile: list[Callable[[str], None]] = []
 """Called with a kernel's name before it is compiled anew, which takes seconds; what is on disk calls nobody."""
 
 _TYPES = {
+    type(None): types.void,
     int: types.int64,
     float: types.float64,
     bool: types.boolean,
@@ -39,6 +40,12 @@ _TYPES = {
 _SOURCES = ("engines/compiled/*.py", "costs/*.py", "columns.py", "program.py")
 """What kernels are made of, constants included; below `simulator/`."""
 _LOCK = threading.Lock()
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def callee(function: _F) -> _F:
+    """A function that kernels call; it is compiled into each of them."""
+    return cast(_F, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 @cache
@@ -68,8 +75,6 @@ def is_cached(kernel: Callable[..., Any]) -> bool:
 
 def numba_type(hint: Any) -> Any:
     """The type of an annotation: a number, an array, or a named tuple of them."""
-    if hint is type(None):
-        return types.void
     if hint in _TYPES:
         return _TYPES[hint]
     return types.NamedTuple([numba_type(part) for part in get_type_hints(hint).values()], hint)

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from simulator.costs import LAST_TICK, TickOverflowError
 from simulator.costs.ticks import rounded
-from simulator.engines.compiled.cache import compiled
+from simulator.engines.compiled.cache import callee, compiled
 from simulator.errors import TraceError
 from simulator.models.load import AfterEnd, AvailabilityRule
 from simulator.platform import PE
@@ -83,7 +83,7 @@ def _number_at(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: A
     return types.float64(types.int64, types.int64), generate
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _rate(value: float, rule: int, processes: float, cores: float) -> float:
     """Share of the PE that each process gets under a load; `models.load.availability`."""
     if rule == FAIR:
@@ -93,7 +93,7 @@ def _rate(value: float, rule: int, processes: float, cores: float) -> float:
     return value * min(1.0, cores / processes)
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _knot(tables: ServiceTables, table: int, piece: int) -> int:
     """First tick of a piece, or of what follows the last one."""
     if piece >= tables.pieces[table]:
@@ -101,25 +101,25 @@ def _knot(tables: ServiceTables, table: int, piece: int) -> int:
     return np.int64(np.rint(_number_at(tables.times[table], piece) / tables.tick_s[0]))
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _rate_of(tables: ServiceTables, table: int, piece: int) -> float:
     value = _number_at(tables.values[table], piece)
     return _rate(value, tables.rule[table], tables.processes[table], tables.cores[table])
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _grown(rate: float, ticks: int) -> int:
     """`floor(rate * ticks)`, the one float formula of an engine."""
     return np.int64(math.floor(rate * np.float64(ticks)))
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _held(rate: float, ticks: int) -> int:
     """As `_grown`, at a rate that holds for ever: at most LAST_TICK (then the clock passes it first)."""
     return _grown(rate, ticks) if rate * np.float64(ticks) < 2.0**62 else LAST_TICK
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _steps(rate: float, missing: int, longest: int) -> int:
     """The least number of ticks in which `floor(rate * ticks)` reaches what is missing, at most `longest`."""
     if np.float64(missing) > rate * np.float64(longest):
@@ -132,7 +132,7 @@ def _steps(rate: float, missing: int, longest: int) -> int:
     return steps
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _before(stored: Ints, first: int, end: int, value: int) -> int:
     """The last stored entry from `first` on, before `end`, that is less than `value`; `first` if none is."""
     low, high = first, end
@@ -145,7 +145,7 @@ def _before(stored: Ints, first: int, end: int, value: int) -> int:
     return low
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
     """Nominal ticks that one of the table's processes attains from the trace's start to `tick`, or `TRACE_ENDED`."""
     if tables.pieces[table] == 0:
@@ -174,7 +174,7 @@ def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
         piece += 1
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def tick_when(tables: ServiceTables, table: int, attained: int) -> int:
     """The least tick by which `attained` (above 0) is reached, or `NEVER`, `TRACE_ENDED`, `OVERFLOW`."""
     if tables.pieces[table] == 0:
@@ -207,7 +207,7 @@ def tick_when(tables: ServiceTables, table: int, attained: int) -> int:
         piece += 1
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _when_held(rate: float, missing: int, end: int) -> int:
     """After the end of a trace whose last value holds."""
     if rate == 0.0:
@@ -216,7 +216,7 @@ def _when_held(rate: float, missing: int, end: int) -> int:
     return end + found if found < LAST_TICK - end else OVERFLOW
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def finish(tables: ServiceTables, table: int, start: int, now: int, nominal: int) -> int:
     """When a computation ends that runs alone among the table's `m` processes, or why it does not.
 
@@ -242,7 +242,7 @@ def finish(tables: ServiceTables, table: int, start: int, now: int, nominal: int
     return found - start if found >= 0 else found
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _build(tables: ServiceTables, table: int) -> float:
     """Fill a table's stored knots in one pass over its trace; the greatest rate."""
     rule, processes, cores = tables.rule[table], tables.processes[table], tables.cores[table]
