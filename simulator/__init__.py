@@ -20,6 +20,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario
 #   scenario_file
 #   costs, results
+#   result_files
 #   engines
 #   whatif, sweep, plots
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
+    from simulator.result_files import chrome_trace, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import dump_scenario, load_scenario
@@ -59,6 +61,7 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
+    "chrome_trace": "simulator.result_files",
     "describe": "simulator.results",
     "dump_scenario": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
@@ -66,6 +69,7 @@ _HOMES = {
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
     "run": "simulator.engines",
+    "save_runs": "simulator.result_files",
     "this_machine": "simulator.machine",
 }
 """Public name -> the module that it comes from."""
@@ -92,6 +96,7 @@ __all__ = [
     "TraceError",
     "availability",
     "calibration",
+    "chrome_trace",
     "describe",
     "dump_scenario",
     "files",
@@ -103,6 +108,7 @@ __all__ = [
     "read_trace",
     "require_linux",
     "run",
+    "save_runs",
     "this_machine",
     "units",
 ]

@@ -40,6 +40,7 @@ from simulator.program import (
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _ZERO, _NOBODY = np.zeros(()), np.asarray(NOBODY)
+DEFAULTS = {"kind": 0, "partner": -1, "source": -1, "tag": 0, "amount": 0.0, "size": 0.0}
 COLUMNS = {"kind": np.int8, "partner": np.int32, "source": np.int32, "tag": np.int32, "amount": float, "size": float}
 
 
@@ -60,8 +61,22 @@ class _Meetings:
                 self.known[group, k] = len(self.groups)
                 self.groups.append(group)
                 self.operations.append(operation)
+            elif self.operations[self.known[group, k]] != operation:
+                raise ScenarioError(
+                    f"program: farm of {len(group)} processes: two unlike ones found, one for all allowed"
+                )
             found.append(self.known[group, k])
         return found
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """The places of a loop."""
+
+    iterations: int
+    plan: "list[Slot | _Repeated]"
+    width: int
+    """Places of one iteration."""
 
 
 @dataclass
@@ -118,41 +133,55 @@ def _linear_roots(row: Row) -> Iterator[Ints]:
             yield np.asarray(operation.root, dtype=np.int64).reshape(-1)
 
 
-def _dense(state: _Assembly, ids: Ints, row: Row) -> dict[str, NDArray[np.generic]]:
+def _dense(state: _Assembly, ids: Ints, row: Row) -> dict[str, NDArray[Any]]:
     """One row for the processes that share it; each column (process, place), empty places of kind NONE."""
-    counts: dict[tuple[str, Group], int] = {}
-    parts = list(_blocks(state, ids, row, (), counts))
-    return {
-        name: np.concatenate([p[name] for p in parts], axis=1) if parts else np.zeros((ids.size, 0), kind)
-        for name, kind in COLUMNS.items()
-    }
+    plan = _plan(state, ids, row, (), {})
+    width = _width(plan)
+    block = {name: np.zeros((ids.size, width), kind) for name, kind in COLUMNS.items()}
+    block["partner"].fill(-1)
+    block["source"].fill(-1)
+    _fill(block, plan)
+    return block
 
 
-def _blocks(
+def _plan(
     state: _Assembly, ids: Ints, row: Row, shape: tuple[int, ...], counts: dict[tuple[str, Group], int]
-) -> Iterator[dict[str, NDArray[np.generic]]]:
-    """Blocks (process, iterations..., place) of a row, one after the other."""
+) -> "list[Slot | _Repeated]":
+    """The places of a row in order."""
+    plan: list[Slot | _Repeated] = []
     for operation in row:
         if isinstance(operation, Loop):
             if operation.iterations < 0:
                 raise ScenarioError(f"program: loop: {operation.iterations} iterations found, at least 0 allowed")
-            inner = list(_blocks(state, ids, operation.body, (*shape, operation.iterations), counts))
-            if inner:
-                yield {
-                    name: np.concatenate([part[name] for part in inner], axis=-1).reshape(ids.size, *shape, -1)
-                    for name in COLUMNS
-                }
+            inner = _plan(state, ids, operation.body, (*shape, operation.iterations), counts)
+            plan.append(_Repeated(operation.iterations, inner, _width(inner)))
+        else:
+            plan += _slots(state, ids, operation, shape, counts)
+    return plan
+
+
+def _width(plan: "list[Slot | _Repeated]") -> int:
+    return sum(part.iterations * part.width if isinstance(part, _Repeated) else 1 for part in plan)
+
+
+def _fill(block: dict[str, NDArray[Any]], plan: "list[Slot | _Repeated]") -> None:
+    """Write places into columns (process, iterations..., place); fields that hold the column's default are skipped."""
+    at = 0
+    for part in plan:
+        if isinstance(part, _Repeated):
+            end = at + part.iterations * part.width
+            inside = {}
+            for name, column in block.items():
+                piece = column[..., at:end]
+                inside[name] = piece.reshape(*piece.shape[:-1], part.iterations, part.width)  # a view: one axis in two
+            _fill(inside, part.plan)
+            at = end
             continue
-        slots = _slots(state, ids, operation, shape, counts)
-        yield _block(slots, (ids.size, *shape))
-
-
-def _block(slots: list[Slot], shape: tuple[int, ...]) -> dict[str, NDArray[np.generic]]:
-    block = {name: np.zeros((*shape, len(slots)), kind) for name, kind in COLUMNS.items()}
-    for place, slot in enumerate(slots):
-        for name in COLUMNS:
-            block[name][..., place] = getattr(slot, name)
-    return block
+        for name, default in DEFAULTS.items():
+            value = getattr(part, name)
+            if np.ndim(value) or value != default:
+                block[name][..., at] = value
+        at += 1
 
 
 @dataclass(frozen=True)
@@ -300,20 +329,21 @@ def _message(kind: Kind, partner: Ints, size_bytes: Floats, tag: int) -> Slot:
     return Slot(np.where(partner == NOBODY, Kind.NONE, kind).astype(np.int8), partner, _NOBODY, size_bytes, _ZERO, tag)
 
 
-def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[str, NDArray[np.generic]]]]) -> Columns:
+def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[str, NDArray[Any]]]]) -> Columns:
     """All rows, process after process, empty places left out."""
-    used = [block["kind"] != Kind.NONE for _, block in blocks]
+    used = [np.flatnonzero(block["kind"]) for _, block in blocks]
     counts = np.zeros(state.processes, dtype=np.int64)
-    for (ids, _), keep in zip(blocks, used, strict=True):
-        counts[ids] = keep.sum(axis=1)
+    for (ids, block), keep in zip(blocks, used, strict=True):
+        width = block["kind"].shape[1]
+        counts[ids] = width if keep.size == ids.size * width else np.count_nonzero(block["kind"], axis=1)
     first = np.concatenate(([0], np.cumsum(counts)))
     columns = {name: np.empty(first[-1], kind) for name, kind in (*COLUMNS.items(), ("index", np.int32))}
     for (ids, block), keep in zip(blocks, used, strict=True):
-        whole = len(blocks) == 1  # then the rows stand in order already
-        place = slice(None) if whole else np.concatenate([np.arange(first[i], first[i + 1]) for i in ids])
-        for name in COLUMNS:
-            columns[name][place] = block[name][keep]
-        columns["index"][place] = np.broadcast_to(np.arange(keep.shape[1], dtype=np.int32), keep.shape)[keep]
+        alone = len(blocks) == 1  # then the rows stand in order already
+        place = slice(None) if alone else np.concatenate([np.arange(first[i], first[i + 1]) for i in ids])
+        for name, column in block.items():
+            columns[name][place] = column.reshape(-1).take(keep)
+        columns["index"][place] = np.tile(np.arange(block["kind"].shape[1], dtype=np.int32), ids.size).take(keep)
     tables: dict[tuple[int, Group], int] = {}
     for operation, group in zip(state.farms.operations, state.farms.groups, strict=True):
         tables.setdefault((id(operation), group), len(tables))

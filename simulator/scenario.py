@@ -11,6 +11,7 @@ from simulator import randomness
 from simulator.applications import Parameters, Work, make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
+from simulator.models.memory import MemoryUse
 from simulator.platform import Platform
 from simulator.program import Program
 
@@ -29,6 +30,8 @@ class Application:
     """Its cost, for an application that is known by its run times only."""
     written: Program | None = None
     """The program itself, where no application of ours makes it; see `of_program`."""
+    memory: MemoryUse | None = None
+    """How its kernel uses memory, for what processes lose that share a level."""
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
