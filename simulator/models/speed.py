@@ -158,6 +158,11 @@ class SpeedBand:
             raise ScenarioError("speed band: mid above zero allowed, zero only at the largest of several sizes")
 
     @classmethod
+    def constant(cls, speed: float) -> "SpeedBand":
+        """One speed at every problem size, without width."""
+        return cls(np.array([1.0]), *(np.array([float(speed)]) for _ in range(3)))
+
+    @classmethod
     def through(cls, cuts: list[Cut]) -> "SpeedBand":
         """Join cuts of different sizes, in any order, by straight lines."""
         ordered = sorted(cuts, key=lambda cut: cut.size)
