@@ -1,6 +1,7 @@
 """Real runs as the source of a band's points: kernels or a command line on one pinned PE, every finished point kept."""
 
 import math
+import time
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -75,8 +76,11 @@ class RealSource:
         self._subject, self._cpu, self._effort = subject, cpu, effort
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
         self._runner: Runner | None = None
+        self._started_s = 0.0
         self._used: dict[int, RealPoint] = {}
-        self._store = PointStore(store, subject={**subject.to_dict(), "cpu": cpu}, machine=machine)
+        self._store = PointStore(
+            store, read=RealPoint.from_dict, subject={**subject.to_dict(), "cpu": cpu}, machine=machine
+        )
         try:
             self.ends = self._find_ends(machine)
         except BaseException:
@@ -149,9 +153,19 @@ class RealSource:
         return self.ends.largest_reason
 
     @property
+    def ends_s(self) -> float:
+        """Wall seconds that finding a and b took, the start of the processes included."""
+        return self.ends.cost_s + self._started_s
+
+    @property
     def points(self) -> tuple[RealPoint, ...]:
         """Every point asked for so far, by ascending n, with all its samples."""
         return tuple(self._used[n] for n in sorted(self._used))
+
+    @property
+    def reused(self) -> int:
+        """How many of the points asked for an earlier process had finished."""
+        return len(self._store.before & self._used.keys())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -176,7 +190,7 @@ class RealSource:
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
         n = min(max(self._subject.n_of(size), self.ends.smallest_n), self.ends.largest_n)
-        if n not in self._store.points:
+        if n not in self._store.points or self._hasty(self._store.points[n]):
             self._store.keep(sample_point(self._running(), self._subject, n=n, effort=self._effort))
         self._used[n] = self._store.points[n]
         return self._used[n].measured()
@@ -199,9 +213,11 @@ class RealSource:
     def _running(self) -> Runner:
         """The child, started when it is first needed: a store that holds everything needs none."""
         if self._runner is None:
+            begin = time.monotonic()
             limit_s = OVERRUN * self._effort.time_cap_s
             memory_bytes = self._room.memory_bytes + SLACK_BYTES
             self._runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+            self._started_s += time.monotonic() - begin
         return self._runner
 
     def _find_ends(self, machine: Machine) -> Ends:
@@ -217,6 +233,10 @@ class RealSource:
         found = find_ends(self._running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort)
         self._store.keep_ends(settings, found.to_dict())
         return found
+
+    def _hasty(self, point: RealPoint) -> bool:
+        """Whether a time cap far below this one cut a kept point off: it took at least half of its own cap."""
+        return point.ended_by == "time cap" and point.cost_s < self._effort.time_cap_s / 2
 
     def _doubt(self, point: RealPoint) -> str | None:
         half, count = point.half_interval, len(point.samples)

@@ -5,11 +5,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from simulator.calibration.bands.adaptive import Adaptive, build_adaptive
-from simulator.calibration.bands.built import BuiltBand, drops, shape_faults
+from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.gbbp import build_gbbp
 from simulator.calibration.bands.grid import build_grid
 from simulator.calibration.bands.session import Session
+from simulator.calibration.bands.shape import check_shape
 from simulator.calibration.bands.source import Source
 from simulator.errors import ScenarioError
 from simulator.models.speed import Cut, SpeedBand
@@ -42,7 +43,7 @@ def build(
     rule
         How wide cuts are; by default what the samples show.
     budget_s
-        Experimental seconds that may be spent; a point that is foretold to exceed them ends the procedure.
+        Seconds that may be spent, finding a and b included; a point that is foretold to exceed them ends the procedure.
     accuracy
         Mean relative error asked for; only `adaptive` can.
     verify_largest
@@ -135,6 +136,12 @@ def _built(
     source, cuts = session.source, _ordered(session)
     limit = "the memory limit, its cut is (0, 0) by definition" if source.largest_is_memory_limit else "no memory limit"
     reason = getattr(source, "largest_reason", None) or f"b = {source.largest:.6g} elements is {limit}"
+    shape = check_shape(
+        band,
+        cuts,
+        widths_measured=session.rule.widths_measured,
+        unsettled=session.unsettled if method == "gbbp" else None,
+    )
     return BuiltBand(
         method=method,
         band=band,
@@ -145,6 +152,12 @@ def _built(
         steps=tuple(session.steps),
         assumptions=assumptions,
         unmeasured=tuple(line for line in assumptions if "nothing was measured" in line),
-        assumptions_violated=(*session.violated, *drops(cuts), *shape_faults(band, cuts)),
+        assumptions_violated=(
+            *session.violated,
+            *(line for check in shape if check.holds is False for line in check.found),
+        ),
+        doubts=tuple(getattr(source, "warnings", ())),
+        shape=shape,
+        ends_s=session.ends_s,
         expected_error=expected,
     )

@@ -153,10 +153,11 @@ def test_an_unlike_machine_or_subject_is_refused(tmp_path):
 DRIVER = """
 import sys
 from pathlib import Path
+import numpy as np
 from simulator.calibration import RealSource
 source = RealSource.of_command(sys.argv[1], size="n", volume="n", cpu=int(sys.argv[2]), time_cap_s=0.3,
                                max_size=20000, store=Path(sys.argv[3]))
-for size in range(4000, 20001, 2000):
+for size in np.linspace(4000, source.largest, 9):
     source.measure(size)
 source.close()
 """

@@ -6,6 +6,7 @@ import pytest
 from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build, read_recorded_sizes
 from simulator.errors import ApportionError, CalibrationError, ScenarioError
 from simulator.models import LoadFunctions
+from simulator.models.load import LoadTrace
 
 HEAD = "size_elements,volume,cpu_s\n"
 
@@ -101,8 +102,24 @@ def test_cuts_under_load_follow_the_load_functions():
     point = PointMeasured(1, 100, (1.0,), (1.0,), 1)
     idle = CutRule(load=load).cut(point)
     assert (idle.low, idle.high) == pytest.approx((50, 80))
-    fair = CutRule(load=load, availability="fair").cut(point)
-    assert (fair.low, fair.high) == pytest.approx((100 / 1.5, 100 / 1.2))
+
+
+def under(values, availability, seconds):
+    trace = LoadTrace(np.arange(len(values)), np.array(values, float), len(values))
+    rule = CutRule.under_load(trace, window=20, history=None, availability=availability)
+    return rule.cut(PointMeasured(1, 100, (seconds,), (seconds,), seconds))
+
+
+def test_a_fair_share_is_that_of_each_moment_not_of_the_mean_load():
+    steady, on_off = [0.5] * 40, [1, 0] * 20
+    cut = under(steady, "fair", 1.0)
+    assert (cut.low + cut.high) / 2 == pytest.approx(100 / 1.5)
+    cut = under(on_off, "fair", 15.0)  # it ends after 10 s with half of the core and 10 s with all of it
+    assert (cut.low + cut.high) / 2 == pytest.approx(75, rel=0.01)
+    cut = under(on_off, "idle", 10.0)
+    assert (cut.low + cut.high) / 2 == pytest.approx(50, rel=0.02)
+    with pytest.raises(ScenarioError, match="availability: 'all' found"):
+        under(steady, "all", 1.0)
 
 
 def test_a_load_that_leaves_nothing_gives_a_lower_speed_of_zero_and_no_load_the_least_width():
