@@ -61,6 +61,7 @@ class PointStore(Generic[P]):
         self._head["machine"] = None if machine is None else _plain(machine.to_dict())
         self._ends: dict[str, Any] | None = None
         self.points: dict[float, P] = {}
+        self._texts: dict[float, str] = {}
         if path is not None and path.exists():
             self._read(path, read)
         self.before = frozenset(self.points)
@@ -80,14 +81,19 @@ class PointStore(Generic[P]):
 
     def keep(self, point: P) -> None:
         """Remember a finished point."""
-        self.points[point.key] = point
+        self._hold(point)
         self.before -= {point.key}
         self._write()
 
+    def _hold(self, point: P) -> None:
+        self.points[point.key] = point
+        self._texts[point.key] = json.dumps(point.to_dict(), allow_nan=False)
+
     def _write(self) -> None:
         if self._path is not None:
-            points = [self.points[key].to_dict() for key in sorted(self.points)]
-            files.write_json(self._path, self._head | {"ends": self._ends, "points": points})
+            points = [self._texts[key] for key in sorted(self._texts)]
+            head = json.dumps(self._head | {"ends": self._ends}, allow_nan=False)
+            files.write_text(self._path, head[:-1] + ', "points": [\n' + ",\n".join(points) + "\n]}\n")
 
     def _read(self, path: Path, read: Callable[[dict[str, Any]], P]) -> None:
         document = files.read_json(path)
@@ -97,7 +103,8 @@ class PointStore(Generic[P]):
             machine, subject = dict(document["machine"] or {}), document["subject"]
             self._ends = document["ends"]
             if subject == self._head["subject"]:
-                self.points = {point.key: point for point in map(read, document["points"])}
+                for point in map(read, document["points"]):
+                    self._hold(point)
         except (KeyError, TypeError, ValueError) as error:
             raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
         if subject != self._head["subject"]:
