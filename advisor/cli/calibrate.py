@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli import load_check
+from advisor.cli.options import Json, print_json, print_warnings, read_number, read_share
 
 if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
@@ -62,6 +63,7 @@ def register(app: typer.Typer) -> None:
         help="Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
     )
     group.command("speed")(speed)
+    group.command("load-check")(load_check.load_check)
     group.callback()(_group)
     app.add_typer(group, name="calibrate")
 
@@ -109,15 +111,14 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
-        "max_size": None if max_size is None else _number(max_size, "--max-size"),
+        "max_size": None if max_size is None else read_number(max_size, "--max-size"),
         "time_cap_s": _time_cap_s(time_cap, seconds),
         "cpu": cpu,
         "store": _points_file(store, output, kernel or command),
     }
-    rule = _rule(
-        band or ("5%" if replay is not None and load is None else None), (load, column), window, history, availability
-    )
-    wanted = _share(accuracy, "--accuracy")
+    half = band or ("5%" if replay is not None and load is None else None)
+    rule = _rule(half, (load, column), (window, history), availability, real=replay is None)
+    wanted = read_share(accuracy, "--accuracy")
     with _kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options)
         with _open(source):
@@ -222,14 +223,15 @@ def _open(source: "Source") -> AbstractContextManager[Any]:
 def _rule(
     band: str | None,
     recorded: tuple[Path | None, str | None],
-    window: str | None,
-    history: str | None,
+    lengths: tuple[str | None, str | None],
     availability: str,
+    *,
+    real: bool,
 ) -> "CutRule":
     from simulator.calibration.bands import CutRule
 
-    half = None if band is None else _share(band, "--band")
-    load, column = recorded
+    half = None if band is None else read_share(band, "--band")
+    (load, column), (window, history) = recorded, lengths
     if load is None:
         if (window, history, column) != (None, None, None):
             raise typer.BadParameter("--window, --history or --column found, allowed with --load")
@@ -244,25 +246,9 @@ def _rule(
     step_s = regular_step(trace)
     width = in_samples(window, step_s, field="--window")
     length = None if history is None else in_samples(history, step_s, field="--history")
-    return CutRule.under_load(trace, window=width, history=length, availability=availability, band=half)
-
-
-def _share(text: str, field: str) -> float:
-    """`5%` or `0.05` as 0.05."""
-    number = _number(text.removesuffix("%"), field)
-    return number / 100 if text.endswith("%") else number
-
-
-def _number(text: str, field: str) -> float:
-    import math
-
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise typer.BadParameter(f"{field}: {text!r} found, a number above 0 allowed")
-    return value
+    return CutRule.under_load(
+        trace, window=width, history=length, availability=availability, band=half, outer_spread=real
+    )
 
 
 def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -> "BuiltBand":

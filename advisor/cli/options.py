@@ -1,6 +1,7 @@
 """Options that commands share, and what turns their text into values."""
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -21,3 +22,26 @@ def print_warnings(lines: Sequence[str]) -> None:
     """Print what to know before the numbers above are trusted."""
     for line in lines:
         print(f"warning: {line}")
+
+
+def read_share(text: str, field: str) -> float:
+    """`5%` or `0.05` as 0.05; see `read_number` for errors."""
+    number = read_number(text.removesuffix("%"), field)
+    return number / 100 if text.endswith("%") else number
+
+
+def read_number(text: str, field: str) -> float:
+    """A number above 0.
+
+    Raises
+    ------
+    BadParameter
+        If it is none, with the option's name.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise typer.BadParameter(f"{field}: {text!r} found, a number above 0 allowed")
+    return value

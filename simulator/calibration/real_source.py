@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from simulator.calibration.real.runners import Runner, open_runner
 from simulator.calibration.real.sampling import Effort, RealPoint, sample_point
 from simulator.calibration.real.subjects import KernelSubject, Subject, command_subject, largest_taken
 from simulator.calibration.real.upper_end import Ends, Room, find_ends
+from simulator.calibration.usage import Usage
 from simulator.errors import ScenarioError
 from simulator.machine import Machine, memory_available_bytes, require_linux, this_machine
 
@@ -194,6 +196,28 @@ class RealSource:
             self._store.keep(sample_point(self._running(), self._subject, n=n, effort=self._effort))
         self._used[n] = self._store.points[n]
         return self._used[n].measured()
+
+    def fresh_runs(self, size: float) -> Iterator[tuple[PointMeasured, Usage]]:
+        """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
+
+        Yields
+        ------
+        point
+            The point nearest to the size, measured if it was not yet.
+        usage
+            CPU and wall seconds of one more run, after a warm-up.
+
+        Raises
+        ------
+        ScenarioError, CalibrationError
+            As in `measure`.
+        """
+        point = self.measure(size)
+        runner = self._running()
+        runner.prepare(self._subject.n_of(point.size))
+        runner.sample(1)
+        while True:
+            yield point, runner.sample(1)
 
     def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Foretold seconds of points whose single runs take so long: warm-up and samples, as far as the cap goes.
