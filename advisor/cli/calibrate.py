@@ -166,17 +166,18 @@ def _kept(path: Path | None) -> Iterator[None]:
     try:
         yield
     except CalibrationError as error:
-        if path is None or not path.exists():
-            raise
-        raise CalibrationError([f"{line}; {_goes_on(path)}" for line in error.lines]) from error
+        raise CalibrationError([f"{line}{_goes_on(path)}" for line in error.lines]) from error
     except KeyboardInterrupt as error:
-        if path is None or not path.exists():
-            raise
-        raise Interrupted(f"interrupted; {_goes_on(path)}") from error
+        raise Interrupted(f"interrupted{_goes_on(path)}") from error
 
 
-def _goes_on(path: Path) -> str:
-    return f"{path} keeps the points finished, the same command goes on from them"
+def _goes_on(path: Path | None) -> str:
+    from simulator.calibration import points_kept
+
+    count = 0 if path is None else points_kept(path)
+    if not count:
+        return "; no point was finished"
+    return f"; {path} keeps the {count} points finished, the same command goes on from there"
 
 
 def _source(

@@ -34,6 +34,8 @@ def show(
     for point in points:
         speed = point["speed"]
         print(f"{point['size_elements']:>14.6g}{speed['low']:>12.4g}{speed['mid']:>12.4g}{speed['high']:>12.4g}")
+    if document.get("largest_reason"):
+        print(document["largest_reason"])
     for name, key in (("assumed", "assumptions"), ("warning", "warnings")):
         for line in document.get(key, ()):
             print(f"{name}: {line}")

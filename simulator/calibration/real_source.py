@@ -30,6 +30,8 @@ OVERRUN = 3.0
 """A single run that lasts this many times the time cap is stopped: its prediction was far off, or it never ends."""
 SLACK_BYTES = 64 * 2**20
 """What a child may take beside the operands."""
+MUCH_MORE, HARDLY_LONGER = 10.0, 1.5
+"""Volume this many times as large should take more than so many times as long."""
 FIRST_LEVEL_SHARE = 0.5
 """Share of the first-level data cache that the smallest size fills, so that it truly fits."""
 _FIRST_LEVEL_BYTES = 32 * 2**10
@@ -171,8 +173,9 @@ class RealSource:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One line for each point of which too little is known, with what to do."""
-        return tuple(line for point in self.points if (line := self._doubt(point)))
+        """One line for each point of which too little is known, with what to do, and where time does not grow."""
+        doubts = tuple(line for point in self.points if (line := self._doubt(point)))
+        return (*doubts, *self._idle())
 
     def measure(self, size: float) -> PointMeasured:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
@@ -261,6 +264,17 @@ class RealSource:
     def _hasty(self, point: RealPoint) -> bool:
         """Whether a time cap far below this one cut a kept point off: it took at least half of its own cap."""
         return point.ended_by == "time cap" and point.cost_s < self._effort.time_cap_s / 2
+
+    def _idle(self) -> tuple[str, ...]:
+        """A line if runs of very unlike volume take the same time: then the speed is that of starting a program."""
+        if len(self.points) < 2:
+            return ()
+        least, most = self.points[0].measured(), self.points[-1].measured()
+        if most.volume < MUCH_MORE * least.volume or most.ideal_s > HARDLY_LONGER * least.ideal_s:
+            return ()
+        times = " and ".join(f"{point.ideal_s:.3g} s at size {point.size:g}" for point in (least, most))
+        found = f"{self._subject.label}: CPU time of {times}: it hardly grows"
+        return (f"{found}; either its start is all that was measured, or it does not compute its volume",)
 
     def _doubt(self, point: RealPoint) -> str | None:
         half, count = point.half_interval, len(point.samples)

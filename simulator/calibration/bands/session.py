@@ -118,7 +118,7 @@ class Session:
     def _too_small(self, why: str) -> None:
         raise CalibrationError(
             f"budget: {self.budget_s:g} s found, too small for two points ({why}); "
-            f"{len(self.points)} measured and kept, a larger budget or a smaller largest size allowed"
+            f"{len(self.points)} measured, a larger budget or a smaller largest size allowed"
         )
 
 

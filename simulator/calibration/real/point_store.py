@@ -124,6 +124,14 @@ class PointStore(Generic[P]):
         self._head["machine"] = machine  # as it was when the first point was measured
 
 
+def points_kept(path: Path) -> int:
+    """How many finished points a store holds; 0 if there is none."""
+    if not path.exists():
+        return 0
+    document = files.read_json(path)
+    return len(document["points"]) if isinstance(document, dict) and document.get("kind") == "points" else 0
+
+
 def _plain(document: dict[str, Any]) -> dict[str, Any]:
     """As it is after a way through a file: lists for tuples."""
     plain: dict[str, Any] = json.loads(json.dumps(document))

@@ -136,10 +136,9 @@ def test_a_killed_replay_gives_the_result_of_an_undisturbed_one(tmp_path, method
 
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
-    _, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
-    assert (
-        told[1] == "error: interrupted; m.json.partial keeps the points finished, the same command goes on from them\n"
-    )
+    before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
+    kept_there = f"m.json.partial keeps the {len(before)} points finished, the same command goes on from there"
+    assert told[1] == f"error: interrupted; {kept_there}\n"
     out = end(start(*arguments, cwd=tmp_path))
     assert "of them were finished before and not measured again (m.json.partial)" in out
 
