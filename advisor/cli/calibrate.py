@@ -1,5 +1,6 @@
 """`apportion calibrate speed`: a speed band from real runs, or from a recorded table in their place."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -8,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli import load_check
-from advisor.cli.options import Json, print_json, print_warnings, read_number, read_share
+from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
 
 if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
 TIME_CAP_S = 10.0
 """Longest foretold single run at b where neither cap nor budget is stated."""
-ANSWERS = {True: "yes", False: "no", None: "not known"}
 
 Kernel = Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")]
 Command = Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")]
@@ -130,12 +130,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         save_speed_model(built, output)
     if options["store"] is not None and store is None:
         files.remove(options["store"])
-    if as_json:
-        print_json(built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()})
-        return
-    _tell(built, options["store"])
-    if output is not None:
-        print(f"model written to {output}")
+    _tell(built, options["store"], output, as_json=as_json)
 
 
 def _time_cap_s(text: str | None, budget_s: float | None) -> float:
@@ -240,10 +235,13 @@ def _rule(
     if window is None:
         raise typer.BadParameter("--load found, --window needed with it")
     from simulator import read_trace
-    from simulator.load_traces import in_samples
+    from simulator.load_traces import in_samples, read_table
     from simulator.models import regular_step
 
     trace = read_trace(load, column=column)
+    if real and column is None and (own := [name for name in read_table(load).columns if name.startswith("busy_cpu")]):
+        about = f"{load}: load counts the whole machine, --column {own[-1]} that processor alone"
+        print(f"warning: {about}", file=sys.stderr)
     step_s = regular_step(trace)
     width = in_samples(window, step_s, field="--window")
     length = None if history is None else in_samples(history, step_s, field="--history")
@@ -263,9 +261,12 @@ def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -
     return dataclasses.replace(built, provenance=made | {"points_reused": getattr(source, "reused", 0)})
 
 
-def _tell(built: "BuiltBand", store: Path | None) -> None:
+def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:
     from simulator import units
 
+    if as_json:
+        print_json(built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()})
+        return
     ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
     print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs{ends}")
     if reused := built.provenance["points_reused"]:
@@ -278,6 +279,7 @@ def _tell(built: "BuiltBand", store: Path | None) -> None:
         )
     for line in built.assumptions:
         print(f"assumed: {line}")
-    for check in built.shape:
-        print(f"{check.assumption}: {ANSWERS[check.holds]}")
+    print_answers((check.assumption, check.holds) for check in built.shape)
     print_warnings(built.warnings)
+    if output is not None:
+        print(f"model written to {output}")

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +22,13 @@ def print_warnings(lines: Sequence[str]) -> None:
     """Print what to know before the numbers above are trusted."""
     for line in lines:
         print(f"warning: {line}")
+
+
+def print_answers(answers: Iterable[tuple[str, bool | None]]) -> None:
+    """Print statements and whether they hold."""
+    for statement, holds in answers:
+        answer = "not known" if holds is None else "yes" if holds else "no"
+        print(f"{statement}: {answer}")
 
 
 def read_share(text: str, field: str) -> float:

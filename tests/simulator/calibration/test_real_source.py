@@ -184,3 +184,14 @@ def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
     assert 3 <= len(before) < len(after) == 9
     assert [point for point in after if point["n"] in {p["n"] for p in before}] == before
     assert {int(n) for n in log.read_text().split()} == {p["n"] for p in after} - {p["n"] for p in before}
+
+
+def test_fresh_runs_are_single_and_not_kept(tmp_path):
+    store = tmp_path / "triad.json"
+    with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
+        known = source.measure(5000)
+        before = store.read_text()
+        runs = [usage for (point, usage), _ in zip(source.fresh_runs(5000), range(4), strict=False) if point == known]
+        assert len({usage.wall_s for usage in runs}) == 4
+        assert store.read_text() == before
+        assert source.measure(5000) == known
