@@ -4,8 +4,7 @@ Each function builds and runs one scenario and returns the makespan in seconds. 
 change of a trace is a timeout, and whoever shares recomputes all shares at every arrival and end.
 """
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import simpy
@@ -32,16 +31,24 @@ def run(scenario: Scenario) -> float:
 def fluctuating_hosts(scenario: FluctuatingHosts) -> float:
     env = simpy.Environment()
 
+    def changes(h: int) -> Iterator[tuple[float, float]]:
+        """How long which speed holds; read by the thousand, as Python's numbers take six times an array's room."""
+        while True:
+            for first in range(0, scenario.holds_s.shape[1], 1000):
+                part = slice(first, first + 1000)
+                speeds = (scenario.shares[h, part] * scenario.peaks[h]).tolist()
+                yield from zip(scenario.holds_s[h, part].tolist(), speeds, strict=True)
+
     def host(h: int) -> ProcessGenerator:
-        speeds = (scenario.shares[h] * scenario.peaks[h]).tolist()
-        trace = itertools.cycle(zip(scenario.holds_s[h].tolist(), speeds, strict=True))
+        trace = changes(h)
         held_s, speed = next(trace)
         for flops in scenario.flops[h].tolist():
-            left = flops
-            while left > held_s * speed:
-                left -= held_s * speed
+            left, possible = flops, held_s * speed
+            while left > possible:
+                left -= possible
                 yield env.timeout(held_s)
                 held_s, speed = next(trace)
+                possible = held_s * speed
             held_s -= left / speed
             yield env.timeout(left / speed)
 
@@ -183,36 +190,36 @@ class SharedCore:
     def __init__(self, env: simpy.Environment, speed: float) -> None:
         self.env = env
         self.speed = speed
-        self.left: dict[simpy.Event, float] = {}
+        self.left: list[float] = []
+        self.waiting: list[simpy.Event] = []
         self.settled_s = 0.0
         self.alarm: simpy.Timeout | None = None
 
     def compute(self, flops: float) -> simpy.Event:
-        done = self.env.event()
         self.settle()
-        self.left[done] = flops
+        self.left.append(flops)
+        self.waiting.append(self.env.event())
         self.plan()
-        return done
+        return self.waiting[-1]
 
     def settle(self) -> None:
         if self.left:
             each = (self.env.now - self.settled_s) * self.speed / len(self.left)
-            self.left = {done: left - each for done, left in self.left.items()}
+            self.left = [left - each for left in self.left]
         self.settled_s = self.env.now
 
     def plan(self) -> None:
         if self.left:
-            self.alarm = self.env.timeout(max(0.0, min(self.left.values())) * len(self.left) / self.speed)
+            self.alarm = self.env.timeout(max(0.0, min(self.left)) * len(self.left) / self.speed)
             self.alarm.callbacks.append(self.end)
 
     def end(self, alarm: simpy.Event) -> None:
         if alarm is not self.alarm:  # somebody came meanwhile; a later alarm counts
             return
         self.settle()
-        least = min(self.left.values())
-        for done in [done for done, left in self.left.items() if left <= least]:
-            del self.left[done]
-            done.succeed()
+        first = self.left.index(min(self.left))
+        del self.left[first]
+        self.waiting.pop(first).succeed()
         self.plan()
 
 
