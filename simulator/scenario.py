@@ -1,5 +1,6 @@
 """A scenario: everything that decides a simulated result, resolved and frozen, nothing implicit."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -66,8 +67,8 @@ class Scenario:
     """Name of each file that it was read from and its hash, for provenance."""
 
     def __post_init__(self) -> None:
-        names = [configuration.name for configuration in self.configurations]
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        names = Counter(configuration.name for configuration in self.configurations)
+        for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
         if self.replications < 1 or self.seed < 0:
             raise ScenarioError(
