@@ -13,14 +13,14 @@ from tests.benchmarks.scenarios import CASES
 CASE = next(case for case in CASES if case.name == "D 64")
 
 
-def sample(seconds, makespan_s=CASE.makespan_s):
-    return Sample(seconds, seconds, makespan_s)
+def sample(seconds, makespan_s=CASE.makespan_s, cpu_s=None):
+    return Sample(seconds, seconds if cpu_s is None else cpu_s, makespan_s)
 
 
 def test_ratios_are_to_the_fastest_mode_and_to_plain_simpy():
     taken = {
         ("simpy", ""): [sample(4.0), sample(6.0), sample(50.0)],
-        ("compiled", ""): [sample(0.5)],
+        ("compiled", ""): [sample(0.5, cpu_s=0.05)],
         ("simgrid", "default"): [sample(3.0)],
         ("simgrid", "Full"): [sample(2.0)],
         ("simgrid-ti", "TI"): [sample(1.0)],
@@ -32,6 +32,7 @@ def test_ratios_are_to_the_fastest_mode_and_to_plain_simpy():
         {"simpy": 1 / 6, "compiled": 2.0, "simgrid": 0.5, "simgrid-ti": 1.0}
     )
     assert rows["compiled"].ratio_to_simpy == 12.0
+    assert rows["compiled"].ratio_to_simgrid_cpu == pytest.approx(20.0)
 
 
 def test_without_simgrid_there_is_no_ratio_to_it_and_a_wrong_makespan_is_told():
