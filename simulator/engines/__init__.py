@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from simulator.costs import TICKS_S, TickOverflowError
-from simulator.engines import process
 from simulator.errors import ScenarioError
 from simulator.results import RunSet
 from simulator.scenario import Scenario, draw
@@ -51,6 +50,8 @@ def run(
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
+    from simulator.engines import process
+
     draws = draw(scenario)
     for tick_s in TICKS_S:
         try:
