@@ -1,6 +1,6 @@
 """Flows at their own limit, and groups of flows that a shared link keeps at its level; when either end."""
 
-from numba import njit
+from simulator.engines.compiled.cache import callee
 
 from simulator.costs import LAST_TICK
 from simulator.engines.compiled.memory import NONE, W, Words, links, nodes, slots
@@ -13,7 +13,7 @@ PAST = LAST_TICK + 1
 """When something happens that would happen past the last tick."""
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def bounded(w: Words, slot: int, rate: int) -> None:
     """A flow on its own gets a rate."""
     flow = slots(w)[slot]
@@ -24,7 +24,7 @@ def bounded(w: Words, slot: int, rate: int) -> None:
     schedule(w, w[W.PROCESS_COUNT] + slot, _end(w, flow.left, rate))
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def without_group(w: Words, slot: int) -> None:
     """Bring what a flow has left up to now, and take it out of its group if it has one."""
     flow, now = slots(w)[slot], w[W.NOW]
@@ -41,7 +41,7 @@ def without_group(w: Words, slot: int) -> None:
     flow.rate, flow.since = 0, now
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def join(w: Words, slot: int, link: int) -> None:
     """Put a flow into a link's group."""
     flow, group = slots(w)[slot], links(w)[link]
@@ -56,7 +56,7 @@ def join(w: Words, slot: int, link: int) -> None:
     flow.group, flow.target = link, group.served + flow.left
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def advance(w: Words, link: int) -> None:
     """Bring up to now what a group has delivered to each of its flows."""
     group, now = links(w)[link], w[W.NOW]
@@ -65,7 +65,7 @@ def advance(w: Words, link: int) -> None:
         group.since = now
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def regroup(w: Words, link: int, rate: int) -> None:
     """A link's group, all of whose flows have joined, gets a rate."""
     group, every, flows = links(w)[link], nodes(w), slots(w)
@@ -84,13 +84,13 @@ def regroup(w: Words, link: int, rate: int) -> None:
     schedule(w, group_event(w, link), _end(w, least, rate))
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def group_event(w: Words, link: int) -> int:
     """The id of a group's next end."""
     return w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + link
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _end(w: Words, units: int, rate: int) -> int:
     """When so many units have been delivered from now on."""
     steps = ticks_until(units, rate, w[W.NOW])

@@ -9,9 +9,11 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numba import carray, njit, types
+from numba import carray, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from simulator.engines.compiled.cache import callee
 
 Words = NDArray[np.int64]
 NONE = -1
@@ -50,7 +52,7 @@ class W(IntEnum):
     ROUTE = 24
     ROUTE_FIRST = 25
     ROUTE_LINKS = 26
-    STARTED = 27
+    BEGAN = 27
     ENDED = 28
     # Sizes
     PROCESS_COUNT = 30
@@ -83,7 +85,12 @@ class W(IntEnum):
     UNFIXED = 65
     PE_FAULT = 66
     PE_STATUS = 67
+    EAGER_LEFT = 68
     COUNT = 80
+
+
+STATE = range(int(W.NOW), int(W.COUNT))
+"""Places that every run begins with afresh."""
 
 
 def _record(**fields: str) -> np.dtype[np.void]:
@@ -138,14 +145,14 @@ def _view(place: int, kind: Any) -> Any:
     """A function of `w` that gives the array whose address stands at a place."""
     number = int(place)
 
-    @njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+    @callee
     def view(w: Words) -> Any:
         return carray(_pointer(w[number]), (MANY,), kind)
 
     return view
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def numbers_at(address: int) -> Words:
     """The int64 array at an address."""
     return carray(_pointer(address), (MANY,), np.int64)
@@ -176,5 +183,5 @@ units = _view(W.UNITS, np.dtype(np.int64))
 route = _view(W.ROUTE, np.dtype(np.int64))
 route_first = _view(W.ROUTE_FIRST, np.dtype(np.int64))
 route_links = _view(W.ROUTE_LINKS, np.dtype(np.int64))
-started = _view(W.STARTED, np.dtype(np.int64))
+began = _view(W.BEGAN, np.dtype(np.int64))
 ended = _view(W.ENDED, np.dtype(np.int64))

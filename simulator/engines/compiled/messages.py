@@ -1,6 +1,6 @@
 """Messages: posted, matched in program order, received from one process or from anyone."""
 
-from numba import njit
+from simulator.engines.compiled.cache import callee
 
 from simulator.engines.compiled.memory import (
     NONE,
@@ -18,7 +18,7 @@ from simulator.engines.compiled.queues import MORE_SLOTS, later, pop, push, sche
 from simulator.engines.compiled.transfers import IDLE, OVER, release, request
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def post(w: Words, process: int, row: int) -> None:
     """What SEND or EXCHANGE sends; to a process that waits for it, or into its channel."""
     operation = operations(w)[row]
@@ -39,6 +39,7 @@ def post(w: Words, process: int, row: int) -> None:
             request(w, slot)
         return
     message.queued, message.next = 1, NONE
+    w[W.EAGER_LEFT] += operation.eager
     if channel.head == NONE:
         channel.head = slot
     else:
@@ -52,7 +53,7 @@ def post(w: Words, process: int, row: int) -> None:
             ask(w, channel.receiver)
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def fill_slot(w: Words, slot: int, process: int, row: int) -> None:
     """Something to transfer that nobody receives yet."""
     message = slots(w)[slot]
@@ -60,7 +61,7 @@ def fill_slot(w: Words, slot: int, process: int, row: int) -> None:
     message.queued, message.moving, message.eager = 0, IDLE, operations(w)[row].eager
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def receive(w: Words, process: int, number: int) -> bool:
     """Take a channel's first message or wait for it; whether it has arrived already."""
     channel = channels(w)[number]
@@ -70,7 +71,7 @@ def receive(w: Words, process: int, number: int) -> bool:
     return _take(w, process, number)
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _take(w: Words, process: int, number: int) -> bool:
     """A process receives a channel's first message; whether it has arrived already."""
     channel = channels(w)[number]
@@ -78,6 +79,7 @@ def _take(w: Words, process: int, number: int) -> bool:
     message = slots(w)[slot]
     channel.head = message.next
     message.queued = 0
+    w[W.EAGER_LEFT] -= message.eager
     if message.moving == OVER:
         release(w, slot)
         return True
@@ -87,7 +89,7 @@ def _take(w: Words, process: int, number: int) -> bool:
     return False
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def ask(w: Words, process: int) -> None:
     """A process that receives from anyone is looked at when grants are made."""
     if not processes(w)[process].asking:
@@ -96,7 +98,7 @@ def ask(w: Words, process: int) -> None:
         w[W.ASKED] += 1
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def grant_receives(w: Words) -> None:
     """Receives from anyone: each process has an inbox of its own, so that their order decides nothing."""
     for place in range(w[W.ASKED]):

@@ -4,7 +4,7 @@ A PE keeps what each of its computing processes has attained since it was last i
 It is brought up to now before anything on it changes, and its next end is found again once per instant.
 """
 
-from numba import njit
+from simulator.engines.compiled.cache import callee
 
 from simulator.costs import LAST_TICK
 from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, targets
@@ -20,7 +20,7 @@ from simulator.engines.compiled.service import (
 )
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def compute(w: Words, tables: ServiceTables, process: int, nominal: int) -> None:
     """A process starts to compute so many nominal ticks."""
     one = processes(w)[process]
@@ -45,7 +45,7 @@ def compute(w: Words, tables: ServiceTables, process: int, nominal: int) -> None
     touch(w, number)
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def wait_busily(w: Words, tables: ServiceTables, process: int, change: int) -> None:
     """A process that polls begins (1) or ceases (-1) to wait for others."""
     number = processes(w)[process].pe
@@ -57,7 +57,7 @@ def wait_busily(w: Words, tables: ServiceTables, process: int, change: int) -> N
     touch(w, number)
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def touch(w: Words, number: int) -> None:
     """A PE is re-evaluated at the end of this instant."""
     pe = pes(w)[number]
@@ -66,7 +66,7 @@ def touch(w: Words, number: int) -> None:
         w[W.DIRTY_PE] = number
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def settle(w: Words, tables: ServiceTables, number: int) -> None:
     """Bring up to now what each process on a PE has attained, at the number of processes that has held so far."""
     pe, now = pes(w)[number], w[W.NOW]
@@ -77,7 +77,7 @@ def settle(w: Words, tables: ServiceTables, number: int) -> None:
     pe.settled, pe.base = now, reached
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def evaluate(w: Words, tables: ServiceTables) -> None:
     """The number of runnable processes of every PE on which something changed, and its next end."""
     number = w[W.DIRTY_PE]
@@ -90,7 +90,7 @@ def evaluate(w: Words, tables: ServiceTables) -> None:
         number = following
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _evaluate(w: Words, tables: ServiceTables, number: int) -> None:
     pe, now = pes(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + number
@@ -98,6 +98,9 @@ def _evaluate(w: Words, tables: ServiceTables, number: int) -> None:
         cancel(w, event)
         return
     m = pe.running + pe.polling
+    if pe.start > LAST_TICK - now:
+        _fault(w, number, OVERFLOW)
+        return
     if m != pe.m or pe.base == NONE:
         pe.m = m
         pe.base = attained_at(tables, pe.table + m - 1, pe.start + now)
@@ -112,7 +115,7 @@ def _evaluate(w: Words, tables: ServiceTables, number: int) -> None:
         schedule(w, event, end - pe.start)
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def next_done(w: Words, number: int) -> int:
     """A process whose computation on a PE ends now, taken off it, or NONE; the PE is settled."""
     pe = pes(w)[number]
@@ -125,7 +128,7 @@ def next_done(w: Words, number: int) -> int:
     return process
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def _fault(w: Words, number: int, reason: int) -> None:
     """Note why a PE's next end cannot be told; the least PE's reason stays, an overflow goes before all."""
     if reason == OVERFLOW:
@@ -135,7 +138,7 @@ def _fault(w: Words, number: int, reason: int) -> None:
         w[W.PE_STATUS] = STALLED if reason == NEVER else ENDED_TRACE
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def raise_faults(w: Words) -> None:
     """The fault of the first PE that has one becomes the run's."""
     if w[W.STATUS] == RUNNING and w[W.PE_FAULT] != NONE:

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from simulator.costs import LAST_TICK
+from simulator.engines.compiled.cache import callee
 
 SHIFT = np.uint64(40)
 """Rates count 2**-40 units per tick."""
@@ -28,7 +29,7 @@ def _high(typing_context: Any, one: Any, other: Any) -> Any:  # noqa: ARG001 - N
     return types.uint64(types.uint64, types.uint64), generate
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def delivered(rate: int, since: int, now: int) -> int:
     """`floor(rate * now / 2**40) - floor(rate * since / 2**40)`, modulo 2**64."""
     r, d = np.uint64(rate), np.uint64(now - since)
@@ -39,7 +40,7 @@ def delivered(rate: int, since: int, now: int) -> int:
     return np.int64((high << OTHER) | (low >> SHIFT))
 
 
-@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@callee
 def ticks_until(units: int, rate: int, since: int) -> int:
     """The least number of ticks after `since` in which `units` (at least 1) are delivered; at most LAST_TICK."""
     r, u = np.uint64(rate), np.uint64(units)
