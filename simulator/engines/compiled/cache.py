@@ -45,7 +45,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def callee(function: _F) -> _F:
     """A function that kernels call; it is compiled into each of them."""
-    return cast(_F, numba.njit(nogil=True, error_model="numpy")(function))
+    return cast(_F, numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
 @cache

@@ -9,11 +9,11 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import as_dtype, from_dtype
 from numpy.typing import NDArray
-
-from simulator.engines.compiled.cache import callee
 
 Words = NDArray[np.int64]
 NONE = -1
@@ -133,29 +133,46 @@ TABLE = _record(units="i8", chunk="i8", pull="i8", before="i8")
 MANY = 1 << 40
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _pointer(typing_context: Any, address: Any) -> Any:  # noqa: ARG001 - Numba's signature
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
-
-
 def _view(place: int, kind: Any) -> Any:
     """A function of `w` that gives the array whose address stands at a place."""
-    number = int(place)
+    number, array = int(place), types.Array(from_dtype(np.dtype(kind)), 1, "C")
 
-    @callee
-    def view(w: Words) -> Any:
-        return carray(_pointer(w[number]), (MANY,), kind)
+    @intrinsic  # type: ignore[untyped-decorator]
+    def view(typing_context: Any, w: Any) -> Any:  # noqa: ARG001 - Numba's signature
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            words = context.make_array(signature.args[0])(context, builder, arguments[0])
+            index = context.get_constant(types.intp, number)
+            return _array_at(context, builder, array, builder.load(builder.gep(words.data, [index])))
+
+        return array(w), generate
 
     return view
 
 
-@callee
-def numbers_at(address: int) -> Words:
+def _array_at(context: Any, builder: Any, array: Any, address: Any) -> Any:
+    """An array without end at an address."""
+    made = context.make_array(array)(context, builder)
+    size = context.get_constant(types.intp, np.dtype(as_dtype(array.dtype)).itemsize)
+    populate_array(
+        made,
+        data=builder.inttoptr(address, made.data.type),
+        shape=[context.get_constant(types.intp, MANY)],
+        strides=[size],
+        itemsize=size,
+        meminfo=None,
+    )
+    return made._getvalue()  # noqa: SLF001 - Numba's way
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def numbers_at(typing_context: Any, address: Any) -> Any:  # noqa: ARG001 - Numba's signature
     """The int64 array at an address."""
-    return carray(_pointer(address), (MANY,), np.int64)
+    array = types.int64[::1]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return _array_at(context, builder, array, arguments[0])
+
+    return array(types.int64), generate
 
 
 queue = _view(W.QUEUE, QUEUE)

@@ -7,7 +7,7 @@ import numpy as np
 
 from simulator.columns import Kind
 from simulator.costs import Costs, lower, start_ticks
-from simulator.engines.compiled import direct
+from simulator.engines.compiled import direct, general
 from simulator.engines.compiled.block import Block, Loads, Outcome
 from simulator.errors import UnsupportedProgram
 from simulator.results import LoggedOperation, RunSet
@@ -74,7 +74,8 @@ def _done(block: Block, draws: Draws) -> Outcome:
     reason = why_not(block.scenario, block.costs)
     if reason is not None:
         raise UnsupportedProgram(f"engine compiled: {reason} found, the engine process does it")
-    outcome = direct.do_block(block)
+    path = general if direct.why_not(block.scenario, block.costs) else direct
+    outcome = path.do_block(block)
     for place, replication in np.argwhere(outcome.fault).tolist():
         _again(block, outcome, place, replication, draws)
     return outcome
@@ -84,7 +85,7 @@ def why_not(scenario: Scenario, costs: Costs) -> str | None:
     """Why no path of this engine does a block; None if one does."""
     if np.any(costs.columns.kind == Kind.CUSTOM):
         return "an operation of the user's own"
-    return direct.why_not(scenario, costs)
+    return None
 
 
 def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: Draws) -> None:
