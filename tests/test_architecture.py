@@ -19,7 +19,7 @@ LONG_FUNCTION_LINES = 40
 LAYERS_HEADING = "# Layers (a module imports only from earlier lines; names on one line do not import each other):"
 
 FILE_OWNERS = ("simulator/files.py", "simulator/calibration/history.py")
-SIMPY_OWNERS = ("simulator/engines/process.py", "simulator/engines/resources.py")
+SIMPY_OWNERS = ("simulator/engines/actor.py", "simulator/engines/resources/")
 CLOCK_OWNERS = ("simulator/calibration/", "simulator/characterisation/", "simulator/sweep.py", "advisor/")
 # machine.py reads /proc and /sys itself, because it imports no other room; it opens nothing else.
 SYSTEM_OWNERS = ("simulator/machine.py",)
@@ -204,7 +204,7 @@ def simpy_owner(sources: Sources) -> list[str]:
     return [
         f"{path}:{line}: only {' and '.join(SIMPY_OWNERS)} import simpy"
         for path, tree in parsed(sources)
-        if path not in SIMPY_OWNERS
+        if not path.startswith(SIMPY_OWNERS)
         for line, module, _ in imports(path, tree)
         if module.split(".")[0] == "simpy"
     ]
@@ -342,7 +342,7 @@ EXAMPLES: list[tuple[Rule, str, str, str | None]] = [
     (public_only, SEARCH, "from simulator import files", "simulator.files"),
     (public_only, SEARCH, "import simulator.calibration.measure", "calibration.measure"),
     (public_only, SEARCH, "import simulator as sim; sim.files.read_text()", "search.py:1: simulator.files"),
-    (simpy_owner, "simulator/engines/process.py", "import simpy", None),
+    (simpy_owner, "simulator/engines/actor.py", "import simpy", None),
     (simpy_owner, LOG, "from simpy.events import Event", "simpy"),
     (file_owner, FILES, "open('x')", None),
     (file_owner, SEARCH, "from simulator import files; files.read_text('x'); a.replace(b)", None),

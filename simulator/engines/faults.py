@@ -1,13 +1,14 @@
 """What can go wrong in a run, in the words that both engines use."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from simulator.columns import Kind
 from simulator.costs import Costs
-from simulator.errors import SimulationError, TraceError
+from simulator.errors import ScenarioError, SimulationError, TraceError
+from simulator.platform import Platform
 from simulator.program import ANY
 
-__all__ = ["ended_trace", "no_rate", "stalled", "stuck", "unreceived"]
+__all__ = ["check_customs", "ended_trace", "link_name", "no_rate", "stalled", "stuck", "unreceived"]
 
 
 def stuck(costs: Costs, name: str, waiting: Iterable[int]) -> SimulationError:
@@ -54,6 +55,23 @@ def no_rate(link: str) -> SimulationError:
     return SimulationError(
         f"link {link}: more flows than it can carry at this tick found, fewer or a faster link needed"
     )
+
+
+def link_name(platform: Platform, directed: int) -> str:
+    """The link, or disk, that a directed link of `Costs.capacities` belongs to."""
+    links = platform.network.links
+    if directed < 2 * len(links):
+        return links[directed // 2].name
+    disk = platform.known_nodes[directed - 2 * len(links)].disk
+    return "" if disk is None else disk.name
+
+
+def check_customs(costs: Costs, known: Collection[str]) -> None:
+    """Refuse operations of the user's own that nobody has defined."""
+    for name, _ in costs.columns.customs:
+        if name not in known:
+            allowed = f"one of {', '.join(sorted(known))}" if known else "none without `run(..., operations={...})`"
+            raise ScenarioError(f"program: operation {name!r} found, {allowed} allowed")
 
 
 def describe(costs: Costs, row: int) -> str:

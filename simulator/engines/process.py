@@ -1,20 +1,38 @@
 """The reference engine: every process a SimPy generator, readable and extensible."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import Protocol
 
 import numpy as np
-import simpy
-from simpy.events import ProcessGenerator
 
-from simulator.costs import ComputeCost, Costs, MessageCost, lower, service_table, start_ticks
-from simulator.engines.resources import Instant, Messages, Service, SharedPE, now
-from simulator.errors import SimulationError
+from simulator.costs import Costs, ServiceTable, lower, service_table, start_ticks
+from simulator.engines import faults
+from simulator.engines.actor import CustomOperation, Listing, Setup, Simulation
+from simulator.engines.resources import Service
+from simulator.platform import PE
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Draws, Scenario
 
+__all__ = ["CustomOperation", "Sharing", "run"]
 
-def run(scenario: Scenario, draws: Draws, *, tick_s: float, log_replications: int = 0) -> RunSet:
+
+class Sharing(Protocol):
+    """A rule by which a PE is shared: what one of `processes` runnable processes attains on it, as integers."""
+
+    def __call__(self, pe: PE, processes: int, *, tick_s: float) -> ServiceTable:
+        """The service of one of `processes`; knots in ticks from the start of the PE's load trace."""
+
+
+def run(
+    scenario: Scenario,
+    draws: Draws,
+    *,
+    tick_s: float,
+    log_replications: int = 0,
+    operations: Mapping[str, CustomOperation] | None = None,
+    sharing: Sharing = service_table,
+) -> RunSet:
     """Simulate every configuration and replication of a scenario.
 
     Parameters
@@ -27,84 +45,71 @@ def run(scenario: Scenario, draws: Draws, *, tick_s: float, log_replications: in
         Seconds per tick.
     log_replications
         Keep the operation log of this many first replications of each configuration.
+    operations
+        What the program's `Custom` operations do, by name; see `Context`.
+    sharing
+        How processes share a PE, in place of equal shares of what its load leaves.
 
     Raises
     ------
     SimulationError
-        For a deadlock or a stalled PE, with names.
+        For a deadlock, a message that nobody receives, a stalled PE or a link with too many flows, with names.
+    TraceError
+        If a trace that ends does so before the run.
     """
-    services = _service_makers(scenario, tick_s)
     starts = start_ticks(draws, tick_s=tick_s).tolist()
-    names = tuple(configuration.name for configuration in scenario.configurations)
-    makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)
-    computed = []
-    logs = {}
-    for row, configuration in enumerate(scenario.configurations):
-        costs = lower(scenario, configuration, draws, tick_s=tick_s)
-        computed.append(np.zeros((scenario.replications, len(configuration.partition)), dtype=np.int64))
-        for replication in range(scenario.replications):
-            log = _run_once(scenario, costs, replication, services, starts[replication])
-            makespans[row, replication] = max((entry.end_ticks for entry in log), default=0)
-            for entry in log:
-                if entry.operation == "compute":
-                    computed[row][replication, entry.process] = entry.end_ticks
-            if replication < log_replications:
-                logs[row, replication] = tuple(log)
-    return RunSet(names, tick_s, makespans, tuple(computed), "process", scenario.seed, logs)
+    services = _services(scenario, sharing, tick_s)
+    results = _Results(scenario)
+    for costs in lower(scenario, draws, tick_s=tick_s):
+        faults.check_customs(costs, operations or {})
+        setup = Setup(scenario, costs, Listing.of(costs.columns), services, dict(operations or {}), tick_s)
+        for configuration, replication in _runs(costs):
+            place = costs.configurations[configuration]
+            logged = replication < log_replications
+            simulation = Simulation(setup, configuration, replication, starts=starts[replication], logged=logged)
+            simulation.run()
+            results.add(place, replication, simulation)
+    return results.run_set(scenario, tick_s)
 
 
-def _service_makers(scenario: Scenario, tick_s: float) -> list[Callable[[int], Service]]:
-    """Per PE, the service for a number of our processes, made once for all runs."""
-
-    def maker(index: int) -> Callable[[int], Service]:
-        return cache(lambda processes: Service(service_table(scenario.platform.pes[index], processes, tick_s=tick_s)))
-
-    return [maker(index) for index in range(len(scenario.platform.pes))]
+def _runs(costs: Costs) -> Iterator[tuple[int, int]]:
+    """Place of a configuration in the block, and replication, in the order in which they are run."""
+    return ((place, replication) for place in range(len(costs.configurations)) for replication in costs.replications)
 
 
-def _run_once(
-    scenario: Scenario, costs: Costs, replication: int, services: list[Callable[[int], Service]], starts: list[int]
-) -> list[LoggedOperation]:
-    env = simpy.Environment(initial_time=0)
-    instant, messages = Instant(env), Messages(env)
-    pes = [
-        SharedPE(env, instant, pe.name, services[index], starts[index])
-        for index, pe in enumerate(scenario.platform.pes)
-    ]
-    placement = costs.configuration.placement
-    log: list[LoggedOperation] = []
-    waiting: dict[int, str] = {}
-
-    def process(number: int) -> ProcessGenerator:
-        pe = pes[placement[number]]
-        name = scenario.platform.pes[placement[number]].name
-        for cost in costs.operations[number]:
-            kind, start = _kind(cost), now(env)
-            waiting[number] = f"process {number} waits in operation {cost.index} ({_describe(cost)})"
-            if isinstance(cost, ComputeCost):
-                yield pe.compute(int(cost.nominal_ticks[replication]), number)
-            elif cost.sends:
-                yield messages.send((number, cost.partner, cost.tag), cost.ticks)
-            else:
-                yield messages.recv((cost.partner, number, cost.tag))
-            log.append(LoggedOperation(number, name, kind, cost.index, start, now(env)))
-        waiting.pop(number, None)
-
-    for number in range(len(placement)):
-        env.process(process(number))
-    env.run()
-    if waiting:
-        held = [waiting[number] for number in sorted(waiting)]
-        raise SimulationError([f"configuration {costs.configuration.name}: deadlock: {text}" for text in held])
-    return log
+def _services(scenario: Scenario, sharing: Sharing, tick_s: float) -> Callable[[int, int], Service]:
+    """The service for a PE and a number of our processes, made once for all runs."""
+    pes = scenario.platform.pes
+    # Tables of ours depend on nothing but a PE's load and cores, a user's may depend on anything.
+    alike = {(id(pe.load), pe.cores): place for place, pe in reversed(list(enumerate(pes)))}
+    same = [alike[id(pe.load), pe.cores] if sharing is service_table else place for place, pe in enumerate(pes)]
+    made = cache(lambda place, processes: Service(sharing(pes[place], processes, tick_s=tick_s)))
+    return lambda place, processes: made(same[place], processes)
 
 
-def _kind(cost: ComputeCost | MessageCost) -> str:
-    return "compute" if isinstance(cost, ComputeCost) else "send" if cost.sends else "recv"
+class _Results:
+    """The arrays of a `RunSet` while runs come in."""
 
+    def __init__(self, scenario: Scenario) -> None:
+        count = scenario.replications
+        self._makespans = np.zeros((len(scenario.configurations), count), dtype=np.int64)
+        shapes = [(count, len(configuration.placement)) for configuration in scenario.configurations]
+        self._computed, self._busy, self._finish = (
+            tuple(np.zeros(shape, dtype=np.int64) for shape in shapes) for _ in range(3)
+        )
+        self._logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = {}
 
-def _describe(cost: ComputeCost | MessageCost) -> str:
-    if isinstance(cost, ComputeCost):
-        return "compute"
-    direction = "send to" if cost.sends else "receive from"
-    return f"{direction} process {cost.partner}, tag {cost.tag}"
+    def add(self, place: int, replication: int, simulation: Simulation) -> None:
+        """Note a run that has ended."""
+        self._makespans[place, replication] = max(simulation.finish)
+        self._computed[place][replication] = simulation.usage.computed
+        self._busy[place][replication] = simulation.usage.busy
+        self._finish[place][replication] = simulation.finish
+        if simulation.log is not None:
+            self._logs[place, replication] = tuple(sorted(simulation.log, key=lambda one: (one.process, one.index)))
+
+    def run_set(self, scenario: Scenario, tick_s: float) -> RunSet:
+        """All runs."""
+        names = tuple(configuration.name for configuration in scenario.configurations)
+        arrays = self._makespans, self._computed, self._busy, self._finish
+        return RunSet(names, tick_s, *arrays, "process", scenario.seed, self._logs)

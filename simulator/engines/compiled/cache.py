@@ -39,13 +39,20 @@ _TYPES = {
 }
 _SOURCES = ("engines/compiled/*.py", "costs/*.py", "columns.py", "program.py")
 """What kernels are made of, constants included; below `simulator/`."""
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+"""Without reference counts, which cost ten times the work: kernels allocate nothing, their arrays come from Python."""
 _LOCK = threading.Lock()
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def callee(function: _F) -> _F:
     """A function that kernels call; it is compiled into each of them."""
-    return cast(_F, numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+    return cast(_F, numba.njit(**_OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+
+
+def subroutine(function: _F) -> _F:
+    """A function that kernels call in many places; a copy in each would take long to compile."""
+    return cast(_F, numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
 @cache
@@ -62,7 +69,7 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = "" if folder is None else str(folder)
         try:
-            return numba.njit(signature, nogil=True, error_model="numpy", cache=folder is not None)(kernel)  # type: ignore[no-any-return]
+            return numba.njit(signature, cache=folder is not None, **_OPTIONS)(kernel)  # type: ignore[no-any-return]
         finally:
             numba.config.CACHE_DIR = before
 
@@ -77,7 +84,9 @@ def numba_type(hint: Any) -> Any:
     """The type of an annotation: a number, an array, or a named tuple of them."""
     if hint in _TYPES:
         return _TYPES[hint]
-    return types.NamedTuple([numba_type(part) for part in get_type_hints(hint).values()], hint)
+    parts = [numba_type(part) for part in get_type_hints(hint).values()]
+    alike = all(part == parts[0] for part in parts)
+    return types.NamedUniTuple(parts[0], len(parts), hint) if alike else types.NamedTuple(parts, hint)
 
 
 @cache

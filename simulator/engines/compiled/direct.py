@@ -7,9 +7,8 @@ from simulator.costs import Costs
 from simulator.engines import faults
 from simulator.engines.compiled.block import Block, Ints, Outcome, in_parts, operations, step, whole
 from simulator.engines.compiled.cache import compiled
-from simulator.engines.compiled.plan import WIDTH, Plan, plan
-from simulator.engines.compiled.service import STRIDE
-from simulator.engines.compiled.static import Job, Times, execute
+from simulator.engines.compiled.plan import WIDTH, Plan, plan_of
+from simulator.engines.compiled.static import Job, Times, clocks, execute
 from simulator.errors import SimulationError
 from simulator.program import ANY
 from simulator.scenario import Scenario
@@ -59,7 +58,7 @@ def do_block(block: Block) -> Outcome:
     SimulationError
         For a deadlock, or messages that nobody receives.
     """
-    made: Plan = compiled(plan)(block.rows)
+    made: Plan = plan_of(block.rows)
     configurations, replications, processes = block.shape
     outcome = _empty(block)
     times = _times(outcome)
@@ -67,7 +66,7 @@ def do_block(block: Block) -> Outcome:
     kernel = compiled(execute)
 
     def some(first: int, end: int) -> None:
-        kernel(job, tables, made, np.array([first, end]), times)
+        kernel(job, tables, made.steps, clocks(job, made.slots), times, np.array([first, end]))
 
     small = configurations * replications * made.steps.size < ALONE * WIDTH
     in_parts(some, configurations * replications, 1 if small else block.threads)
@@ -76,7 +75,8 @@ def do_block(block: Block) -> Outcome:
     for configuration, replication in block.logged:
         run, rows = configuration * replications + replication, block.costs.columns.kind.size
         begin, end = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
-        kernel(job, tables, made, np.array([run, run + 1]), _times(_empty(block), begin, end))
+        times = _times(_empty(block), begin, end)
+        kernel(job, tables, made.steps, clocks(job, made.slots), times, np.array([run, run + 1]))
         outcome.logs[configuration, replication] = operations(block, configuration, begin, end)
     return outcome
 

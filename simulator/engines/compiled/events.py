@@ -12,7 +12,7 @@ shared PEs and flows are re-evaluated once. Nothing looks through all processes,
 
 from simulator.columns import Kind
 from simulator.costs import LAST_TICK
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.flows import refill
 from simulator.engines.compiled.memory import (
     NONE,
@@ -86,7 +86,7 @@ def simulate(w: Words, services: ServiceTables) -> int:
     return w[W.STATUS]
 
 
-@callee
+@subroutine
 def _finish_instant(w: Words, services: ServiceTables) -> None:
     """What follows when all that is due has ended."""
     while w[W.READY] != NONE and w[W.STATUS] == RUNNING:
@@ -111,7 +111,7 @@ def _finish_instant(w: Words, services: ServiceTables) -> None:
             refill(w)
 
 
-@callee
+@subroutine
 def _end(w: Words, services: ServiceTables, number: int) -> None:
     """What is due: of a process, a transfer, a PE or a group of flows, in the order of their ids."""
     if number < w[W.PROCESS_COUNT]:
@@ -132,7 +132,7 @@ def _end(w: Words, services: ServiceTables, number: int) -> None:
         process = next_done(w, number)
 
 
-@callee
+@subroutine
 def _process_due(w: Words, services: ServiceTables, process: int) -> None:
     """The event of a process itself: a computation on a PE of its own, a pull, or a time."""
     one = processes(w)[process]
@@ -158,7 +158,7 @@ def _process_due(w: Words, services: ServiceTables, process: int) -> None:
         make_ready(w, process)
 
 
-@callee
+@subroutine
 def _computed(w: Words, services: ServiceTables, process: int) -> None:
     """A process has ended a computation."""
     one = processes(w)[process]
@@ -173,13 +173,13 @@ def _computed(w: Words, services: ServiceTables, process: int) -> None:
         make_ready(w, process)
 
 
-@callee
+@subroutine
 def _pull(w: Words, process: int) -> None:
     push(pulls(w), 0, w[W.PULLED], process, 0, process)
     w[W.PULLED] += 1
 
 
-@callee
+@subroutine
 def _grant_pulls(w: Words) -> None:
     """All pulls that were asked for in this instant, by process."""
     while w[W.PULLED] > 0:
@@ -195,7 +195,7 @@ def _grant_pulls(w: Words) -> None:
         schedule(w, process, later(w, table.pull))
 
 
-@callee
+@subroutine
 def _operation_ended(w: Words, services: ServiceTables, process: int) -> None:
     one = processes(w)[process]
     if one.polling:
@@ -206,7 +206,7 @@ def _operation_ended(w: Words, services: ServiceTables, process: int) -> None:
     one.row += 1
 
 
-@callee
+@subroutine
 def _go_on(w: Words, services: ServiceTables, process: int) -> None:
     """A process begins its next operations, until it waits or ends."""
     one = processes(w)[process]
@@ -231,7 +231,7 @@ def _go_on(w: Words, services: ServiceTables, process: int) -> None:
         wait_busily(w, services, process, 1)
 
 
-@callee
+@subroutine
 def _begin(w: Words, services: ServiceTables, process: int, row: int) -> bool:
     """Begin an operation; whether it has ended at once."""
     operation, one = operations(w)[row], processes(w)[process]
@@ -270,7 +270,7 @@ def _begin(w: Words, services: ServiceTables, process: int, row: int) -> bool:
     return False
 
 
-@callee
+@subroutine
 def _arrive(w: Words, process: int, number: int) -> bool:
     """A process is at a barrier; whether it is the last one, which lets all others go."""
     barrier = barriers(w)[number]

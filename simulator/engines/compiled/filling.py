@@ -1,6 +1,6 @@
 """Progressive filling of links that hang together, word by word."""
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 from simulator.engines.compiled.groups import UNBOUNDED, bounded, join, regroup
 from simulator.engines.compiled.memory import (
@@ -22,7 +22,7 @@ OPEN, OWN = -2, -1
 FLOW, LINK = 0, 1
 
 
-@callee
+@subroutine
 def fill(w: Words, link: int) -> None:
     """Rates of all flows that hang together with a shared link."""
     first_flow, size = _gather(w, link)
@@ -41,7 +41,7 @@ def fill(w: Words, link: int) -> None:
         link = links(w)[link].following
 
 
-@callee
+@subroutine
 def _gather(w: Words, link: int) -> tuple[int, int]:
     """Chain what hangs together with a link: the first flow, and the size of the heap of levels to look at."""
     all_links, flows, epoch, size = links(w), slots(w), w[W.EPOCH], 0
@@ -77,7 +77,7 @@ def _gather(w: Words, link: int) -> tuple[int, int]:
     return first_flow, size
 
 
-@callee
+@subroutine
 def _round(w: Words, size: int) -> int:
     """Fix all flows at the least level; the size of the heap that is left.
 
@@ -116,7 +116,7 @@ def _round(w: Words, size: int) -> int:
     return size
 
 
-@callee
+@subroutine
 def _subtract(w: Words, slot: int, level: int) -> None:
     """Give a chain of flows their rate."""
     flows, all_links = slots(w), links(w)

@@ -10,7 +10,7 @@ delivers to each of them alike, so that a flow ends when the group has delivered
 rate then costs the same for two flows and for a thousand. Flows at their own limit are on their own.
 """
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 from simulator.engines.compiled.filling import fill
 from simulator.engines.compiled.groups import UNBOUNDED, bounded, join, regroup, without_group
@@ -30,7 +30,7 @@ from simulator.engines.compiled.memory import (
 from simulator.engines.compiled.queues import NO_RATE
 
 
-@callee
+@subroutine
 def start_flow(w: Words, slot: int) -> None:
     """A message begins to flow now; `refill` has to follow."""
     first, last = _hops(w, slot)
@@ -52,7 +52,7 @@ def start_flow(w: Words, slot: int) -> None:
         _insert(w, path[hop], node)
 
 
-@callee
+@subroutine
 def end_flow(w: Words, slot: int) -> None:
     """A flow has ended; `refill` has to follow."""
     first, last = _hops(w, slot)
@@ -71,7 +71,7 @@ def end_flow(w: Words, slot: int) -> None:
             _bound(w, nodes(w)[all_links[link].head].slot)
 
 
-@callee
+@subroutine
 def mark_dirty(w: Words, link: int) -> None:
     """Something changed on a link."""
     one = links(w)[link]
@@ -80,7 +80,7 @@ def mark_dirty(w: Words, link: int) -> None:
         w[W.DIRTY_LINK] = link
 
 
-@callee
+@subroutine
 def refill(w: Words) -> None:
     """New rates and ends wherever flows began or ended."""
     w[W.EPOCH] += 1
@@ -103,7 +103,7 @@ def refill(w: Words) -> None:
         link = following
 
 
-@callee
+@subroutine
 def _overfull(w: Words) -> bool:
     """Whether a link has more flows than units of capacity; the first one is the fault."""
     link, found = w[W.DIRTY_LINK], NONE
@@ -117,7 +117,7 @@ def _overfull(w: Words) -> bool:
     return found != NONE
 
 
-@callee
+@subroutine
 def _solve(w: Words, link: int) -> None:
     """Rates of all flows that hang together with a shared link, once per epoch."""
     one = links(w)[link]
@@ -148,14 +148,14 @@ def _solve(w: Words, link: int) -> None:
     regroup(w, link, rate)
 
 
-@callee
+@subroutine
 def _hops(w: Words, slot: int) -> tuple[int, int]:
     """Where a message's links begin in `route_links`, and where they end."""
     way = route(w)[slots(w)[slot].row]
     return route_first(w)[way], route_first(w)[way + 1]
 
 
-@callee
+@subroutine
 def _shared_link(w: Words, slot: int) -> int:
     first, last = _hops(w, slot)
     for hop in range(first, last):
@@ -165,7 +165,7 @@ def _shared_link(w: Words, slot: int) -> int:
     return NONE
 
 
-@callee
+@subroutine
 def _bound(w: Words, slot: int) -> None:
     """A flow's limit and the number of its shared links, after one of its links became shared or ceased to be."""
     first, last = _hops(w, slot)
@@ -192,7 +192,7 @@ def _bound(w: Words, slot: int) -> None:
             _insert(w, path[hop], node)
 
 
-@callee
+@subroutine
 def _insert(w: Words, link: int, node: int) -> None:
     """Into a link's list, by limit."""
     one, every, flows = links(w)[link], nodes(w), slots(w)
@@ -213,7 +213,7 @@ def _insert(w: Words, link: int, node: int) -> None:
         every[after].previous = node
 
 
-@callee
+@subroutine
 def _remove(w: Words, link: int, node: int) -> None:
     one, every = links(w)[link], nodes(w)
     before, after = every[node].previous, every[node].next

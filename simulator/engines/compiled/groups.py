@@ -1,19 +1,17 @@
 """Flows at their own limit, and groups of flows that a shared link keeps at its level; when either end."""
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 from simulator.costs import LAST_TICK
 from simulator.engines.compiled.memory import NONE, W, Words, links, nodes, slots
-from simulator.engines.compiled.queues import cancel, schedule
+from simulator.engines.compiled.queues import cancel, later, schedule
 from simulator.engines.compiled.wide import delivered, ticks_until
 
 UNBOUNDED = LAST_TICK
 """The limit of a flow all of whose links are shared."""
-PAST = LAST_TICK + 1
-"""When something happens that would happen past the last tick."""
 
 
-@callee
+@subroutine
 def bounded(w: Words, slot: int, rate: int) -> None:
     """A flow on its own gets a rate."""
     flow = slots(w)[slot]
@@ -24,7 +22,7 @@ def bounded(w: Words, slot: int, rate: int) -> None:
     schedule(w, w[W.PROCESS_COUNT] + slot, _end(w, flow.left, rate))
 
 
-@callee
+@subroutine
 def without_group(w: Words, slot: int) -> None:
     """Bring what a flow has left up to now, and take it out of its group if it has one."""
     flow, now = slots(w)[slot], w[W.NOW]
@@ -41,7 +39,7 @@ def without_group(w: Words, slot: int) -> None:
     flow.rate, flow.since = 0, now
 
 
-@callee
+@subroutine
 def join(w: Words, slot: int, link: int) -> None:
     """Put a flow into a link's group."""
     flow, group = slots(w)[slot], links(w)[link]
@@ -56,7 +54,7 @@ def join(w: Words, slot: int, link: int) -> None:
     flow.group, flow.target = link, group.served + flow.left
 
 
-@callee
+@subroutine
 def advance(w: Words, link: int) -> None:
     """Bring up to now what a group has delivered to each of its flows."""
     group, now = links(w)[link], w[W.NOW]
@@ -65,33 +63,35 @@ def advance(w: Words, link: int) -> None:
         group.since = now
 
 
-@callee
+@subroutine
 def regroup(w: Words, link: int, rate: int) -> None:
     """A link's group, all of whose flows have joined, gets a rate."""
     group, every, flows = links(w)[link], nodes(w), slots(w)
     if group.members == 0:
         return
     advance(w, link)
-    least, node = LAST_TICK, group.tail  # limits rise towards the tail, where the group is
+    least, most, node = LAST_TICK, 0, group.tail  # limits rise towards the tail, where the group is
     left = group.members
     while left > 0:
         flow = flows[every[node].slot]
         if flow.group == link:
-            least = min(least, flow.target - group.served)
+            units = flow.target - group.served
+            least, most = min(least, units), max(most, units)
             left -= 1
         node = every[node].previous
     group.rate = rate
     schedule(w, group_event(w, link), _end(w, least, rate))
+    if most > rate:  # then it may pass the last tick, 2**62
+        _end(w, most, rate)
 
 
-@callee
+@subroutine
 def group_event(w: Words, link: int) -> int:
     """The id of a group's next end."""
     return w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + link
 
 
-@callee
+@subroutine
 def _end(w: Words, units: int, rate: int) -> int:
     """When so many units have been delivered from now on."""
-    steps = ticks_until(units, rate, w[W.NOW])
-    return PAST if steps > LAST_TICK - w[W.NOW] else w[W.NOW] + steps
+    return later(w, ticks_until(units, rate, w[W.NOW]))

@@ -1,6 +1,6 @@
 """Messages: posted, matched in program order, received from one process or from anyone."""
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 from simulator.engines.compiled.memory import (
     NONE,
@@ -18,7 +18,7 @@ from simulator.engines.compiled.queues import MORE_SLOTS, later, pop, push, sche
 from simulator.engines.compiled.transfers import IDLE, OVER, release, request
 
 
-@callee
+@subroutine
 def post(w: Words, process: int, row: int) -> None:
     """What SEND or EXCHANGE sends; to a process that waits for it, or into its channel."""
     operation = operations(w)[row]
@@ -53,7 +53,7 @@ def post(w: Words, process: int, row: int) -> None:
             ask(w, channel.receiver)
 
 
-@callee
+@subroutine
 def fill_slot(w: Words, slot: int, process: int, row: int) -> None:
     """Something to transfer that nobody receives yet."""
     message = slots(w)[slot]
@@ -61,7 +61,7 @@ def fill_slot(w: Words, slot: int, process: int, row: int) -> None:
     message.queued, message.moving, message.eager = 0, IDLE, operations(w)[row].eager
 
 
-@callee
+@subroutine
 def receive(w: Words, process: int, number: int) -> bool:
     """Take a channel's first message or wait for it; whether it has arrived already."""
     channel = channels(w)[number]
@@ -71,7 +71,7 @@ def receive(w: Words, process: int, number: int) -> bool:
     return _take(w, process, number)
 
 
-@callee
+@subroutine
 def _take(w: Words, process: int, number: int) -> bool:
     """A process receives a channel's first message; whether it has arrived already."""
     channel = channels(w)[number]
@@ -89,7 +89,7 @@ def _take(w: Words, process: int, number: int) -> bool:
     return False
 
 
-@callee
+@subroutine
 def ask(w: Words, process: int) -> None:
     """A process that receives from anyone is looked at when grants are made."""
     if not processes(w)[process].asking:
@@ -98,7 +98,7 @@ def ask(w: Words, process: int) -> None:
         w[W.ASKED] += 1
 
 
-@callee
+@subroutine
 def grant_receives(w: Words) -> None:
     """Receives from anyone: each process has an inbox of its own, so that their order decides nothing."""
     for place in range(w[W.ASKED]):

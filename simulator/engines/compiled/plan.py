@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.columns import Kind
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import callee, compiled
+from simulator.errors import UnsupportedProgram
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -49,11 +50,11 @@ class Plan(NamedTuple):
     """Eager messages under way at once."""
     rows: Ints
     """Row at which each process stays; that after its last one if it ended; (P,)."""
-    unreceived: Ints
+    unreceived: Short
     """Rows of eager messages that nobody receives."""
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """What is known while the program is followed."""
 
     steps: Short
@@ -83,59 +84,62 @@ class _State(NamedTuple):
     tail: Short
 
 
-def plan(rows: Rows) -> Plan:
-    """Kernel: follow the program until every process has ended or waits for ever."""
+def plan_of(rows: Rows) -> Plan:
+    """Follow the program until every process has ended or waits for ever."""
     state = _begin(rows)
+    compiled(follow)(rows, state)
+    slots, channels = int(state.counts[_SLOTS]), int(state.counts[_CHANNELS])
+    left = [slot for slot in state.head[:channels].tolist() if slot >= 0]
+    for slot in left:  # grows: one message of a channel leads to the next
+        if state.slot_next[slot] >= 0:
+            left.append(int(state.slot_next[slot]))
+    steps = state.steps[: WIDTH * state.counts[_STEPS]]
+    return Plan(steps, slots, state.rows, state.slot_row[np.array(left, dtype=np.int64)])
+
+
+def follow(rows: Rows, state: State) -> None:
+    """Kernel: each process until it waits, and those that need no longer wait."""
     for process in range(rows.first.size - 1):
         _advance(rows, state, process)
         while state.counts[_READY] > 0:
             state.counts[_READY] -= 1
             _advance(rows, state, state.ready[state.counts[_READY]])
-    left = np.empty(state.counts[_SLOTS], np.int64)
-    count = 0
-    for channel in range(state.counts[_CHANNELS]):
-        slot = state.head[channel]
-        while slot >= 0:
-            left[count] = state.slot_row[slot]
-            count += 1
-            slot = state.slot_next[slot]
-    return Plan(state.steps[: WIDTH * state.counts[_STEPS]], state.counts[_SLOTS], state.rows, left[:count])
 
 
-@callee
-def _begin(rows: Rows) -> _State:
+def _begin(rows: Rows) -> State:
     """Room for all steps that there can be; memory that is not used is never touched."""
-    processes, room, eager = rows.first.size - 1, 0, 0
-    for row in range(rows.kind.size):
-        kind = rows.kind[row]
-        room += 3 if kind == _EXCHANGE else 2 if kind in (_SEND, _BARRIER) else 1
-        eager += rows.eager[row]
-    buckets = 1
-    while buckets < min(eager, 2**22):
-        buckets *= 2
-    return _State(
-        np.empty(WIDTH * room, np.int32),
-        np.zeros(5, np.int64),
-        rows.first[:-1].copy(),
-        np.zeros(processes, np.bool_),
-        np.zeros(processes, np.bool_),
-        np.empty(processes, np.int32),
-        np.zeros(processes, np.int32),
-        np.zeros(rows.barriers.size, np.int32),
-        np.full(rows.barriers.size, -1, np.int32),
-        np.empty(processes, np.int32),
-        np.empty(eager, np.int32),
-        np.empty(eager, np.int32),
-        np.empty(eager, np.int32),
-        np.full(buckets, -1, np.int32),
-        np.empty(4 * eager, np.int32),
-        np.empty(eager, np.int32),
-        np.empty(eager, np.int32),
+    processes, barriers, eager = rows.first.size - 1, rows.barriers.size, int(np.count_nonzero(rows.eager))
+    of_kind = np.bincount(rows.kind, minlength=len(Kind))
+    room = rows.kind.size + of_kind[_SEND] + of_kind[_BARRIER] + 2 * of_kind[_EXCHANGE]
+    if rows.kind.size + WIDTH >= 2**31:
+        raise UnsupportedProgram("engine compiled: more than 2^31 operations found, fewer allowed")
+
+    def short(count: int) -> Short:
+        return np.empty(count, dtype=np.int32)
+
+    return State(
+        steps=short(WIDTH * int(room)),
+        counts=np.zeros(5, dtype=np.int64),
+        rows=rows.first[:-1].copy(),
+        sending=np.zeros(processes, dtype=np.bool_),
+        receiving=np.zeros(processes, dtype=np.bool_),
+        ready=short(processes),
+        inbox=np.zeros(processes, dtype=np.int32),
+        there=np.zeros(barriers, dtype=np.int32),
+        newest=np.full(barriers, -1, dtype=np.int32),
+        earlier=short(processes),
+        free=short(eager),
+        slot_row=short(eager),
+        slot_next=short(eager),
+        bucket=np.full(2 ** min(eager.bit_length(), 22), -1, dtype=np.int32),
+        channel=short(4 * eager),
+        head=short(eager),
+        tail=short(eager),
     )
 
 
 @callee
-def _step(state: _State, code: int, process: int, what: int, row: int, partner_row: int) -> None:
+def _step(state: State, code: int, process: int, what: int, row: int, partner_row: int) -> None:
     at = WIDTH * state.counts[_STEPS]
     state.steps[at] = code
     state.steps[at + 1] = process
@@ -146,7 +150,7 @@ def _step(state: _State, code: int, process: int, what: int, row: int, partner_r
 
 
 @callee
-def _advance(rows: Rows, state: _State, process: int) -> None:
+def _advance(rows: Rows, state: State, process: int) -> None:
     """Follow a process until it waits or ends."""
     row, end = state.rows[process], rows.first[process + 1]
     while row < end:
@@ -168,7 +172,7 @@ def _advance(rows: Rows, state: _State, process: int) -> None:
 
 
 @callee
-def _release(state: _State, process: int) -> None:
+def _release(state: State, process: int) -> None:
     """A process that waited goes on."""
     state.rows[process] += 1
     state.ready[state.counts[_READY]] = process
@@ -176,7 +180,7 @@ def _release(state: _State, process: int) -> None:
 
 
 @callee
-def _arrive(rows: Rows, state: _State, process: int) -> bool:
+def _arrive(rows: Rows, state: State, process: int) -> bool:
     """At a barrier; whether it is the last one, who lets all others go."""
     barrier = rows.partner[state.rows[process]]
     _step(state, ARRIVE, process, barrier, 0, 0)
@@ -195,7 +199,7 @@ def _arrive(rows: Rows, state: _State, process: int) -> bool:
 
 
 @callee
-def _message(rows: Rows, state: _State, process: int) -> bool:
+def _message(rows: Rows, state: State, process: int) -> bool:
     """Post what a process sends and receives; whether it need not wait."""
     row = state.rows[process]
     kind, tag = rows.kind[row], rows.tag[row]
@@ -226,14 +230,14 @@ def _message(rows: Rows, state: _State, process: int) -> bool:
 
 
 @callee
-def _sender(rows: Rows, state: _State, process: int) -> int:
+def _sender(rows: Rows, state: State, process: int) -> int:
     """Whom a process that receives waits for."""
     row = state.rows[process]
     return rows.source[row] if rows.kind[row] == _EXCHANGE else rows.partner[row]
 
 
 @callee
-def _meet(rows: Rows, state: _State, sender: int, receiver: int, current: int) -> None:
+def _meet(rows: Rows, state: State, sender: int, receiver: int, current: int) -> None:
     """A rendezvous, found by the process `current`."""
     row, far = state.rows[sender], state.rows[receiver]
     state.sending[sender], state.receiving[receiver] = False, False
@@ -245,7 +249,7 @@ def _meet(rows: Rows, state: _State, sender: int, receiver: int, current: int) -
 
 
 @callee
-def _take(rows: Rows, state: _State, process: int, slot: int, current: int) -> None:
+def _take(rows: Rows, state: State, process: int, slot: int, current: int) -> None:
     """Receive an eager message."""
     row = state.rows[process]
     exchange = rows.kind[row] == _EXCHANGE
@@ -257,7 +261,7 @@ def _take(rows: Rows, state: _State, process: int, slot: int, current: int) -> N
 
 
 @callee
-def _close(state: _State, process: int, current: int, parts: bool) -> None:  # noqa: FBT001 - compiled
+def _close(state: State, process: int, current: int, parts: bool) -> None:  # noqa: FBT001 - compiled
     """What follows when a message of a process has been matched: maybe the end of its operation."""
     if state.sending[process] or state.receiving[process]:
         return
@@ -268,7 +272,7 @@ def _close(state: _State, process: int, current: int, parts: bool) -> None:  # n
 
 
 @callee
-def _new_slot(state: _State, row: int) -> int:
+def _new_slot(state: State, row: int) -> int:
     if state.counts[_FREE] > 0:
         state.counts[_FREE] -= 1
         slot = np.int64(state.free[state.counts[_FREE]])
@@ -281,14 +285,14 @@ def _new_slot(state: _State, row: int) -> int:
 
 
 @callee
-def _bucket(state: _State, sender: int, receiver: int, tag: int) -> int:
+def _bucket(state: State, sender: int, receiver: int, tag: int) -> int:
     mixed = np.int64(sender) * 2654435761 + np.int64(receiver) * 2246822519 + np.int64(tag) * 3266489917
     mixed ^= mixed >> 17
     return (mixed * 668265263 >> 11) & (state.bucket.size - 1)
 
 
 @callee
-def _channel(state: _State, sender: int, receiver: int, tag: int) -> int:
+def _channel(state: State, sender: int, receiver: int, tag: int) -> int:
     """The channel of a sender, a receiver and a tag, -1 if it is not known."""
     found = np.int64(state.bucket[_bucket(state, sender, receiver, tag)])
     while found >= 0:
@@ -300,7 +304,7 @@ def _channel(state: _State, sender: int, receiver: int, tag: int) -> int:
 
 
 @callee
-def _leave_message(state: _State, sender: int, receiver: int, tag: int, slot: int) -> None:
+def _leave_message(state: State, sender: int, receiver: int, tag: int, slot: int) -> None:
     """Keep an eager message until its receiver asks for it."""
     state.inbox[receiver] += 1
     channel = _channel(state, sender, receiver, tag)
@@ -320,7 +324,7 @@ def _leave_message(state: _State, sender: int, receiver: int, tag: int, slot: in
 
 
 @callee
-def _found_message(state: _State, sender: int, receiver: int, tag: int) -> int:
+def _found_message(state: State, sender: int, receiver: int, tag: int) -> int:
     """The slot of the earliest eager message of a channel, which leaves it; -1 if there is none."""
     channel = _channel(state, sender, receiver, tag)
     if channel < 0 or state.head[channel] < 0:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 from simulator.costs import LAST_TICK
 from simulator.engines.compiled.memory import W, Words, queue
@@ -11,7 +11,7 @@ RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TI
 """`w[STATUS]`; `w[FAULT]` is then the PE (STALLED, ENDED_TRACE) or the directed link (NO_RATE)."""
 
 
-@callee
+@subroutine
 def later(w: Words, ticks: int) -> int:
     """The tick so much after now; past the last one the run fails."""
     if ticks > LAST_TICK - w[W.NOW]:
@@ -20,7 +20,7 @@ def later(w: Words, ticks: int) -> int:
     return w[W.NOW] + ticks
 
 
-@callee
+@subroutine
 def _rise(heap: Any, place: int, tick: int, number: int) -> None:
     """Put an event where it belongs, at `place` or above."""
     while place > 1:
@@ -34,7 +34,7 @@ def _rise(heap: Any, place: int, tick: int, number: int) -> None:
     heap[number].place = place
 
 
-@callee
+@subroutine
 def _sink(heap: Any, size: int, place: int, tick: int, number: int) -> None:
     """Put an event where it belongs, at `place` or below."""
     while True:
@@ -54,7 +54,7 @@ def _sink(heap: Any, size: int, place: int, tick: int, number: int) -> None:
     heap[number].place = place
 
 
-@callee
+@subroutine
 def schedule(w: Words, number: int, tick: int) -> None:
     """An event at a tick, in place of an earlier one of the same id."""
     heap = queue(w)
@@ -68,7 +68,7 @@ def schedule(w: Words, number: int, tick: int) -> None:
         _sink(heap, w[W.QUEUED], place, tick, number)
 
 
-@callee
+@subroutine
 def cancel(w: Words, number: int) -> None:
     """No event of an id any more, if there was one."""
     heap = queue(w)
@@ -87,7 +87,7 @@ def cancel(w: Words, number: int) -> None:
         _sink(heap, size - 1, place, tick, last)
 
 
-@callee
+@subroutine
 def take_first(w: Words) -> int:
     """The id of the first event, which is over."""
     number = queue(w)[1].id
@@ -95,7 +95,7 @@ def take_first(w: Words) -> int:
     return number
 
 
-@callee
+@subroutine
 def push(heap: Any, first: int, size: int, key: int, second: int, value: int) -> None:  # noqa: PLR0913
     """Add an entry to a heap of `size` entries from `first` on."""
     place = size
@@ -111,7 +111,7 @@ def push(heap: Any, first: int, size: int, key: int, second: int, value: int) ->
     entry.key, entry.second, entry.value = key, second, value
 
 
-@callee
+@subroutine
 def pop(heap: Any, first: int, size: int) -> None:
     """Take the first entry off a heap of `size` entries; `size - 1` are left."""
     last = heap[first + size - 1]

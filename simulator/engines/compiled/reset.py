@@ -1,6 +1,6 @@
 """The event engine's memory as it is at tick 0."""
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import (
     NONE,
     OUTSIDE,
@@ -24,7 +24,7 @@ from simulator.engines.compiled.transfers import IDLE
 FIRST, LAST = STATE.start, STATE.stop
 
 
-@callee
+@subroutine
 def reset(w: Words) -> None:
     """Forget an earlier run."""
     for place in range(FIRST, LAST):
@@ -48,7 +48,7 @@ def reset(w: Words) -> None:
         nodes(w)[node].previous, nodes(w)[node].next = NONE, NONE
 
 
-@callee
+@subroutine
 def _reset_processes(w: Words) -> None:
     for number in range(w[W.PROCESS_COUNT]):
         process = processes(w)[number]
@@ -62,7 +62,7 @@ def _reset_processes(w: Words) -> None:
         farms(w)[number].next_unit = 0
 
 
-@callee
+@subroutine
 def _reset_messages(w: Words) -> None:
     for number in range(w[W.CHANNEL_COUNT]):
         channels(w)[number].head, channels(w)[number].waiting = NONE, NONE

@@ -155,7 +155,7 @@ def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
     laps = np.int64(0)
     if tick >= end:
         if tables.after_end[table] == ERROR:
-            return TRACE_ENDED
+            return total if tick == end else TRACE_ENDED
         if tables.after_end[table] == HOLD:
             return total + _held(tables.last_rate[table], tick - end)
         laps = tick // end

@@ -4,7 +4,7 @@ A PE keeps what each of its computing processes has attained since it was last i
 It is brought up to now before anything on it changes, and its next end is found again once per instant.
 """
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 from simulator.costs import LAST_TICK
 from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, targets
@@ -12,7 +12,6 @@ from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNI
 from simulator.engines.compiled.service import (
     NEVER,
     OVERFLOW,
-    TRACE_ENDED,
     ServiceTables,
     attained_at,
     finish,
@@ -20,7 +19,7 @@ from simulator.engines.compiled.service import (
 )
 
 
-@callee
+@subroutine
 def compute(w: Words, tables: ServiceTables, process: int, nominal: int) -> None:
     """A process starts to compute so many nominal ticks."""
     one = processes(w)[process]
@@ -37,15 +36,15 @@ def compute(w: Words, tables: ServiceTables, process: int, nominal: int) -> None
     settle(w, tables, number)
     if pe.running == 0:
         pe.served, pe.settled, pe.base = 0, now, NONE
-    if nominal > LAST_TICK - pe.served:
-        w[W.STATUS] = PAST_LAST_TICK
+    if nominal > 2 * LAST_TICK - 1 - pe.served:
+        _fault(w, number, OVERFLOW)
         return
     push(targets(w), pe.first, pe.running, pe.served + nominal, process, process)
     pe.running += 1
     touch(w, number)
 
 
-@callee
+@subroutine
 def wait_busily(w: Words, tables: ServiceTables, process: int, change: int) -> None:
     """A process that polls begins (1) or ceases (-1) to wait for others."""
     number = processes(w)[process].pe
@@ -57,7 +56,7 @@ def wait_busily(w: Words, tables: ServiceTables, process: int, change: int) -> N
     touch(w, number)
 
 
-@callee
+@subroutine
 def touch(w: Words, number: int) -> None:
     """A PE is re-evaluated at the end of this instant."""
     pe = pes(w)[number]
@@ -66,7 +65,7 @@ def touch(w: Words, number: int) -> None:
         w[W.DIRTY_PE] = number
 
 
-@callee
+@subroutine
 def settle(w: Words, tables: ServiceTables, number: int) -> None:
     """Bring up to now what each process on a PE has attained, at the number of processes that has held so far."""
     pe, now = pes(w)[number], w[W.NOW]
@@ -77,7 +76,7 @@ def settle(w: Words, tables: ServiceTables, number: int) -> None:
     pe.settled, pe.base = now, reached
 
 
-@callee
+@subroutine
 def evaluate(w: Words, tables: ServiceTables) -> None:
     """The number of runnable processes of every PE on which something changed, and its next end."""
     number = w[W.DIRTY_PE]
@@ -90,7 +89,7 @@ def evaluate(w: Words, tables: ServiceTables) -> None:
         number = following
 
 
-@callee
+@subroutine
 def _evaluate(w: Words, tables: ServiceTables, number: int) -> None:
     pe, now = pes(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + number
@@ -115,7 +114,7 @@ def _evaluate(w: Words, tables: ServiceTables, number: int) -> None:
         schedule(w, event, end - pe.start)
 
 
-@callee
+@subroutine
 def next_done(w: Words, number: int) -> int:
     """A process whose computation on a PE ends now, taken off it, or NONE; the PE is settled."""
     pe = pes(w)[number]
@@ -128,21 +127,16 @@ def next_done(w: Words, number: int) -> int:
     return process
 
 
-@callee
+@subroutine
 def _fault(w: Words, number: int, reason: int) -> None:
-    """Note why a PE's next end cannot be told; the least PE's reason stays, an overflow goes before all."""
-    if reason == OVERFLOW:
-        w[W.STATUS] = PAST_LAST_TICK
-    elif w[W.PE_FAULT] == NONE or number < w[W.PE_FAULT]:
+    """Note why a PE's next end cannot be told; the first PE's reason stays."""
+    if w[W.PE_FAULT] == NONE or number < w[W.PE_FAULT]:
         w[W.PE_FAULT] = number
-        w[W.PE_STATUS] = STALLED if reason == NEVER else ENDED_TRACE
+        w[W.PE_STATUS] = PAST_LAST_TICK if reason == OVERFLOW else STALLED if reason == NEVER else ENDED_TRACE
 
 
-@callee
+@subroutine
 def raise_faults(w: Words) -> None:
     """The fault of the first PE that has one becomes the run's."""
     if w[W.STATUS] == RUNNING and w[W.PE_FAULT] != NONE:
         w[W.STATUS], w[W.FAULT] = w[W.PE_STATUS], w[W.PE_FAULT]
-
-
-__all__ = ["TRACE_ENDED", "compute", "evaluate", "next_done", "raise_faults", "settle", "wait_busily"]

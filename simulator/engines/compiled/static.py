@@ -24,11 +24,11 @@ from simulator.engines.compiled.plan import (
     TAKE,
     UNTIL,
     WIDTH,
-    Plan,
 )
 from simulator.engines.compiled.service import EXACT, ServiceTables, finish
 
 Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
 
 
 class Job(NamedTuple):
@@ -66,7 +66,7 @@ class Times(NamedTuple):
     end: Ints
 
 
-class _Clocks(NamedTuple):
+class Clocks(NamedTuple):
     """The state of one run."""
 
     now: Ints
@@ -83,22 +83,14 @@ class _Clocks(NamedTuple):
     """Tick of the trace at tick 0 for each process."""
 
 
-def execute(job: Job, tables: ServiceTables, plan: Plan, runs: Ints, times: Times) -> None:
+def execute(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, times: Times, runs: Ints) -> None:
     """Kernel: do runs `runs[0]` up to `runs[1]`, counted by configuration, then replication."""
-    clocks = _Clocks(
-        np.empty(job.processes, np.int64),
-        np.empty(job.processes, np.int64),
-        np.empty(plan.slots, np.int64),
-        np.empty(job.barriers, np.int64),
-        np.empty(job.processes, np.int64),
-        np.empty(job.processes, np.int64),
-    )
     for run in range(runs[0], runs[1]):
         clocks.now[:] = 0
         clocks.parts[:] = 0
         clocks.barrier[:] = 0
         _place(job, tables, clocks, run)
-        times.fault[run] = not _follow(job, tables, plan, clocks, run, times)
+        times.fault[run] = not _follow(job, tables, steps, clocks, run, times)
         latest = np.int64(0)
         for process in range(job.processes):
             times.finish[run * job.processes + process] = clocks.now[process]
@@ -106,8 +98,14 @@ def execute(job: Job, tables: ServiceTables, plan: Plan, runs: Ints, times: Time
         times.makespan[run] = latest
 
 
+def clocks(job: Job, slots: int) -> Clocks:
+    """Room for the state of one run at a time."""
+    sizes = job.processes, job.processes, slots, job.barriers, job.processes, job.processes
+    return Clocks(*(np.empty(size, dtype=np.int64) for size in sizes))
+
+
 @callee
-def _place(job: Job, tables: ServiceTables, clocks: _Clocks, run: int) -> None:
+def _place(job: Job, tables: ServiceTables, clocks: Clocks, run: int) -> None:
     configuration, replication = run // job.replications, run % job.replications
     for process in range(job.processes):
         pe = job.placement[configuration * job.processes + process]
@@ -118,15 +116,15 @@ def _place(job: Job, tables: ServiceTables, clocks: _Clocks, run: int) -> None:
 
 
 @callee
-def _follow(job: Job, tables: ServiceTables, plan: Plan, clocks: _Clocks, run: int, times: Times) -> bool:  # noqa: C901, PLR0912, PLR0915 - a branch per step
+def _follow(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, run: int, times: Times) -> bool:  # noqa: C901, PLR0912, PLR0915 - a branch per step
     """Do the steps of one run; whether all could be done."""
     configuration, replication = run // job.replications, run % job.replications
     nominal = configuration * job.nominal_steps[0] + replication * job.nominal_steps[1]
     ticks, of_run = configuration * job.ticks_step, run * job.processes
     now, parts, logged = clocks.now, clocks.parts, times.begin.size > 0
-    for at in range(0, plan.steps.size, WIDTH):
-        code, process = plan.steps[at], np.int64(plan.steps[at + 1])
-        what, row = np.int64(plan.steps[at + 2]), np.int64(plan.steps[at + 3])
+    for at in range(0, steps.size, WIDTH):
+        code, process = steps[at], np.int64(steps[at + 1])
+        what, row = np.int64(steps[at + 2]), np.int64(steps[at + 3])
         begin = now[process]
         if code == COMPUTE:
             end = _computed(tables, clocks, process, job.nominal[nominal + what])
@@ -139,7 +137,7 @@ def _follow(job: Job, tables: ServiceTables, plan: Plan, clocks: _Clocks, run: i
             end = _after(max(begin, other), job.ticks[ticks + row])
             now[what] = end
             if logged:
-                far = plan.steps[at + 4]
+                far = steps[at + 4]
                 times.begin[far], times.end[far] = other, end
         elif code == TAKE:
             end = max(begin, clocks.arrival[what])
@@ -154,7 +152,7 @@ def _follow(job: Job, tables: ServiceTables, plan: Plan, clocks: _Clocks, run: i
                 return False
             clocks.arrival[what] = arrival
             end = begin
-            if plan.steps[at + 4] == 0:
+            if steps[at + 4] == 0:
                 continue
         elif code == SLEEP:
             end = _after(begin, job.ticks[ticks + row])
@@ -186,7 +184,7 @@ def _after(tick: int, ticks: int) -> int:
 
 
 @callee
-def _computed(tables: ServiceTables, clocks: _Clocks, process: int, nominal: int) -> int:
+def _computed(tables: ServiceTables, clocks: Clocks, process: int, nominal: int) -> int:
     """When a computation ends; negative if it does not."""
     table, now = clocks.table[process], clocks.now[process]
     if table < 0:

@@ -1,6 +1,6 @@
 """Transfers of messages and to disks: without contention, link by link in turn, or as flows."""
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 from simulator.engines.compiled.flows import end_flow, mark_dirty, start_flow
 from simulator.engines.compiled.groups import advance
@@ -28,7 +28,7 @@ IDLE, PENDING, MOVING, LATENCY, FLOWING, OVER = range(6)
 """Where a slot's transfer is: not requested, waiting for links, under way, before it flows, flowing, ended."""
 
 
-@callee
+@subroutine
 def request(w: Words, slot: int) -> None:
     """Ask for the transfer of what a slot holds."""
     one = slots(w)[slot]
@@ -49,7 +49,7 @@ def request(w: Words, slot: int) -> None:
     schedule(w, w[W.PROCESS_COUNT] + slot, later(w, max(1, ticks(w)[row])))
 
 
-@callee
+@subroutine
 def transfer_due(w: Words, slot: int) -> None:
     """The event of a slot: the end of its latency or of its transfer."""
     one = slots(w)[slot]
@@ -66,7 +66,7 @@ def transfer_due(w: Words, slot: int) -> None:
     transferred(w, slot)
 
 
-@callee
+@subroutine
 def transferred(w: Words, slot: int) -> None:
     """A transfer has ended: for the receiver, and unless it is eager for the sender."""
     one = slots(w)[slot]
@@ -79,7 +79,7 @@ def transferred(w: Words, slot: int) -> None:
         release(w, slot)
 
 
-@callee
+@subroutine
 def part_done(w: Words, process: int) -> None:
     """One of the things that a process waits for has ended."""
     one = processes(w)[process]
@@ -88,21 +88,21 @@ def part_done(w: Words, process: int) -> None:
         make_ready(w, process)
 
 
-@callee
+@subroutine
 def make_ready(w: Words, process: int) -> None:
     """A process's operation ends now."""
     processes(w)[process].next = w[W.READY]
     w[W.READY] = process
 
 
-@callee
+@subroutine
 def release(w: Words, slot: int) -> None:
     """An eager message's slot is free for another."""
     slots(w)[slot].next = w[W.FREE_SLOT]
     w[W.FREE_SLOT] = slot
 
 
-@callee
+@subroutine
 def start_flows(w: Words) -> None:
     """All flows that begin at this instant."""
     slot = w[W.STARTING]
@@ -113,13 +113,13 @@ def start_flows(w: Words) -> None:
         slot = slots(w)[slot].following
 
 
-@callee
+@subroutine
 def _await_start(w: Words, slot: int) -> None:
     slots(w)[slot].following = w[W.STARTING]
     w[W.STARTING] = slot
 
 
-@callee
+@subroutine
 def flows_due(w: Words, link: int) -> None:
     """The event of a link's group: the flows that end now."""
     group = links(w)[link]
@@ -135,7 +135,7 @@ def flows_due(w: Words, link: int) -> None:
                 transferred(w, slot)
 
 
-@callee
+@subroutine
 def grant_links(w: Words) -> None:
     """Under contention `fifo`: new requests line up, and whoever is first on all its links, all free, holds them.
 
@@ -164,7 +164,7 @@ def grant_links(w: Words) -> None:
         line = slots(w)[line].following
 
 
-@callee
+@subroutine
 def _line_up(w: Words, slot: int) -> None:
     every, way = nodes(w), route(w)[slots(w)[slot].row]
     first = route_first(w)[way]
@@ -178,7 +178,7 @@ def _line_up(w: Words, slot: int) -> None:
         one.tail = node
 
 
-@callee
+@subroutine
 def _try_grant(w: Words, slot: int) -> None:
     one, every = slots(w)[slot], nodes(w)
     way = route(w)[one.row]

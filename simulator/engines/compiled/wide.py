@@ -8,7 +8,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from simulator.costs import LAST_TICK
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import subroutine
 
 SHIFT = np.uint64(40)
 """Rates count 2**-40 units per tick."""
@@ -29,7 +29,7 @@ def _high(typing_context: Any, one: Any, other: Any) -> Any:  # noqa: ARG001 - N
     return types.uint64(types.uint64, types.uint64), generate
 
 
-@callee
+@subroutine
 def delivered(rate: int, since: int, now: int) -> int:
     """`floor(rate * now / 2**40) - floor(rate * since / 2**40)`, modulo 2**64."""
     r, d = np.uint64(rate), np.uint64(now - since)
@@ -40,7 +40,7 @@ def delivered(rate: int, since: int, now: int) -> int:
     return np.int64((high << OTHER) | (low >> SHIFT))
 
 
-@callee
+@subroutine
 def ticks_until(units: int, rate: int, since: int) -> int:
     """The least number of ticks after `since` in which `units` (at least 1) are delivered; at most LAST_TICK."""
     r, u = np.uint64(rate), np.uint64(units)

@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
-import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import run
 from simulator.costs import ServiceTable, service_table
 from simulator.engines import process
-from simulator.engines.resources import Instant, Messages, Service, SharedPE
+from simulator.engines.resources import Clock, Instant, Service, SharedPE, Site, Usage
 from simulator.errors import ScenarioError, SimulationError, TraceError
 from simulator.models.network import LinkModel
 from simulator.platform import PE
@@ -74,8 +73,9 @@ def test_another_pe_shifts_no_draw():
 
 
 def shared_pe(table_of):
-    env = simpy.Environment(initial_time=0)
-    return env, SharedPE(env, Instant(env), "a", lambda m: Service(table_of(m)), 0)
+    env = Clock()
+    site = Site(0, "a", lambda m: Service(table_of(m)), 0)
+    return env, SharedPE(env, Instant(env), Usage(2), site)
 
 
 def test_two_processes_share_a_pe_in_equal_parts():
@@ -160,34 +160,6 @@ def test_what_cannot_be_run_is_refused():
         run(scenario([pe("a")], 4, (4,)), engine="warp")
     with pytest.raises(ScenarioError, match="kernel 'dgemm' not found, measured here: none"):
         run(scenario([PE("a", "node")], 4, (4,)))
-
-
-def test_messages_wait_for_both_sides():
-    env = simpy.Environment(initial_time=0)
-    messages, ends = Messages(env), []
-
-    def late_receiver():
-        yield env.timeout(5)
-        yield messages.recv((0, 1, 0))
-        ends.append(env.now)
-
-    def sender():
-        yield messages.send((0, 1, 0), 3)
-        ends.append(env.now)
-
-    env.process(sender())
-    env.process(late_receiver())
-    env.run()
-    assert ends == [8, 8]
-
-
-def test_offers_of_one_sender_and_tag_are_taken_in_the_order_made():
-    env = simpy.Environment(initial_time=0)
-    messages = Messages(env)
-    first, second = messages.send((0, 1, 0), 3), messages.send((0, 1, 0), 30)
-    messages.recv((0, 1, 0))
-    env.run()
-    assert (first.triggered, second.triggered, env.now) == (True, False, 3)
 
 
 def test_a_service_table_rounds_every_piece_down():

@@ -27,7 +27,7 @@ TICK = 1e-12
 
 
 class Reference:
-    """The meaning of a table, one step at a time: `min(attained[k] + floor(rates[k]*(t - knots[k])), attained[k+1])`."""
+    """The meaning of a table, one step at a time: see `ServiceTable`."""
 
     def __init__(self, table):
         self.knots, self.rates, self.attained = table.knots.tolist(), table.rates.tolist(), table.attained.tolist()
@@ -36,7 +36,8 @@ class Reference:
     def at(self, tick):
         laps, inside = divmod(tick, self.end) if self.after_end == "cycle" else (0, tick)
         if inside >= self.end:
-            return None if self.after_end == "error" else self.total + floor(self.rates[-1] * (inside - self.end))
+            ended = self.after_end == "error" and inside > self.end
+            return None if ended else self.total + floor(self.rates[-1] * (inside - self.end))
         piece = bisect_right(self.knots, inside) - 1
         gained = self.attained[piece] + floor(self.rates[piece] * (inside - self.knots[piece]))
         return laps * self.total + min(gained, self.attained[piece + 1])

@@ -1,0 +1,321 @@
+"""One run of the SimPy engine: what each process does, operation after operation, and what they share."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import simpy
+from simpy.events import ProcessGenerator
+
+from simulator.columns import KIND_NAMES, Columns, Kind
+from simulator.costs import Costs, Ticks, to_ticks
+from simulator.engines import faults
+from simulator.engines.resources import (
+    Barriers,
+    Clock,
+    FairLinks,
+    Farms,
+    FarmTerms,
+    FifoLinks,
+    Instant,
+    Messages,
+    Movements,
+    NoContention,
+    Occurrence,
+    OwnPE,
+    Service,
+    SharedPE,
+    Site,
+    Transfers,
+    Usage,
+)
+from simulator.program import ANY
+from simulator.results import LoggedOperation
+from simulator.scenario import Scenario
+
+Handler = Callable[[int], Any]
+CustomOperation = Callable[["Context", Mapping[str, float]], ProcessGenerator]
+"""An operation of the user's own: a generator that yields the events that it waits for."""
+COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
+"""Kinds that may wait more than once."""
+POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
+"""Other kinds in which a process waits for others."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The columns of a program as lists, which Python reads faster than arrays."""
+
+    first: list[int]
+    kind: list[int]
+    partner: list[int]
+    source: list[int]
+    tag: list[int]
+
+    @classmethod
+    def of(cls, columns: Columns) -> "Listing":
+        """Once per block of costs."""
+        return cls(*(getattr(columns, name).tolist() for name in cls.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the runs of a block of costs share."""
+
+    scenario: Scenario
+    costs: Costs
+    listing: Listing
+    service: Callable[[int, int], Service]
+    """For a PE and a number of processes."""
+    operations: Mapping[str, CustomOperation]
+    tick_s: float
+
+
+class Simulation:
+    """One configuration in one replication."""
+
+    def __init__(self, setup: Setup, configuration: int, replication: int, *, starts: list[int], logged: bool) -> None:
+        costs, self.setup = setup.costs, setup
+        processes = costs.columns.processes
+        self.env = Clock()
+        self.instant = Instant(self.env)
+        self.placement: list[int] = costs.placement[configuration].tolist()
+        self.ticks = _ticks(costs, configuration, replication)
+        self.eager: list[bool] = costs.eager.tolist()
+        self.transfers = self._transfers(configuration)
+        self.messages = Messages(self.env, self.instant, self.transfers, from_anyone=_from_anyone(costs.columns))
+        self.barriers = Barriers(self.env, costs.columns.barriers.tolist())
+        self.farms = Farms(self.env, self.instant, _farm_terms(costs))
+        self.farm_ticks = [
+            [
+                of_process.tolist()
+                for of_process in _at(_at(ticks, configuration), replication - costs.replications.start)
+            ]
+            for ticks in costs.farm_ticks
+        ]
+        self.usage = Usage(processes)
+        self.finish = [0] * processes
+        """When each process ended."""
+        self.log: list[LoggedOperation] | None = [] if logged else None
+        self.waiting = [-1] * processes
+        """Row of the operation that each process was last seen waiting in; -1 once it has ended."""
+        self.shared: dict[str, Any] = {}
+        self.pes = self._pes(starts)
+        self._name = setup.scenario.configurations[costs.configurations[configuration]].name
+
+    def run(self) -> None:
+        """Let all processes run to their ends.
+
+        Raises
+        ------
+        SimulationError, TraceError
+            As `process.run`.
+        """
+        for number in range(len(self.placement)):
+            self.env.process(_Actor(self, number).live())
+        self.env.run()
+        stuck = [row for row in self.waiting if row >= 0]
+        if stuck:
+            raise faults.stuck(self.setup.costs, self._name, stuck)
+        unreceived = self.messages.unreceived()
+        if unreceived:
+            raise faults.unreceived(self.setup.costs, self._name, unreceived)
+
+    def _transfers(self, configuration: int) -> Transfers:
+        costs, platform = self.setup.costs, self.setup.scenario.platform
+        movements = Movements.of(costs, configuration)
+        if costs.contention == "fair":
+            return FairLinks(self.env, self.instant, movements, capacities=costs.capacities.tolist(), platform=platform)
+        if costs.contention == "fifo":
+            return FifoLinks(self.instant, movements)
+        return NoContention(movements)
+
+    def _pes(self, starts: list[int]) -> dict[int, OwnPE | SharedPE]:
+        """Those that run something."""
+        every = self.setup.scenario.platform.pes
+        alone = not self.setup.costs.columns.customs  # those may compute several things at once
+        pes: dict[int, OwnPE | SharedPE] = {}
+        for place, processes in Counter(self.placement).items():
+            kind = OwnPE if alone and processes == 1 else SharedPE
+            site = Site(place, every[place].name, partial(self.setup.service, place), starts[place])
+            pes[place] = kind(self.env, self.instant, self.usage, site)
+        return pes
+
+
+def _at(values: Ticks, place: int) -> Ticks:
+    """An entry of a first axis that has length 1 where all are alike."""
+    return np.asarray(values[min(place, values.shape[0] - 1)])
+
+
+def _ticks(costs: Costs, configuration: int, replication: int) -> list[int]:
+    """What each operation takes where it meets nobody, computations included."""
+    ticks = _at(costs.ticks, configuration).copy()
+    nominal = _at(_at(costs.nominal_ticks, configuration), replication - costs.replications.start)
+    computes = costs.computation >= 0
+    ticks[computes] = nominal[costs.computation[computes]]
+    found: list[int] = ticks.tolist()
+    return found
+
+
+def _from_anyone(columns: Columns) -> set[tuple[int, int]]:
+    """Receiver and tag of the receives from anyone."""
+    rows = np.flatnonzero((columns.kind == Kind.RECV) & (columns.partner == ANY))
+    return set(zip(columns.process[rows].tolist(), columns.tag[rows].tolist(), strict=True))
+
+
+def _farm_terms(costs: Costs) -> list[FarmTerms]:
+    tables = [
+        FarmTerms(table.volumes.size, table.chunk, pull)
+        for table, pull in zip(costs.columns.farm_tables, costs.pull_ticks, strict=True)
+    ]
+    return [tables[table] for table in costs.columns.farms.tolist()]
+
+
+class _Actor:
+    """One process."""
+
+    def __init__(self, simulation: Simulation, number: int) -> None:
+        self._simulation, self._number = simulation, number
+        self._env, self._listing, self._ticks = simulation.env, simulation.setup.listing, simulation.ticks
+        self._pe = simulation.pes[simulation.placement[number]]
+        self._messages, self._transfers = simulation.messages, simulation.transfers
+        self._polls = simulation.setup.costs.columns.polls and isinstance(self._pe, SharedPE)
+
+    def live(self) -> ProcessGenerator:
+        """Its operations, one after the other; what takes no time waits for nothing."""
+        env, waiting, log, number, polls = (
+            self._env,
+            self._simulation.waiting,
+            self._simulation.log,
+            self._number,
+            self._polls,
+        )
+        handlers, kinds = self._handlers(), self._listing.kind
+        for row in range(self._listing.first[number], self._listing.first[number + 1]):
+            kind, begin = kinds[row], env.now
+            waiting[number] = row
+            if kind in COMPOUND:
+                yield from handlers[kind](row)
+            else:
+                event = handlers[kind](row)
+                if event is None:
+                    pass
+                elif polls and kind in POLLS:
+                    yield from self._poll(event)
+                else:
+                    yield event
+            if log is not None:
+                log.append(self._entry(row, begin))
+        waiting[number] = -1
+        self._simulation.finish[number] = env.now
+
+    def _handlers(self) -> list[Handler]:
+        """By kind: a row's operation to the event that it ends with, or of compound kinds to a generator."""
+        by_kind: dict[int, Handler] = {
+            Kind.COMPUTE: self._compute,
+            Kind.SEND: self._send,
+            Kind.RECV: self._receive,
+            Kind.EXCHANGE: self._exchange,
+            Kind.BARRIER: self._barrier,
+            Kind.FARM: self._farm,
+            Kind.WAIT_UNTIL: self._wait_until,
+            Kind.DELAY: self._delay,
+            Kind.READ_WRITE: self._read_write,
+            Kind.CUSTOM: self._custom,
+        }
+        return [by_kind.get(kind, self._compute) for kind in Kind]
+
+    def _compute(self, row: int) -> simpy.Event:
+        return self._pe.compute(self._ticks[row], self._number)
+
+    def _send(self, row: int) -> simpy.Event | None:
+        channel = self._number, self._listing.partner[row], self._listing.tag[row]
+        return self._messages.send(row, channel, eager=self._simulation.eager[row])
+
+    def _receive(self, row: int) -> simpy.Event | None:
+        sender, tag = self._listing.partner[row], self._listing.tag[row]
+        if sender == ANY:
+            return self._messages.receive_from_anyone((self._number, tag))
+        return self._messages.receive((sender, self._number, tag))
+
+    def _exchange(self, row: int) -> ProcessGenerator:
+        sent = self._send(row)
+        received = self._messages.receive((self._listing.source[row], self._number, self._listing.tag[row]))
+        for event in (sent, received):
+            if event is not None:
+                yield from self._poll(event)
+
+    def _barrier(self, row: int) -> simpy.Event | None:
+        return self._simulation.barriers.arrive(self._listing.partner[row])
+
+    def _farm(self, row: int) -> ProcessGenerator:
+        number = self._listing.partner[row]
+        costs, farms = self._simulation.setup.costs, self._simulation.farms
+        table = int(costs.columns.farms[number])
+        place = costs.columns.farm_tables[table].processes.index(self._number)
+        before = self._simulation.farm_ticks[table][place]
+        while True:
+            first, after = yield from self._poll(farms.pull(number, self._number))
+            if first == after:
+                return
+            yield self._pe.compute(max(1, before[after] - before[first]), self._number)
+
+    def _wait_until(self, row: int) -> simpy.Event | None:
+        left = self._ticks[row] - self._env.now
+        return self._env.timeout(left) if left > 0 else None
+
+    def _delay(self, row: int) -> simpy.Event:
+        return Occurrence(self._env).after(self._ticks[row])
+
+    def _read_write(self, row: int) -> simpy.Event:
+        done = Occurrence(self._env)
+        self._transfers.start(row, done)
+        return done
+
+    def _custom(self, row: int) -> ProcessGenerator:
+        name, arguments = self._simulation.setup.costs.columns.customs[self._listing.partner[row]]
+        operation = self._simulation.setup.operations[name]
+        yield from operation(Context(self._simulation, self._number, self._pe), arguments)
+
+    def _poll(self, event: simpy.Event) -> ProcessGenerator:
+        """Wait for others, which may keep the PE busy; the event's value."""
+        if not self._polls or not isinstance(self._pe, SharedPE):
+            return (yield event)
+        self._pe.poll(+1)
+        value = yield event
+        self._pe.poll(-1)
+        return value
+
+    def _entry(self, row: int, begin: int) -> LoggedOperation:
+        columns, scenario = self._simulation.setup.costs.columns, self._simulation.setup.scenario
+        pe = scenario.platform.pes[self._simulation.placement[self._number]].name
+        name = KIND_NAMES[Kind(self._listing.kind[row])]
+        return LoggedOperation(self._number, pe, name, int(columns.index[row]), begin, self._env.now)
+
+
+class Context:
+    """What an operation of the user's own may do; it waits by yielding the events that these methods return."""
+
+    def __init__(self, simulation: Simulation, process: int, pe: OwnPE | SharedPE) -> None:
+        self._simulation, self._pe = simulation, pe
+        self.process = process
+        """Number of the process that does it."""
+        self.environment = simulation.env
+        """The SimPy environment, for events and resources of the user's own; its time is in ticks, delays are ints."""
+        self.shared = simulation.shared
+        """A dictionary that all such operations of one run share, for example for a `simpy.Resource`."""
+
+    def ticks(self, seconds: float) -> int:
+        """Seconds as ticks, at least one."""
+        return int(to_ticks(seconds, self._simulation.setup.tick_s))
+
+    def compute(self, seconds: float) -> simpy.Event:
+        """Compute on the process's PE what takes so long alone and without load."""
+        return self._pe.compute(self.ticks(seconds), self.process)
+
+    def delay(self, seconds: float) -> simpy.Event:
+        """Sleep; the PE is left to others."""
+        return Occurrence(self.environment).after(self.ticks(seconds))

@@ -1,0 +1,34 @@
+"""What the processes of the SimPy engine share: PEs under load, messages, links, barriers and farms.
+
+All of it speaks in ticks. What takes time hands out an `Occurrence`, a SimPy event, which a process waits for; what is
+decided at the end of an instant is asked for through `Instant`.
+"""
+
+from simulator.engines.resources.cpu import OwnPE, SharedPE, Site, Usage
+from simulator.engines.resources.flows import FairLinks
+from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
+from simulator.engines.resources.links import FifoLinks, Movements, NoContention, Transfers
+from simulator.engines.resources.meetings import Barriers, Farms, FarmTerms
+from simulator.engines.resources.messages import Messages
+from simulator.engines.resources.service import Service
+
+__all__ = [
+    "Barriers",
+    "Clock",
+    "FairLinks",
+    "FarmTerms",
+    "Farms",
+    "FifoLinks",
+    "Instant",
+    "Messages",
+    "Movements",
+    "NoContention",
+    "Occurrence",
+    "OwnPE",
+    "Phase",
+    "Service",
+    "SharedPE",
+    "Site",
+    "Transfers",
+    "Usage",
+]
