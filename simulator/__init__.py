@@ -15,6 +15,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   assembly
 #   applications
 #   load_traces
+#   platform_import
 #   calibration
 #   characterisation
 #   scenario
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from simulator.applications import matmul
     from simulator.configuration import Configuration
     from simulator.engines import run
+    from simulator.engines.compiled import on_compile
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -66,6 +68,7 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
     "matmul": "simulator.applications",
+    "on_compile": "simulator.engines.compiled",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
     "run": "simulator.engines",
@@ -102,6 +105,7 @@ __all__ = [
     "files",
     "load_scenario",
     "matmul",
+    "on_compile",
     "plots",
     "provenance",
     "randomness",

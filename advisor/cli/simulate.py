@@ -1,5 +1,6 @@
 """`apportion simulate` and `apportion check`: run a scenario, or only read it."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -41,10 +42,11 @@ def simulate(
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --seed 7
     """
-    from simulator import ScenarioError, load_scenario, run
+    from simulator import ScenarioError, load_scenario, on_compile, run
 
     if timeline is not None and timeline.suffix not in (".json", ".svg"):
         raise ScenarioError(f"--timeline: {timeline.name} found, a name that ends in .json or .svg allowed")
+    on_compile.append(_say_compiling)
     loaded = load_scenario(scenario)
     drawn = output is not None or timeline is not None
     runs = run(loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn))
@@ -130,6 +132,11 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
             print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
     print(f"\n{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
     print_warnings(loaded.warnings)
+
+
+def _say_compiling(kernel: str) -> None:
+    """The first use of a new version takes seconds; what is compiled is kept."""
+    print(f"compiling the simulator's kernel {kernel!r}, once ...", file=sys.stderr)
 
 
 def check(

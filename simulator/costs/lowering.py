@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from simulator.assembly import assemble
 from simulator.columns import Columns, Kind
 from simulator.costs.computations import bands_have_width, computation_s, farm_ticks
-from simulator.costs.memory import check_memory, lost_s
+from simulator.costs.memory import lost_s
 from simulator.costs.messages import capacities, message_costs
 from simulator.costs.ticks import Ticks, to_ticks
 from simulator.errors import ScenarioError
 from simulator.networks import Contention
-from simulator.scenario import Draws, Scenario
+from simulator.scenario import Draws, Scenario, check_memory
 
 BLOCK = 2**24
 """Most nominal ticks of one block of configurations and replications."""
@@ -115,7 +115,7 @@ def _block(
     platform = scenario.platform
     placement = np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
     for place in places:
-        check_memory(scenario, columns, scenario.configurations[place])
+        check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
     positions = draws.band_positions[replications.start : replications.stop]
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)

@@ -1,33 +1,11 @@
-"""Memory of nodes: footprints that do not fit, and what processes lose that share a level."""
+"""What processes lose that share a memory level."""
 
 import numpy as np
 
 from simulator.columns import Columns
-from simulator.configuration import Configuration
 from simulator.costs.ticks import Floats, Ticks
-from simulator.errors import ScenarioError
 from simulator.models.memory import shared_access_time_s
 from simulator.scenario import Scenario
-
-
-def check_memory(scenario: Scenario, columns: Columns, configuration: Configuration) -> None:
-    """Refuse footprints above all memory and swap of a node.
-
-    Raises
-    ------
-    ScenarioError
-        With the node and what it has.
-    """
-    nodes = scenario.platform.known_nodes
-    if all(node.memory_bytes is None for node in nodes):
-        return
-    places = scenario.platform.node_of[np.array(configuration.placement)]
-    held = np.bincount(places, weights=columns.footprints_bytes, minlength=len(nodes))
-    for node, held_bytes in zip(nodes, held.tolist(), strict=True):
-        if node.memory_bytes is not None and held_bytes > node.memory_bytes + node.swap_bytes:
-            allowed = f"at most {node.memory_bytes + node.swap_bytes} bytes of memory and swap allowed"
-            where = f"configuration {configuration.name}: node {node.name}: footprint"
-            raise ScenarioError(f"{where}: {held_bytes:.0f} bytes found, {allowed}")
 
 
 def lost_s(scenario: Scenario, columns: Columns, placement: Ticks) -> Floats | None:

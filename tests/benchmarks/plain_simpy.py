@@ -5,7 +5,7 @@ change of a trace is a timeout, and whoever shares recomputes all shares at ever
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import simpy
@@ -32,18 +32,25 @@ def run(scenario: Scenario) -> float:
 def fluctuating_hosts(scenario: FluctuatingHosts) -> float:
     env = simpy.Environment()
 
+    def changes(h: int) -> Iterator[tuple[float, float]]:
+        """How long each speed holds, and the flop meanwhile; lists of numbers would need four times the room."""
+        amounts = scenario.holds_s[h] * scenario.shares[h] * scenario.peaks[h]
+        passes = (zip(scenario.holds_s[h].data, amounts.data, strict=True) for _ in itertools.count())
+        return itertools.chain.from_iterable(passes)
+
     def host(h: int) -> ProcessGenerator:
-        speeds = (scenario.shares[h] * scenario.peaks[h]).tolist()
-        trace = itertools.cycle(zip(scenario.holds_s[h].tolist(), speeds, strict=True))
-        held_s, speed = next(trace)
+        trace = changes(h)
+        held_s, possible = next(trace)
         for flops in scenario.flops[h].tolist():
             left = flops
-            while left > held_s * speed:
-                left -= held_s * speed
+            while left > possible:
+                left -= possible
                 yield env.timeout(held_s)
-                held_s, speed = next(trace)
-            held_s -= left / speed
-            yield env.timeout(left / speed)
+                held_s, possible = next(trace)
+            last_s = held_s * left / possible
+            held_s -= last_s
+            possible -= left
+            yield env.timeout(last_s)
 
     for h in range(len(scenario.peaks)):
         env.process(host(h))
@@ -183,36 +190,36 @@ class SharedCore:
     def __init__(self, env: simpy.Environment, speed: float) -> None:
         self.env = env
         self.speed = speed
-        self.left: dict[simpy.Event, float] = {}
+        self.left: list[float] = []
+        self.waiting: list[simpy.Event] = []
         self.settled_s = 0.0
         self.alarm: simpy.Timeout | None = None
 
     def compute(self, flops: float) -> simpy.Event:
-        done = self.env.event()
         self.settle()
-        self.left[done] = flops
+        self.left.append(flops)
+        self.waiting.append(self.env.event())
         self.plan()
-        return done
+        return self.waiting[-1]
 
     def settle(self) -> None:
         if self.left:
             each = (self.env.now - self.settled_s) * self.speed / len(self.left)
-            self.left = {done: left - each for done, left in self.left.items()}
+            self.left = [left - each for left in self.left]
         self.settled_s = self.env.now
 
     def plan(self) -> None:
         if self.left:
-            self.alarm = self.env.timeout(max(0.0, min(self.left.values())) * len(self.left) / self.speed)
+            self.alarm = self.env.timeout(max(0.0, min(self.left)) * len(self.left) / self.speed)
             self.alarm.callbacks.append(self.end)
 
     def end(self, alarm: simpy.Event) -> None:
         if alarm is not self.alarm:  # somebody came meanwhile; a later alarm counts
             return
         self.settle()
-        least = min(self.left.values())
-        for done in [done for done, left in self.left.items() if left <= least]:
-            del self.left[done]
-            done.succeed()
+        first = self.left.index(min(self.left))
+        del self.left[first]
+        self.waiting.pop(first).succeed()
         self.plan()
 
 

@@ -72,8 +72,7 @@ class ServiceTables(NamedTuple):
     """Seconds per tick; (1,)."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _number_at(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: ARG001 - Numba's signature
+def _load(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: ARG001 - Numba's signature
     """A float64 of an array by the array's address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
@@ -81,6 +80,9 @@ def _number_at(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: A
         return builder.load(builder.gep(pointer, [arguments[1]]))
 
     return types.float64(types.int64, types.int64), generate
+
+
+_number_at: Any = intrinsic(_load)
 
 
 @callee
@@ -124,7 +126,7 @@ def _steps(rate: float, missing: int, longest: int) -> int:
     """The least number of ticks in which `floor(rate * ticks)` reaches what is missing, at most `longest`."""
     if np.float64(missing) > rate * np.float64(longest):
         return longest
-    steps = min(longest, np.int64(math.ceil(np.float64(missing) / rate)))
+    steps = min(np.int64(math.ceil(np.float64(missing) / rate)), np.int64(longest))
     while steps > 1 and _grown(rate, steps - 1) >= missing:
         steps -= 1
     while steps < longest and _grown(rate, steps) < missing:

@@ -55,7 +55,7 @@ struct Process {
 
 class Reader {
 public:
-  explicit Reader(sg4::Engine& engine) : zone_(full_zone(engine)) {}
+  explicit Reader(sg4::Engine& engine) : zone_(full_zone(engine, "all")) {}
 
   void read(std::istream& input)
   {

@@ -20,9 +20,10 @@ using Links   = std::vector<sg4::LinkInRoute>;
 #define PRECISION_TIMING "precision/timing"
 #define PRECISION_WORK "precision/work-amount"
 
-inline sg4::NetZone* full_zone(sg4::Engine& engine)
+// A zone of its own, whose routes are listed; several do not know of each other.
+inline sg4::NetZone* full_zone(sg4::Engine& engine, const std::string& name)
 {
-  return engine.get_netzone_root()->add_netzone_full("all");
+  return engine.get_netzone_root()->add_netzone_full(name);
 }
 inline sg4::Host* add_host(sg4::NetZone* zone, const std::string& name, double speed)
 {
@@ -36,9 +37,9 @@ inline void add_route(sg4::NetZone* zone, const sg4::Host* from, const sg4::Host
 {
   zone->add_route(from, to, links, false);
 }
-template <class Code> void add_actor(const std::string& name, sg4::Host* host, Code code)
+template <class Code> sg4::ActorPtr add_actor(const std::string& name, sg4::Host* host, Code code)
 {
-  host->add_actor(name, std::move(code));
+  return host->add_actor(name, std::move(code));
 }
 template <class Factor> void set_latency_factor(sg4::NetZone* zone, Factor factor)
 {
@@ -50,9 +51,10 @@ template <class Factor> void set_latency_factor(sg4::NetZone* zone, Factor facto
 #define PRECISION_TIMING "surf/precision"
 #define PRECISION_WORK "maxmin/precision"
 
-inline sg4::NetZone* full_zone(const sg4::Engine&)
+inline sg4::NetZone* full_zone(const sg4::Engine&, const std::string& name)
 {
-  return sg4::create_full_zone("all");
+  static sg4::NetZone* root = sg4::create_full_zone("everything");
+  return sg4::create_full_zone(name)->set_parent(root);
 }
 inline sg4::Host* add_host(sg4::NetZone* zone, const std::string& name, double speed)
 {
@@ -66,9 +68,9 @@ inline void add_route(sg4::NetZone* zone, const sg4::Host* from, const sg4::Host
 {
   zone->add_route(from->get_netpoint(), to->get_netpoint(), nullptr, nullptr, links, false);
 }
-template <class Code> void add_actor(const std::string& name, sg4::Host* host, Code code)
+template <class Code> sg4::ActorPtr add_actor(const std::string& name, sg4::Host* host, Code code)
 {
-  sg4::Actor::create(name, host, std::move(code));
+  return sg4::Actor::create(name, host, std::move(code));
 }
 template <class Factor> void set_latency_factor(sg4::NetZone* zone, Factor factor)
 {
