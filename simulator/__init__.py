@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from simulator.platform import PE, Load, Platform
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import dump_scenario, load_scenario
+    from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -66,7 +66,9 @@ _HOMES = {
     "matmul": "simulator.applications",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
+    "resolved_text": "simulator.scenario_file",
     "run": "simulator.engines",
+    "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
 }
 """Public name -> the module that it comes from."""
@@ -103,7 +105,9 @@ __all__ = [
     "randomness",
     "read_trace",
     "require_linux",
+    "resolved_text",
     "run",
+    "scenario_schema",
     "this_machine",
     "units",
 ]

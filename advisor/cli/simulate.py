@@ -1,4 +1,4 @@
-"""`apportion simulate` and `apportion check`: run a scenario, or only read it."""
+"""`apportion simulate`: run a scenario."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,9 +11,8 @@ ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenar
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("simulate")(simulate)
-    app.command("check")(check)
 
 
 def simulate(
@@ -58,19 +57,4 @@ def simulate(
         interval, middle = f"{show(row['low'])} to {show(row['high'])}", f"{show(row['p05'])} to {show(row['p95'])}"
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
     print(f"{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
-    print_warnings(loaded.warnings)
-
-
-def check(
-    scenario: ScenarioFile,
-) -> None:
-    """Read a scenario file and say whether it can be used.
-
-    Example: apportion check scenarios/tutorial/two-cores.yaml
-    """
-    from simulator import load_scenario
-
-    loaded = load_scenario(scenario)
-    pes, configurations = len(loaded.platform.pes), len(loaded.configurations)
-    print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
     print_warnings(loaded.warnings)
