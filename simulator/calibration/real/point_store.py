@@ -39,6 +39,9 @@ class PointStore:
         self._head["machine"] = _plain(machine.to_dict())
         self._ends: dict[str, Any] | None = None
         self.points: dict[int, RealPoint] = {}
+        """Finished points, by n."""
+        self.open: dict[int, RealPoint] = {}
+        """Points of which more samples are to come, by n."""
         if path is not None and path.exists():
             self._read(path)
 
@@ -55,14 +58,15 @@ class PointStore:
         self._write()
 
     def keep(self, point: RealPoint) -> None:
-        """Remember a finished point."""
-        self.points[point.n] = point
+        """Remember a point, finished or as far as it is."""
+        self.open.pop(point.n, None)
+        (self.points if point.ended_by else self.open)[point.n] = point
         self._write()
 
     def _write(self) -> None:
         if self._path is not None:
-            points = [self.points[n].to_dict() for n in sorted(self.points)]
-            files.write_json(self._path, self._head | {"ends": self._ends, "points": points})
+            points, still_open = ([kept[n].to_dict() for n in sorted(kept)] for kept in (self.points, self.open))
+            files.write_json(self._path, self._head | {"ends": self._ends, "points": points, "open": still_open})
 
     def _read(self, path: Path) -> None:
         document = files.read_json(path)
@@ -71,7 +75,10 @@ class PointStore:
         try:
             machine, subject = dict(document["machine"]), document["subject"]
             self._ends = document["ends"]
-            self.points = {int(entry["n"]): RealPoint.from_dict(entry) for entry in document["points"]}
+            self.points, self.open = (
+                {int(entry["n"]): RealPoint.from_dict(entry) for entry in document.get(name, ())}
+                for name in ("points", "open")
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
         if subject != self._head["subject"]:
