@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
-from simulator.calibration.measure import LEAST_SAMPLE_S, LEAST_SAMPLES, PRECISION
+from simulator.calibration.measure import PRECISION
 from simulator.calibration.real.point_store import PointStore
 from simulator.calibration.real.runners import LateRunner, Runner, open_runner
 from simulator.calibration.real.sampling import Effort, RealPoint, sample_point, visit
@@ -64,7 +64,7 @@ class RealSource:
         If a run fails, with its n; points finished before are kept.
     """
 
-    def __init__(  # noqa: PLR0913 - keywords
+    def __init__(
         self,
         subject: Subject,
         *,
@@ -80,7 +80,7 @@ class RealSource:
         _check(machine, cpu, effort, max_size, memory_share)
         self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
-        self._child = LateRunner(lambda: self._open())
+        self._child = LateRunner(self._open)
         self._used: dict[int, RealPoint] = {}
         self._store = self._store_at(store, machine)
         try:
@@ -160,6 +160,21 @@ class RealSource:
         return tuple(self._used[n] for n in sorted(self._used))
 
     @property
+    def kept(self) -> Mapping[int, RealPoint]:
+        """Every finished point of the store, by n."""
+        return self._store.points
+
+    @property
+    def label(self) -> str:
+        """What messages call what is measured."""
+        return self._subject.label
+
+    @property
+    def effort(self) -> Effort:
+        """How hard each point is looked at."""
+        return self._effort
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """One line for each point of which too little is known, with what to do."""
         return tuple(line for point in self.points if (line := self._doubt(point)))
@@ -226,19 +241,14 @@ class RealSource:
         Closing one of them closes the child of all; it starts again when it is needed.
         """
         other = copy.copy(self)
-        other._effort = effort or self._effort
-        other._used = {}
-        other._store = self._store_at(store, this_machine())
+        other._effort = effort or self._effort  # noqa: SLF001 - another of this class
+        other._used = {}  # noqa: SLF001
+        other._store = self._store_at(store, this_machine())  # noqa: SLF001
         return other
 
     def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Foretold seconds of points whose single runs take so long: warm-up and samples, as far as the cap goes.
-
-        What preparing a point costs beside that shows in the cheapest point measured.
-        """
-        runs = 1 + LEAST_SAMPLES
-        sampled = np.maximum(times_s, LEAST_SAMPLE_S) * LEAST_SAMPLES + times_s
-        return np.asarray(np.maximum(times_s, np.minimum(sampled, self._effort.time_cap_s + times_s / runs)))
+        """Foretold seconds of points whose single runs take so long; see `Effort.cost_s`."""
+        return self._effort.cost_s(times_s)
 
     def close(self) -> None:
         """End every process; what was measured stays."""

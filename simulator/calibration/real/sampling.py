@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import psutil
 
-from simulator.calibration.bands.source import PointMeasured
+from simulator.calibration.bands.source import Floats, PointMeasured
 from simulator.calibration.measure import (
     LEAST_SAMPLE_S,
+    LEAST_SAMPLES,
     MOST_SAMPLES,
     PRECISION,
     half_interval_of_median,
@@ -23,7 +24,10 @@ from simulator.errors import CalibrationError
 
 _MOST_INNER = 10**6
 _KEPT_WARM_UP = 1 / 3
-"""By default, a warm-up that takes more than this share of the time cap is kept as a sample: a second run may not fit."""
+"""By default a warm-up of more than this share of the time cap is kept as a sample: a second run may not fit."""
+
+_SURELY_ENOUGH = 5.0
+"""A warm-up this many times as long as a sample must last is no slow start of a run that is too short."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,15 @@ class Effort:
     most_samples: int = MOST_SAMPLES
     kept_warm_up_s: float | None = None
     """A warm-up that takes longer is kept as a sample; None: where a second run may not fit the time cap."""
+
+    def cost_s(self, times_s: Floats) -> Floats:
+        """Foretold seconds of points whose single runs take so long; any shape.
+
+        Short runs are sampled as often as the interval of a median needs; of longer ones the time cap holds fewer, of
+        those above half of it only one. What preparing a point costs beside that shows in the cheapest point measured.
+        """
+        sampled = np.maximum(times_s, self.least_sample_s) * LEAST_SAMPLES + times_s
+        return np.asarray(np.where(times_s > self.time_cap_s / 2, times_s, np.minimum(sampled, self.time_cap_s)))
 
     @property
     def long_run_s(self) -> float:
@@ -102,7 +115,7 @@ def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) ->
     return point
 
 
-def visit(  # noqa: PLR0913 - keywords
+def visit(
     runner: Runner,
     subject: Subject,
     *,
@@ -147,8 +160,8 @@ def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) ->
     runner.prepare(n)
     warm = runner.sample(1)
     kept = warm.wall_s > effort.long_run_s
-    inner = 1 if kept else inner_runs(runner, warm.wall_s, effort.least_sample_s)
-    sample = warm if kept else one_of(runner.sample(inner), inner)
+    inner, used = (1, warm) if kept else inner_runs(runner, warm.wall_s, effort.least_sample_s)
+    sample = one_of(used or runner.sample(inner), inner)
     return RealPoint(n, subject.size(n), subject.volume(n), inner, (sample,), 0.0, "", kept, started, load)
 
 
@@ -161,15 +174,19 @@ def _ended_by(point: RealPoint, effort: Effort) -> str:
     return "time cap" if point.cost_s + point.inner * point.samples[-1].wall_s > effort.time_cap_s else ""
 
 
-def inner_runs(runner: Runner, once_s: float, least_s: float) -> int:
-    """How many runs in a row last at least `least_s` seconds, found by running more and more of them."""
+def inner_runs(runner: Runner, once_s: float, least_s: float) -> tuple[int, Usage | None]:
+    """How many runs in a row last at least `least_s` seconds, found by running more and more, and what those cost.
+
+    Nothing is run, and no cost given, where a warm-up of `once_s` seconds was so long that one run is surely enough.
+    """
+    if once_s >= _SURELY_ENOUGH * least_s:
+        return 1, None
     inner = max(1, min(_MOST_INNER, math.ceil(least_s / max(once_s, 1e-9))))
-    while inner < _MOST_INNER:  # the warm-up was slower than what follows
-        wall_s = runner.sample(inner).wall_s
-        if wall_s >= 0.8 * least_s:
-            break
-        inner = min(_MOST_INNER, math.ceil(inner * min(100.0, 1.1 * least_s / max(wall_s, 1e-9))))
-    return inner
+    while True:  # the warm-up was slower than what follows
+        used = runner.sample(inner)
+        if used.wall_s >= 0.8 * least_s or inner == _MOST_INNER:
+            return inner, used
+        inner = min(_MOST_INNER, math.ceil(inner * min(100.0, 1.1 * least_s / max(used.wall_s, 1e-9))))
 
 
 def one_of(usage: Usage, inner: int) -> Usage:
