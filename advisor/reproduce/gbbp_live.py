@@ -92,7 +92,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         text += [
             paper_line(kernel, found["paper"]),
             f"{'':<14}{len(part['held_out'])} held-out sizes, noise {_shown(noise)}",
-            f"{'':<14}b = {part['largest']:.3g} elements, {part['largest_reason']}; it took {part['ends_cost_s']:.2g} s",
+            f"{'':<14}b = {part['largest']:.3g} elements, {part['largest_reason']}; took {part['ends_cost_s']:.2g} s",
         ]
     return [*text, *(f"warning: {line}" for line in found["warnings"])]
 

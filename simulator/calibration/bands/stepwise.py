@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from simulator.calibration.bands.build import build
 from simulator.calibration.bands.built import BuiltBand
+from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.source import Floats, PointMeasured
 
 
@@ -51,9 +52,11 @@ class PointsSoFar:
         return self.cost_of(times_s)
 
 
-def next_step(method: str, so_far: PointsSoFar) -> float | BuiltBand:
-    """The size in elements that a builder asks for next, or the band where it asks for no more."""
+def next_step(
+    method: str, so_far: PointsSoFar, *, rule: CutRule | None = None, budget_s: float | None = None
+) -> float | BuiltBand:
+    """The size in elements that a builder asks for next, or the band where it asks for none; options as in `build`."""
     try:
-        return build(so_far, method=method)
+        return build(so_far, method=method, rule=rule, budget_s=budget_s)
     except _AskedForError as asked:
         return asked.size

@@ -5,17 +5,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simulator.calibration.bands.built import BuiltBand
+from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.grid import grid_sizes
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.bands.stepwise import PointsSoFar, next_step
 from simulator.calibration.real_source import RealSource
 
+RULE = CutRule(band=0.05)
+"""Cuts are as wide as on recorded speeds: one long run shows no spread, and every method gets the same."""
+
 
 class BuilderLane:
     """A builder on a subject: its next point is measured for it alone, whatever others know."""
 
-    def __init__(self, method: str, source: RealSource) -> None:
-        self.method, self.source = method, source
+    def __init__(self, method: str, source: RealSource, *, budget_s: float | None = None) -> None:
+        self.method, self.source, self._budget_s = method, source, budget_s
         self.band: BuiltBand | None = None
         """The result, once the builder asks for no more."""
         self._next = 0.0
@@ -39,17 +43,18 @@ class BuilderLane:
 
     def _look(self) -> None:
         """What the builder asks for next, and how many points it may take in all if speed stays as it is."""
-        found = next_step(self.method, self._so_far())
+        found = self._ask()
         if isinstance(found, BuiltBand):
             self.band = found
             return
         self._next = found
-        foretold = next_step(self.method, self._so_far(self._at_known_speed))
+        foretold = self._ask(self._at_known_speed)
         self.expected = len(foretold.points) if isinstance(foretold, BuiltBand) else 0
 
-    def _so_far(self, otherwise: Callable[[int], PointMeasured] | None = None) -> PointsSoFar:
+    def _ask(self, otherwise: Callable[[int], PointMeasured] | None = None) -> float | BuiltBand:
+        """What the builder says to the points so far."""
         source = self.source
-        return PointsSoFar(
+        so_far = PointsSoFar(
             source.smallest,
             source.largest,
             source.largest_is_memory_limit,
@@ -59,6 +64,7 @@ class BuilderLane:
             source.cost_s,
             otherwise,
         )
+        return next_step(self.method, so_far, rule=RULE, budget_s=self._budget_s)
 
     def _at_known_speed(self, n: int) -> PointMeasured:
         """A point as it would be at the speed of the nearest one measured."""
@@ -89,7 +95,7 @@ class GridLane(BuilderLane):
         if left:
             self._next = left[0]
             return
-        found = next_step("grid", self._so_far())
+        found = self._ask()
         self.band = found if isinstance(found, BuiltBand) else None
 
 

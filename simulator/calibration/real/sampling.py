@@ -42,6 +42,8 @@ class Effort:
     most_samples: int = MOST_SAMPLES
     kept_warm_up_s: float | None = None
     """A warm-up that takes longer is kept as a sample; None: where a second run may not fit the time cap."""
+    long_once: bool = False
+    """Whether such a long run is the only sample."""
 
     def cost_s(self, times_s: Floats) -> Floats:
         """Foretold seconds of points whose single runs take so long; any shape.
@@ -50,7 +52,8 @@ class Effort:
         those above half of it only one. What preparing a point costs beside that shows in the cheapest point measured.
         """
         sampled = np.maximum(times_s, self.least_sample_s) * LEAST_SAMPLES + times_s
-        return np.asarray(np.where(times_s > self.time_cap_s / 2, times_s, np.minimum(sampled, self.time_cap_s)))
+        once_from_s = min(self.time_cap_s / 2, self.long_run_s if self.long_once else np.inf)
+        return np.asarray(np.where(times_s > once_from_s, times_s, np.minimum(sampled, self.time_cap_s)))
 
     @property
     def long_run_s(self) -> float:
@@ -72,7 +75,7 @@ class RealPoint:
     cost_s: float
     """Wall seconds that the point took in all."""
     ended_by: str
-    """`precision`, `most samples` or `time cap`; empty while more samples are to come."""
+    """`precision`, `long run`, `most samples` or `time cap`; empty while more samples are to come."""
     warm_up_kept: bool
     started: str
     """Date and time in UTC."""
@@ -169,6 +172,8 @@ def _ended_by(point: RealPoint, effort: Effort) -> str:
     """Why no further sample of a point is taken; empty while one is."""
     if point.half_interval <= effort.precision:
         return "precision"
+    if point.warm_up_kept and effort.long_once:
+        return "long run"
     if len(point.samples) >= effort.most_samples:
         return "most samples"
     return "time cap" if point.cost_s + point.inner * point.samples[-1].wall_s > effort.time_cap_s else ""
