@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import units
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
@@ -76,7 +77,7 @@ class RealSource:
         seed: int = 0,
     ) -> None:
         require_linux()
-        machine = this_machine()
+        self._machine = machine = this_machine()
         _check(machine, cpu, effort, max_size, memory_share)
         self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
@@ -158,6 +159,15 @@ class RealSource:
     def points(self) -> tuple[RealPoint, ...]:
         """Every point asked for so far, by ascending n, with all its samples."""
         return tuple(self._used[n] for n in sorted(self._used))
+
+    @property
+    def level_ends(self) -> tuple[tuple[str, float], ...]:
+        """Each data cache, and the problem size in elements at which all that is stored no longer fits it."""
+        return tuple(
+            (f"the {units.show_size(cache.size_bytes)} of L{cache.level}", cache.size_bytes / WORD_BYTES)
+            for cache in self._machine.caches
+            if cache.kind != "instruction"
+        )
 
     @property
     def kept(self) -> Mapping[int, RealPoint]:

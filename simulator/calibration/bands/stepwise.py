@@ -4,7 +4,7 @@ A builder is a plain function that asks its source for sizes. Given the same poi
 running it from the start on what was measured so far tells the next size, and nothing has to be kept but the points.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.calibration.bands.build import build
@@ -35,6 +35,8 @@ class PointsSoFar:
     """The parameter whose problem size is nearest to a size."""
     cost_of: Callable[[Floats], Floats]
     """Foretold experimental seconds of points whose single runs take so long."""
+    level_ends: Sequence[tuple[str, float]] = ()
+    """As the source tells them."""
     otherwise: Callable[[int], PointMeasured] | None = None
     """What to hand out in the place of points that are not there, to foretell what a builder will ask for."""
 

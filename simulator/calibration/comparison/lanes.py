@@ -62,6 +62,7 @@ class BuilderLane:
             {n: point.measured() for n, point in source.kept.items()},
             source.n_of,
             source.cost_s,
+            source.level_ends,
             otherwise,
         )
         return next_step(self.method, so_far, rule=RULE, budget_s=self._budget_s)
