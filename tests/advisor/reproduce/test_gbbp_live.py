@@ -55,7 +55,7 @@ def test_bands_by_several_builders_are_drawn(tmp_path):
         plots.plot_builders(drawn, tmp_path / name, title="kernel", held_out=held_out)
     assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
     assert "held out" in (tmp_path / "k.svg").read_text() or "<path" in (tmp_path / "k.svg").read_text()
-    with pytest.raises(ScenarioError, match="ending '.txt' found"):
+    with pytest.raises(ScenarioError, match=r"ending '\.txt' found"):
         plots.plot_builders({}, tmp_path / "k.txt", title="", held_out=held_out)
 
 
