@@ -66,7 +66,13 @@ class Curve:
         speed = np.minimum(self.speed(x), known + max(0.0, self.slope) * np.log(2))
         speed = speed if falling else np.maximum(speed, known)
         times = np.exp(self.volume(x) - speed)
-        return np.asarray(np.maximum(np.min(self.cost_s), self.cost_of(times)))
+        return np.asarray(np.maximum(np.min(self.cost_s), self.dearness * self.cost_of(times)))
+
+    @cached_property
+    def dearness(self) -> float:
+        """By how much the dearest point so far cost more than foretold: on a busy machine, all points do."""
+        dearest = int(np.argmax(self.cost_s))
+        return float(self.cost_s[dearest] / self.cost_of(np.exp(self.v[dearest] - self.s[dearest])))
 
     @cached_property
     def slopes(self) -> tuple[float, float]:
