@@ -59,8 +59,14 @@ def draw_band(
     held_out: "tuple[Floats, Floats] | None" = None,
 ) -> None:
     """A band, its cuts and held-out points on given axes; see `plot_speed_model`."""
-    axes.fill_between(band.sizes, band.low, band.high, alpha=0.2, lw=0, label="band")
-    axes.plot(band.sizes, band.mid, lw=1)
+    import numpy as np
+
+    sizes = np.union1d(
+        band.sizes, np.geomspace(band.sizes[0], band.sizes[-1], 400)
+    )  # straight lines bend on a log axis
+    low, mid, high = (band.speed(sizes, position=position) for position in (0.0, 0.5, 1.0))
+    axes.fill_between(sizes, low, high, alpha=0.2, lw=0, label="band")
+    axes.plot(sizes, mid, lw=1)
     for k, point in enumerate(points):
         low, high = point["speed"]["low"], point["speed"]["high"]
         axes.plot([point["size_elements"]] * 2, [low, high], color="C0", lw=2, label="cuts" if k == 0 else None)

@@ -70,9 +70,9 @@ class Curve:
 
     @cached_property
     def dearness(self) -> float:
-        """By how much the dearest point so far cost more than foretold: on a busy machine, all points do."""
-        dearest = int(np.argmax(self.cost_s))
-        return float(self.cost_s[dearest] / self.cost_of(np.exp(self.v[dearest] - self.s[dearest])))
+        """By what factor points cost more than foretold, as on a busy machine: least squares, so dear ones count most."""
+        foretold = self.cost_of(np.exp(self.v - self.s))
+        return float(np.dot(self.cost_s, foretold) / np.dot(foretold, foretold))
 
     @cached_property
     def slopes(self) -> tuple[float, float]:
