@@ -171,6 +171,11 @@ class RealSource:
         return tuple(self._used[n] for n in sorted(self._used))
 
     @property
+    def longest_run_s(self) -> float:
+        """What a single run at b was foretold to take at most: the time cap."""
+        return self._effort.time_cap_s
+
+    @property
     def reused(self) -> int:
         """How many of the points asked for an earlier process had finished."""
         return len(self._store.before & self._used.keys())
