@@ -98,11 +98,11 @@ def test_a_command_that_fails_says_where(tmp_path, code, match):
 
 def test_what_was_measured_before_a_crash_is_kept(tmp_path):
     crash = f"import os, sys\nif 9000 < int(sys.argv[1]) < 11000: os.abort()\n{SPIN}"
-    with command(tmp_path, crash, time_cap_s=1.0) as source:
+    with command(tmp_path, crash, time_cap_s=3.0) as source:
         kept = source.measure(5000)
         with pytest.raises(CalibrationError, match=r"n = 10000: ended by signal 6.*kept"):
             source.measure(10_000)
-    with command(tmp_path, crash, time_cap_s=1.0) as source:
+    with command(tmp_path, crash, time_cap_s=3.0) as source:
         assert source.measure(5000) == kept
 
 
@@ -154,7 +154,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from simulator.calibration import RealSource
-source = RealSource.of_command(sys.argv[1], size="n", volume="n", cpu=int(sys.argv[2]), time_cap_s=1.0,
+source = RealSource.of_command(sys.argv[1], size="n", volume="n", cpu=int(sys.argv[2]), time_cap_s=3.0,
                                max_size=20000, store=Path(sys.argv[3]))
 for size in range(4000, 20001, 2000):
     source.measure(size)
