@@ -231,3 +231,17 @@ def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path
         other.measure(20_000)
         assert len(relatives()) == 1  # one child for both
         assert {*source.kept} == {129}
+
+
+def test_a_point_cut_off_by_a_far_lower_time_cap_is_measured_again(tmp_path):
+    store = tmp_path / "triad.json"
+    with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
+        known = source.measure(5000)
+    with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
+        assert (source.measure(5000), source.reused) == (known, 1)
+    document = json.loads(store.read_text())
+    document["points"][0] |= {"ended_by": "time cap", "cost_s": 0.01}
+    store.write_text(json.dumps(document))
+    with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
+        assert source.measure(5000) != known
+        assert source.reused == 0
