@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from simulator.result_files import chrome_trace, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import dump_scenario, load_scenario
+    from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -71,8 +71,10 @@ _HOMES = {
     "on_compile": "simulator.engines.compiled",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
+    "resolved_text": "simulator.scenario_file",
     "run": "simulator.engines",
     "save_runs": "simulator.result_files",
+    "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
 }
 """Public name -> the module that it comes from."""
@@ -111,8 +113,10 @@ __all__ = [
     "randomness",
     "read_trace",
     "require_linux",
+    "resolved_text",
     "run",
     "save_runs",
+    "scenario_schema",
     "this_machine",
     "units",
 ]

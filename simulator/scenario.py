@@ -107,9 +107,9 @@ def check_memory(platform: Platform, configuration: Configuration, footprints_by
     ScenarioError
         With the first such node.
     """
-    nodes = platform.known_nodes
-    if not platform.nodes or all(node.memory_bytes is None for node in nodes):
+    if all(node.memory_bytes is None for node in platform.nodes):
         return
+    nodes = platform.known_nodes
     places = platform.node_of[np.array(configuration.placement)]
     held = np.bincount(places, weights=footprints_bytes, minlength=len(nodes))
     for node, held_bytes in zip(nodes, held.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""`apportion simulate` and `apportion check`: run a scenario, or only read it."""
+"""`apportion simulate`: run a scenario."""
 
 import sys
 from pathlib import Path
@@ -17,9 +17,8 @@ MOST_ROWS = 32
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("simulate")(simulate)
-    app.command("check")(check)
 
 
 def simulate(
@@ -137,18 +136,3 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
 def _say_compiling(kernel: str) -> None:
     """The first use of a new version takes seconds; what is compiled is kept."""
     print(f"compiling the simulator's kernel {kernel!r}, once ...", file=sys.stderr)
-
-
-def check(
-    scenario: ScenarioFile,
-) -> None:
-    """Read a scenario file and say whether it can be used.
-
-    Example: apportion check scenarios/tutorial/two-cores.yaml
-    """
-    from simulator import load_scenario
-
-    loaded = load_scenario(scenario)
-    pes, configurations = len(loaded.platform.pes), len(loaded.configurations)
-    print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
-    print_warnings(loaded.warnings)

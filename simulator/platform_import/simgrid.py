@@ -182,11 +182,10 @@ def _read_link(element: Element, zones: Zones) -> None:
 
 def _constant_bandwidth(element: Element, name: str) -> float:
     """The bandwidth of a profile that stays what it is from time 0 on: links have no others here."""
-    rows = [line.split("#", 1)[0].split() for line in files.read_text(element.path.parent / name).splitlines()]
-    values = [row for row in rows if len(row) == 2 and row[0] not in ("LOOPAFTER", "PERIODICITY")]
-    if not values or len({float(value) for _, value in values}) > 1 or float(values[0][0]) > 0:
+    values = set(import_trace(element.path.parent / name, "simgrid").trace.values.tolist())
+    if len(values) > 1:
         raise element.fault("bandwidth_file", "a bandwidth that changes found, one that stays allowed")
-    return float(values[0][1])
+    return float(values.pop())
 
 
 def _read_route(zone: Zone, element: Element, zones: Zones) -> None:

@@ -16,7 +16,7 @@ from simulator.scenario_file.names import counted
 from simulator.scenario_file.resolve import resolve
 from simulator.scenario_file.yaml_text import Document, read_document
 
-__all__ = ["dump_scenario", "load_scenario", "resolved_text", "schema_text"]
+__all__ = ["dump_scenario", "load_scenario", "resolved_text", "scenario_schema"]
 
 
 def load_scenario(path: str | Path) -> Scenario:
@@ -44,7 +44,7 @@ def resolved_text(path: str | Path) -> str:
     return dump_scenario(scenario, traces=_trace_files(form), model=form.application.model)
 
 
-def schema_text() -> str:
+def scenario_schema() -> str:
     """The JSON Schema of scenario files, for editors."""
     schema = ScenarioForm.model_json_schema()
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Scenario of Apportion"}
@@ -83,7 +83,9 @@ def _fault(document: Document, fault: dict[str, Any]) -> str:
         return f"{place}: missing"
     message = str(fault["msg"])
     message = message[0].lower() + message[1:]
-    if fault["type"] in ("unknown_key", "value_error"):
+    if fault["type"] in ("unknown_key", "no_topology") or (
+        fault["type"] == "value_error" and isinstance(fault["input"], dict)
+    ):
         return f"{place}: {message}"
     found = repr(fault["input"])
     shown = found if len(found) <= 60 else f"{found[:57]}..."

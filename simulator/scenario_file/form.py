@@ -28,13 +28,40 @@ class Form(BaseModel):
             raise ValidationError.from_exception_data(cls.__name__, told) from None
 
 
+_ALLOWED = {
+    "literal_error": "{expected} allowed",
+    "greater_than_equal": "at least {ge} allowed",
+    "less_than_equal": "at most {le} allowed",
+    "less_than": "less than {lt} allowed",
+    "too_short": "at least {min_length} of them allowed",
+    "too_long": "at most {max_length} of them allowed",
+    "string_too_short": "at least {min_length} letter allowed",
+    "string_pattern_mismatch": "a name that does not begin with - allowed",
+    "finite_number": "a finite number allowed",
+    "union_tag_invalid": "one of {expected_tags} allowed",
+    "union_tag_not_found": "topology missing",
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "an integer allowed"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number allowed"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "fields with names allowed"),
+    "bool_type": "true or false allowed",
+    "list_type": "a list allowed",
+    "string_type": "a text allowed",
+}
+"""Kind of fault that pydantic finds -> what we say of it."""
+
+
 def _told(fault: dict[str, Any], allowed: str) -> InitErrorDetails:
-    """A fault as it was found, but for an unknown key, which says what is allowed beside it."""
-    kind, text, loc = str(fault["type"]), str(fault["msg"]), fault["loc"]
+    """A fault in our words; an unknown key says what is allowed beside it."""
+    kind, text, loc, found = str(fault["type"]), str(fault["msg"]), fault["loc"], fault["input"]
     if kind == "extra_forbidden":
         kind, text = "unknown_key", f"unknown key found, {allowed} allowed"
+    elif kind in _ALLOWED:
+        text = _ALLOWED[kind].format_map(fault.get("ctx", {}))
+        if kind == "union_tag_invalid":
+            loc, found = (*loc, "topology"), found["topology"]
+        kind = "no_topology" if kind == "union_tag_not_found" else "told"
     text = text.removeprefix("Value error, ")
-    return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=fault["input"])
+    return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)  # type: ignore[arg-type]
 
 
 def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = False) -> Callable[[Any], float]:

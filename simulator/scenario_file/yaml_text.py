@@ -78,6 +78,8 @@ class Document:
             if not colon or first not in data:
                 break
             field, line = [*field, first], rest
+        if field:
+            line = line.removeprefix(f"{field[-1]}: ")
         return f"{self.place(field)}: {line}"
 
 

@@ -23,6 +23,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from simulator.errors import UnsupportedProgram
 from tests.benchmarks import simgrid_cpp
 from tests.benchmarks.scenarios import CASES, Case, Scenario
 from tests.benchmarks.simgrid_cpp import Sample
@@ -133,7 +134,7 @@ def samplers_for(
     for name, run in engines.items():
         try:
             run(warm_up)
-        except NotImplementedError as reason:
+        except UnsupportedProgram as reason:
             print(f"{case.name}: {name} left out: {reason}", file=sys.stderr)
         else:
             samplers[name, ""] = lambda run=run: timed(run, scenario)

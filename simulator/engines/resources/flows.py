@@ -87,7 +87,7 @@ class _Link:
         end = -(-(needed << RATE_BITS) // self.rate)
         if end > LAST_TICK:
             raise TickOverflowError
-        self._wake = self._env.timeout(end - self._env.now, self)
+        self._wake = simpy.Timeout(self._env, end - self._env.now, self)
         self._wake.callbacks.append(wake)
 
     def ended(self, wake: simpy.Event) -> list[_Flow]:

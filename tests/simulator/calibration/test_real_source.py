@@ -195,3 +195,38 @@ def test_fresh_runs_are_single_and_not_kept(tmp_path):
         assert len({usage.wall_s for usage in runs}) == 4
         assert store.read_text() == before
         assert source.measure(5000) == known
+
+
+def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monkeypatch):
+    store, asked = tmp_path / "store.json", []
+    sizes = [3.0 * n * n for n in (30, 40, 50, 60)]
+    with RealSource.of_kernel("dgemm", max_size=100_000, store=store, **QUICK) as source:
+        for size in sizes[:3]:
+            source.visit(size)
+    before = json.loads(store.read_text())
+    assert [len(point["samples"]) for point in before["open"]] == [1, 1, 1]
+    assert before["points"] == []
+    with RealSource.of_kernel("dgemm", max_size=100_000, store=store, **QUICK) as source:
+        visit = source.visit
+        monkeypatch.setattr(source, "visit", lambda size: asked.append(size) or visit(size))
+        source.measure_together(sizes)
+        points = [source.measure(size) for size in sizes]
+    assert sorted(asked[:4]) == sizes
+    assert asked[:8] != sizes * 2  # not one after another
+    document = json.loads(store.read_text())
+    assert document["open"] == []
+    for old, new in zip(before["open"], document["points"], strict=False):
+        assert new["samples"][0] == old["samples"][0]
+    assert [point.size for point in points] == sizes
+    assert all(len(point.cpu_s) >= 6 for point in points)
+
+
+def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path):
+    with RealSource.of_kernel("dgemm", max_size=100_000, store=tmp_path / "one.json", **QUICK) as source:
+        source.measure(50_000)
+        other = source.beside(tmp_path / "other.json")
+        assert other.ends == source.ends
+        assert other.kept == {}
+        other.measure(20_000)
+        assert len(relatives()) == 1  # one child for both
+        assert {*source.kept} == {129}

@@ -1,22 +1,20 @@
 """The compiled engine where nothing is shared: against the process engine, closed forms, and itself on more threads."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from simulator import run
+from simulator.configuration import Configuration
 from simulator.costs import TickOverflowError
 from simulator.engines import process
 from simulator.engines.compiled import run as compiled
-from simulator.errors import ApportionError, SimulationError, UnsupportedProgram
+from simulator.errors import ApportionError
 from simulator.models.network import LinkModel
 from simulator.networks import Network
 from simulator.platform import Platform
-from simulator.program import ANY, Barrier, Broadcast, Compute, Custom, Delay, Exchange, Farm, Loop, Program, Recv, Send
+from simulator.program import Program
 from simulator.scenario import Application, Scenario, draw
-from simulator.configuration import Configuration
 from tests.simulator.engines.compiled.static_programs import scenarios
-from tests.simulator.platforms import flat, pe, trace
+from tests.simulator.platforms import pe
 
 TICK = 1e-12
 
