@@ -81,7 +81,7 @@ def regroup(w: Words, link: int, rate: int) -> None:
         node = every[node].previous
     group.rate = rate
     schedule(w, group_event(w, link), _end(w, least, rate))
-    if most > rate:  # then it may pass the last tick, 2**62
+    if most > least:  # whose end may be past the last tick
         _end(w, most, rate)
 
 

@@ -1,6 +1,6 @@
 """Lays out the event engine's memory for a block of runs, and does them one by one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from simulator.columns import Columns, Kind
 from simulator.costs import Costs
 from simulator.engines.compiled import memory
-from simulator.engines.compiled.block import step, whole
+from simulator.engines.compiled.block import step
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.events import simulate
 from simulator.engines.compiled.memory import NONE, W
@@ -24,6 +24,8 @@ FEW_SLOTS = 4096
 """Slots for eager messages at first; their number grows when a run needs more."""
 MANY_KEYS = 2**22
 """Possible channels up to which they are numbered through a table."""
+STRAIGHT = ("nominal_ticks", "computation", "ticks", "units", "route", "route_first", "route_links", "capacities")
+"""What the kernel reads where it lies."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Layout:
     def of(cls, costs: Costs, services: ServiceTables) -> "Layout":
         """Number channels and inboxes, and write the operations down as records."""
         columns = costs.columns
+        straight = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
+        costs = replace(costs, farm_ticks=tuple(_straight(table) for table in costs.farm_ticks), **straight)
         operations = np.zeros(columns.kind.size, memory.OPERATION)
         operations["kind"], operations["eager"] = columns.kind, costs.eager
         operations["partner"], operations["out"], operations["into"] = columns.partner, NONE, NONE
@@ -239,10 +243,9 @@ class Workspace:
 
 def _at(values: Ints, *places: int) -> int:
     """Address of a part of an array, whose leading axes may have one entry for all."""
-    if not values.flags.c_contiguous or values.dtype != np.int64:
-        raise ValueError(values.strides)
     steps = sum(place * step(values, axis) for axis, place in enumerate(places))
     return int(values.ctypes.data) + 8 * steps
 
 
-__all__ = ["Layout", "Workspace", "whole"]
+def _straight(values: Ints) -> Ints:
+    return np.require(values, np.int64, ["C", "A"])
