@@ -21,6 +21,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario
 #   scenario_file
 #   costs, results
+#   result_files
 #   engines
 #   whatif, sweep, plots
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from simulator.applications import matmul
     from simulator.configuration import Configuration
     from simulator.engines import run
+    from simulator.engines.compiled import on_compile
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
+    from simulator.result_files import chrome_trace, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
@@ -60,14 +63,17 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
+    "chrome_trace": "simulator.result_files",
     "describe": "simulator.results",
     "dump_scenario": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
     "matmul": "simulator.applications",
+    "on_compile": "simulator.engines.compiled",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
     "resolved_text": "simulator.scenario_file",
     "run": "simulator.engines",
+    "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
 }
@@ -95,11 +101,13 @@ __all__ = [
     "TraceError",
     "availability",
     "calibration",
+    "chrome_trace",
     "describe",
     "dump_scenario",
     "files",
     "load_scenario",
     "matmul",
+    "on_compile",
     "plots",
     "provenance",
     "randomness",
@@ -107,6 +115,7 @@ __all__ = [
     "require_linux",
     "resolved_text",
     "run",
+    "save_runs",
     "scenario_schema",
     "this_machine",
     "units",

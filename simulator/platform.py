@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import ScenarioError
 from simulator.models.load import AvailabilityRule, LoadTrace
+from simulator.models.memory import MemoryLevel
 from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
@@ -67,6 +68,8 @@ class Node:
     swap_bytes: int = 0
     disk: Link | None = None
     """What `ReadWrite` passes."""
+    levels: tuple[MemoryLevel, ...] = ()
+    """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A scenario: everything that decides a simulated result, resolved and frozen, nothing implicit."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -8,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator import randomness
-from simulator.applications import Work, make_work
+from simulator.applications import Parameters, Work, make_work
 from simulator.assembly import assemble
 from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
+from simulator.models.memory import MemoryUse
 from simulator.networks import Listed
 from simulator.platform import Platform
 from simulator.program import Program
@@ -27,11 +29,13 @@ class Application:
 
     name: str
     kernel: str
-    parameters: Mapping[str, float]
+    parameters: Parameters
     model: "RuntimeModel | None" = None
     """Its cost, for an application that is known by its run times only."""
     written: Program | None = None
     """The program itself, where no application of ours makes it; see `of_program`."""
+    memory: MemoryUse | None = None
+    """How its kernel uses memory, for what processes lose that share a level."""
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
@@ -63,8 +67,8 @@ class Scenario:
     """Name of each file that it was read from and its hash, for provenance."""
 
     def __post_init__(self) -> None:
-        names = [configuration.name for configuration in self.configurations]
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        names = Counter(configuration.name for configuration in self.configurations)
+        for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
         if self.replications < 1 or self.seed < 0:
             raise ScenarioError(

@@ -1,9 +1,11 @@
 """C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simulator.applications.parameters import ORDER, Parameters, read
+from simulator.applications.work import Work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.program import Compute, Operation, Program, Recv, Send
@@ -37,7 +39,7 @@ def collected_bytes(n: int, rows: int) -> int:
 
 
 @dataclass(frozen=True)
-class MatrixProduct:
+class MatrixProduct(Work):
     """The product of two square matrices, its rows divided among the processes; process 0 is the master."""
 
     n: int
@@ -49,9 +51,9 @@ class MatrixProduct:
         return self.n
 
     @property
-    def varies_with_processes(self) -> bool:
-        """A row costs the same whoever else computes."""
-        return False
+    def has_master(self) -> bool:
+        """Process 0 sends and collects everything."""
+        return True
 
     def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
         """The multiplication of so many rows."""
@@ -77,12 +79,8 @@ class MatrixProduct:
             footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
         )
 
-    def warnings(self, processes: int) -> tuple[str, ...]:  # noqa: ARG002 - the same for any number
-        """None: its costs are counted."""
-        return ()
 
-
-def make(parameters: Mapping[str, float], model: "RuntimeModel | None") -> MatrixProduct:
+def make(parameters: Parameters, model: "RuntimeModel | None") -> MatrixProduct:
     """Check the parameters: `n`, the order of the square matrices.
 
     Raises
@@ -90,15 +88,7 @@ def make(parameters: Mapping[str, float], model: "RuntimeModel | None") -> Matri
     ScenarioError
         If they do not fit, or there is a model.
     """
-    if model is not None:
-        raise ScenarioError("application: model: one found, none allowed with matmul, whose costs are counted")
-    unknown = sorted(set(parameters) - {"n"})
-    if unknown or "n" not in parameters:
-        raise ScenarioError(f"application: parameters: {', '.join(unknown) or 'none'} found, n allowed")
-    n = parameters["n"]
-    if not isinstance(n, int) or n < 1:
-        raise ScenarioError(f"application: parameters: n: {n!r} found, an integer of at least 1 allowed")
-    return MatrixProduct(n)
+    return MatrixProduct(read("matmul", parameters, model, {"n": ORDER})["n"])
 
 
 def _worker(n: int, rows: int) -> tuple[Operation, ...]:

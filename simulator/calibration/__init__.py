@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
     from simulator.calibration.record import Recording, record_load
@@ -61,6 +62,7 @@ _HOMES = {
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
     "parse_grid": "simulator.calibration.history_record",
+    "points_kept": "simulator.calibration.real.point_store",
     "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
     "read_shipped_table": "simulator.calibration.tables",
@@ -105,6 +107,7 @@ __all__ = [
     "measured_bands",
     "model_kind",
     "parse_grid",
+    "points_kept",
     "predict_speeds",
     "predict_table",
     "read_shipped_table",

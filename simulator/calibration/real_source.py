@@ -1,6 +1,8 @@
 """Real runs as the source of a band's points: kernels or a command line on one pinned PE, every finished point kept."""
 
 import math
+import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +20,7 @@ from simulator.calibration.real.runners import Runner, open_runner
 from simulator.calibration.real.sampling import Effort, RealPoint, sample_point
 from simulator.calibration.real.subjects import KernelSubject, Subject, command_subject, largest_taken
 from simulator.calibration.real.upper_end import Ends, Room, find_ends
+from simulator.calibration.usage import Usage
 from simulator.errors import ScenarioError
 from simulator.machine import Machine, memory_available_bytes, require_linux, this_machine
 
@@ -27,6 +30,8 @@ OVERRUN = 3.0
 """A single run that lasts this many times the time cap is stopped: its prediction was far off, or it never ends."""
 SLACK_BYTES = 64 * 2**20
 """What a child may take beside the operands."""
+MUCH_MORE, HARDLY_LONGER = 10.0, 1.5
+"""Volume this many times as large should take more than so many times as long."""
 FIRST_LEVEL_SHARE = 0.5
 """Share of the first-level data cache that the smallest size fills, so that it truly fits."""
 _FIRST_LEVEL_BYTES = 32 * 2**10
@@ -75,8 +80,11 @@ class RealSource:
         self._subject, self._cpu, self._effort = subject, cpu, effort
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
         self._runner: Runner | None = None
+        self._started_s = 0.0
         self._used: dict[int, RealPoint] = {}
-        self._store = PointStore(store, subject={**subject.to_dict(), "cpu": cpu}, machine=machine)
+        self._store = PointStore(
+            store, read=RealPoint.from_dict, subject={**subject.to_dict(), "cpu": cpu}, machine=machine
+        )
         try:
             self.ends = self._find_ends(machine)
         except BaseException:
@@ -149,14 +157,25 @@ class RealSource:
         return self.ends.largest_reason
 
     @property
+    def ends_s(self) -> float:
+        """Wall seconds that finding a and b took, the start of the processes included."""
+        return self.ends.cost_s + self._started_s
+
+    @property
     def points(self) -> tuple[RealPoint, ...]:
         """Every point asked for so far, by ascending n, with all its samples."""
         return tuple(self._used[n] for n in sorted(self._used))
 
     @property
+    def reused(self) -> int:
+        """How many of the points asked for an earlier process had finished."""
+        return len(self._store.before & self._used.keys())
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """One line for each point of which too little is known, with what to do."""
-        return tuple(line for point in self.points if (line := self._doubt(point)))
+        """One line for each point of which too little is known, with what to do, and where time does not grow."""
+        doubts = tuple(line for point in self.points if (line := self._doubt(point)))
+        return (*doubts, *self._idle())
 
     def measure(self, size: float) -> PointMeasured:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
@@ -176,10 +195,32 @@ class RealSource:
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
         n = min(max(self._subject.n_of(size), self.ends.smallest_n), self.ends.largest_n)
-        if n not in self._store.points:
+        if n not in self._store.points or self._hasty(self._store.points[n]):
             self._store.keep(sample_point(self._running(), self._subject, n=n, effort=self._effort))
         self._used[n] = self._store.points[n]
         return self._used[n].measured()
+
+    def fresh_runs(self, size: float) -> Iterator[tuple[PointMeasured, Usage]]:
+        """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
+
+        Yields
+        ------
+        point
+            The point nearest to the size, measured if it was not yet.
+        usage
+            CPU and wall seconds of one more run, after a warm-up.
+
+        Raises
+        ------
+        ScenarioError, CalibrationError
+            As in `measure`.
+        """
+        point = self.measure(size)
+        runner = self._running()
+        runner.prepare(self._subject.n_of(point.size))
+        runner.sample(1)
+        while True:
+            yield point, runner.sample(1)
 
     def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Foretold seconds of points whose single runs take so long: warm-up and samples, as far as the cap goes.
@@ -199,9 +240,11 @@ class RealSource:
     def _running(self) -> Runner:
         """The child, started when it is first needed: a store that holds everything needs none."""
         if self._runner is None:
+            begin = time.monotonic()
             limit_s = OVERRUN * self._effort.time_cap_s
             memory_bytes = self._room.memory_bytes + SLACK_BYTES
             self._runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+            self._started_s += time.monotonic() - begin
         return self._runner
 
     def _find_ends(self, machine: Machine) -> Ends:
@@ -217,6 +260,21 @@ class RealSource:
         found = find_ends(self._running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort)
         self._store.keep_ends(settings, found.to_dict())
         return found
+
+    def _hasty(self, point: RealPoint) -> bool:
+        """Whether a time cap far below this one cut a kept point off: it took at least half of its own cap."""
+        return point.ended_by == "time cap" and point.cost_s < self._effort.time_cap_s / 2
+
+    def _idle(self) -> tuple[str, ...]:
+        """A line if runs of very unlike volume take the same time: then the speed is that of starting a program."""
+        if len(self.points) < 2:
+            return ()
+        least, most = self.points[0].measured(), self.points[-1].measured()
+        if most.volume < MUCH_MORE * least.volume or most.ideal_s > HARDLY_LONGER * least.ideal_s:
+            return ()
+        times = " and ".join(f"{point.ideal_s:.3g} s at size {point.size:g}" for point in (least, most))
+        found = f"{self._subject.label}: CPU time of {times}: it hardly grows"
+        return (f"{found}; either its start is all that was measured, or it does not compute its volume",)
 
     def _doubt(self, point: RealPoint) -> str | None:
         half, count = point.half_interval, len(point.samples)

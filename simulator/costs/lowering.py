@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from simulator.assembly import assemble
 from simulator.columns import Columns, Kind
 from simulator.costs.computations import bands_have_width, computation_s, farm_ticks
+from simulator.costs.memory import lost_s
 from simulator.costs.messages import capacities, message_costs
 from simulator.costs.ticks import Ticks, to_ticks
 from simulator.errors import ScenarioError
@@ -119,6 +120,10 @@ def _block(
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)
+    seconds = computation_s(scenario, columns, computes, placement, positions=positions)
+    lost = lost_s(scenario, columns, placement)
+    if lost is not None:
+        seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
     sent = message_costs(platform, columns, placement, tick_s=tick_s)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
     return Costs(
@@ -126,7 +131,7 @@ def _block(
         configurations=tuple(places),
         replications=replications,
         placement=placement,
-        nominal_ticks=to_ticks(computation_s(scenario, columns, computes, placement, positions=positions), tick_s),
+        nominal_ticks=to_ticks(seconds, tick_s),
         computation=computation,
         ticks=sent.ticks,
         units=sent.units,
@@ -136,7 +141,8 @@ def _block(
         route_links=sent.route_links,
         capacities=capacities(platform, tick_s=tick_s),
         farm_ticks=tuple(
-            farm_ticks(scenario, table, placement, positions=positions, tick_s=tick_s) for table in columns.farm_tables
+            farm_ticks(scenario, table, placement, lost, positions=positions, tick_s=tick_s)
+            for table in columns.farm_tables
         ),
         pull_ticks=tuple(int(to_ticks(table.pull_s, tick_s)) for table in columns.farm_tables),
         contention=platform.network.contention,

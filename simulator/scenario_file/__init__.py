@@ -83,7 +83,9 @@ def _fault(document: Document, fault: dict[str, Any]) -> str:
         return f"{place}: missing"
     message = str(fault["msg"])
     message = message[0].lower() + message[1:]
-    if fault["type"] in ("unknown_key", "no_topology") or (fault["type"] == "value_error" and isinstance(fault["input"], dict)):
+    if fault["type"] in ("unknown_key", "no_topology") or (
+        fault["type"] == "value_error" and isinstance(fault["input"], dict)
+    ):
         return f"{place}: {message}"
     found = repr(fault["input"])
     shown = found if len(found) <= 60 else f"{found[:57]}..."

@@ -75,7 +75,7 @@ class Adaptive:
     def left_s(self, share: float = GRID_SHARE) -> float:
         """What may still be spent, of a share of the grid's cost and within the budget."""
         most = self.grid_s() * share
-        return min(most, self.session.budget_s or np.inf) - self.session.spent_s
+        return min(most, self.session.room_s) - self.session.spent_s
 
     def error(self) -> tuple[float, float]:
         """Mean and greatest relative error to expect over all sizes."""

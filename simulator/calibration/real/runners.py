@@ -73,7 +73,7 @@ class _Child:
         if _NO_MEMORY.search(what):
             limit = units.show_size(self._memory_bytes)
             what = f"exceeds the {limit} of memory allowed ({what}); a smaller --max-size needed"
-        return CalibrationError(f"{self._label}: n = {self._n}: {what}; points finished before are kept")
+        return CalibrationError(f"{self._label}: n = {self._n}: {what}")
 
     def close(self) -> None:
         """End every process."""

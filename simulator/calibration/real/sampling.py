@@ -61,6 +61,11 @@ class RealPoint:
     """Mean runnable processes over the last minute, at the start."""
 
     @property
+    def key(self) -> int:
+        """Its n, which no two points of a subject share."""
+        return self.n
+
+    @property
     def half_interval(self) -> float:
         """Half width of the 95 % interval of the median CPU time, as a share of it; infinite below six samples."""
         return half_interval_of_median(np.array([sample.cpu_s for sample in self.samples]))

@@ -29,7 +29,7 @@ def test_a_process_without_rows_takes_no_part():
         ("matmul", {"n": 5}, (3, 1), "4 rows found, n = 5"),
         ("matmul", {"m": 4}, (3, 1), "m found, n allowed"),
         ("matmul", {}, (3, 1), "none found, n allowed"),
-        ("fft", {"n": 4}, (3, 1), "one of matmul, modelled allowed"),
+        ("lu", {"n": 4}, (3, 1), "one of cholesky, ep, farm"),
     ],
 )
 def test_what_does_not_fit_is_refused(name, parameters, rows, message):

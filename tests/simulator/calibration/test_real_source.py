@@ -97,10 +97,12 @@ def test_a_command_that_fails_says_where(tmp_path, code, match):
 
 
 def test_what_was_measured_before_a_crash_is_kept(tmp_path):
-    crash = f"import os, sys\nif 9000 < int(sys.argv[1]) < 11000: os.abort()\n{SPIN}"
+    marker = tmp_path / "crash"
+    crash = f"import os\nif os.path.exists({str(marker)!r}): os.abort()\n{SPIN}"
     with command(tmp_path, crash) as source:
         kept = source.measure(5000)
-        with pytest.raises(CalibrationError, match=r"n = 10000: ended by signal 6.*kept"):
+        marker.touch()
+        with pytest.raises(CalibrationError, match=r"n = 10000: ended by signal 6"):
             source.measure(10_000)
     with command(tmp_path, crash) as source:
         assert source.measure(5000) == kept
@@ -153,10 +155,11 @@ def test_an_unlike_machine_or_subject_is_refused(tmp_path):
 DRIVER = """
 import sys
 from pathlib import Path
+import numpy as np
 from simulator.calibration import RealSource
 source = RealSource.of_command(sys.argv[1], size="n", volume="n", cpu=int(sys.argv[2]), time_cap_s=0.3,
                                max_size=20000, store=Path(sys.argv[3]))
-for size in range(4000, 20001, 2000):
+for size in np.linspace(4000, source.largest, 9):
     source.measure(size)
 source.close()
 """
@@ -181,3 +184,14 @@ def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
     assert 3 <= len(before) < len(after) == 9
     assert [point for point in after if point["n"] in {p["n"] for p in before}] == before
     assert {int(n) for n in log.read_text().split()} == {p["n"] for p in after} - {p["n"] for p in before}
+
+
+def test_fresh_runs_are_single_and_not_kept(tmp_path):
+    store = tmp_path / "triad.json"
+    with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
+        known = source.measure(5000)
+        before = store.read_text()
+        runs = [usage for (point, usage), _ in zip(source.fresh_runs(5000), range(4), strict=False) if point == known]
+        assert len({usage.wall_s for usage in runs}) == 4
+        assert store.read_text() == before
+        assert source.measure(5000) == known
