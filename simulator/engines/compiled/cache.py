@@ -37,7 +37,8 @@ def callee(function: _F) -> _F:
 
 def subroutine(function: _F) -> _F:
     """A function that kernels call in many places; a copy in each would take long to compile."""
-    return cast(_F, numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast("_F", numba.njit(**options)(function))
 
 
 @cache

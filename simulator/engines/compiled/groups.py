@@ -86,6 +86,23 @@ def regroup(w: Words, link: int, rate: int) -> None:
 
 
 @subroutine
+def due(w: Words, link: int) -> int:
+    """The first of the flows of a group that end now, chained by `fixed_next`; ending one may reorder lists."""
+    advance(w, link)
+    group, every, flows = links(w)[link], nodes(w), slots(w)
+    node, left, found = group.tail, group.members, NONE
+    while left > 0:
+        slot = every[node].slot
+        if flows[slot].group == link:
+            left -= 1
+            if flows[slot].target - group.served <= 0:
+                flows[slot].fixed_next = found
+                found = slot
+        node = every[node].previous
+    return found
+
+
+@subroutine
 def group_event(w: Words, link: int) -> int:
     """The id of a group's next end."""
     return w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + link

@@ -3,7 +3,7 @@
 from simulator.engines.compiled.cache import subroutine
 
 from simulator.engines.compiled.flows import end_flow, mark_dirty, start_flow
-from simulator.engines.compiled.groups import advance
+from simulator.engines.compiled.groups import due
 from simulator.engines.compiled.memory import (
     NONE,
     OUTSIDE,
@@ -123,16 +123,12 @@ def _await_start(w: Words, slot: int) -> None:
 def flows_due(w: Words, link: int) -> None:
     """The event of a link's group: the flows that end now."""
     group = links(w)[link]
-    advance(w, link)
-    node, left, served = group.tail, group.members, group.served
-    while left > 0:
-        slot = nodes(w)[node].slot
-        node = nodes(w)[node].previous
-        if slots(w)[slot].group == link:
-            left -= 1
-            if slots(w)[slot].target - served <= 0:
-                end_flow(w, slot)
-                transferred(w, slot)
+    slot = due(w, link)
+    while slot != NONE:
+        following = slots(w)[slot].fixed_next
+        end_flow(w, slot)
+        transferred(w, slot)
+        slot = following
 
 
 @subroutine
