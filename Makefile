@@ -28,7 +28,8 @@ lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 verify: lint  ## every test, the slow ones too; a skipped test is a failure
 	@$(BIN)/python -m pytest -q -m "" --no-skips
 
-bench: $(VENV)/.ok  ## the benchmarks
+bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.json), then the other benchmarks
+	@$(BIN)/python -m tests.benchmarks.bench
 	@$(BIN)/python -m pytest -q -m benchmark
 
 clean:  ## remove what was installed, built and cached

@@ -100,14 +100,16 @@ def recommend(
 
 def _candidates(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list[Configuration]:
     """The baselines, the functional partition, and what simulation makes of it."""
-    units = scenario.application.work.units
+    work, units = scenario.application.work, scenario.application.work.units
     if benchmark_speeds is None:
         benchmark_speeds = [float(pe.speed_of(scenario.application.kernel).mid[0]) for pe in scenario.platform.pes]
     everything = np.full(len(scenario.platform.pes), units, dtype=np.int64)
     sustained_speeds = 1 / model_times(scenario)(everything)
     candidates = baselines(units, benchmark_speeds=benchmark_speeds, sustained_speeds=sustained_speeds.tolist())
     candidates.append(Configuration.one_each("functional", _functional(scenario, sustained_speeds)))
-    better = refined(candidates[-1].partition, lambda partition: _simulate(scenario, partition))
+    candidates = [replace(candidate, partition=work.fitting(candidate.partition)) for candidate in candidates]
+    start = candidates[-1].partition
+    better = work.fitting(refined(start, lambda partition: _simulate(scenario, work.fitting(partition))))
     if better not in {candidate.partition for candidate in candidates}:
         candidates.append(Configuration.one_each("refined", better))
     return candidates
@@ -128,7 +130,7 @@ def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
 def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
     """Seconds per process for its units under mean load, messages included, as `functional` wants them.
 
-    The master (process 0) also waits for everyone's messages: a set-up cost, taken at the equal partition.
+    A master (process 0) also waits for everyone's messages: a set-up cost, taken at the equal partition.
 
     Parameters
     ----------
@@ -142,7 +144,8 @@ def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
 
     def messages_s(units: int, pe: int) -> float:
         sizes_bytes = work.messages_bytes(units)
-        return float(platform.message_s(pes[0], pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
+        other = pes[0] if work.has_master or pe != pes[0] else pes[-1]  # the first PE's own go to another one
+        return float(platform.message_s(other, pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
 
     setup_s = sum(messages_s(-(-work.units // len(pes)), pe) for pe in pes[1:])
 
@@ -150,10 +153,11 @@ def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
         seconds = np.zeros(counts.size)
         for process, count in enumerate(counts.tolist()):
             if count:
+                master = work.has_master and pes[process] == 0
                 computation = compute(count)
                 speed = float(bands[process].speed(computation.size))
                 alone_s = computation.volume / speed / shares[process]
-                seconds[process] = alone_s + (setup_s if pes[process] == 0 else messages_s(count, pes[process]))
+                seconds[process] = alone_s + (setup_s if master else messages_s(count, pes[process]))
         return seconds
 
     return times_s

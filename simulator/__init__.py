@@ -15,11 +15,13 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   assembly
 #   applications
 #   load_traces
+#   platform_import
 #   calibration
 #   characterisation
 #   scenario
 #   scenario_file
 #   costs, results
+#   result_files
 #   engines
 #   whatif, sweep, plots
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from simulator.applications import matmul
     from simulator.configuration import Configuration
     from simulator.engines import run
+    from simulator.engines.compiled import on_compile
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -37,9 +40,10 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
+    from simulator.result_files import chrome_trace, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import dump_scenario, load_scenario
+    from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -59,13 +63,18 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
+    "chrome_trace": "simulator.result_files",
     "describe": "simulator.results",
     "dump_scenario": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
     "matmul": "simulator.applications",
+    "on_compile": "simulator.engines.compiled",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
+    "resolved_text": "simulator.scenario_file",
     "run": "simulator.engines",
+    "save_runs": "simulator.result_files",
+    "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
 }
 """Public name -> the module that it comes from."""
@@ -92,17 +101,22 @@ __all__ = [
     "TraceError",
     "availability",
     "calibration",
+    "chrome_trace",
     "describe",
     "dump_scenario",
     "files",
     "load_scenario",
     "matmul",
+    "on_compile",
     "plots",
     "provenance",
     "randomness",
     "read_trace",
     "require_linux",
+    "resolved_text",
     "run",
+    "save_runs",
+    "scenario_schema",
     "this_machine",
     "units",
 ]

@@ -1,7 +1,8 @@
-"""Rows of operations -> `Columns`: loops unrolled, collectives as messages, arrays instead of Python loops over work."""
+"""Rows of operations -> `Columns`: loops unrolled, collectives as messages, arrays instead of Python loops."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,9 @@ from simulator.errors import ScenarioError
 from simulator.program import (
     ANY,
     NOBODY,
-    AllReduce,
-    AllToAll,
     Barrier,
     Broadcast,
+    Collective,
     Compute,
     Custom,
     Delay,
@@ -38,6 +38,9 @@ from simulator.program import (
 )
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_ZERO, _NOBODY = np.zeros(()), np.asarray(NOBODY)
+DEFAULTS = {"kind": 0, "partner": -1, "source": -1, "tag": 0, "amount": 0.0, "size": 0.0}
 COLUMNS = {"kind": np.int8, "partner": np.int32, "source": np.int32, "tag": np.int32, "amount": float, "size": float}
 
 
@@ -58,8 +61,22 @@ class _Meetings:
                 self.known[group, k] = len(self.groups)
                 self.groups.append(group)
                 self.operations.append(operation)
+            elif self.operations[self.known[group, k]] != operation:
+                raise ScenarioError(
+                    f"program: farm of {len(group)} processes: two unlike ones found, one for all allowed"
+                )
             found.append(self.known[group, k])
         return found
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """The places of a loop."""
+
+    iterations: int
+    plan: "list[Slot | _Repeated]"
+    width: int
+    """Places of one iteration."""
 
 
 @dataclass
@@ -90,91 +107,183 @@ def assemble(program: Program) -> Columns:
         sharing.setdefault(id(row), []).append(process)
     blocks = []
     for members in sharing.values():
-        ids = np.array(members, dtype=np.int64)
-        blocks.append((ids, _dense(state, ids, program.operations[members[0]])))
+        row = program.operations[members[0]]
+        parts = _roots_apart(np.array(members, dtype=np.int64), row)
+        blocks += [(ids, _dense(state, ids, row)) for ids in parts]
     return _columns(state, program, blocks)
 
 
-def _dense(state: _Assembly, ids: Ints, row: Row) -> dict[str, NDArray[np.generic]]:
+def _roots_apart(ids: Ints, row: Row) -> list[Ints]:
+    """Processes that share a row, the roots of its linear collectives for themselves.
+
+    Only a root has as many messages as there are processes, and all processes of a block have as many places.
+    """
+    found = list(_linear_roots(row))
+    if not found:
+        return [ids]
+    is_root = np.isin(ids, np.concatenate(found))
+    return [part for part in (ids[is_root], ids[~is_root]) if part.size]
+
+
+def _linear_roots(row: Row) -> Iterator[Ints]:
+    for operation in row:
+        if isinstance(operation, Loop):
+            yield from _linear_roots(operation.body)
+        elif isinstance(operation, Broadcast | Scatter | Gather | Reduce) and operation.algorithm == "linear":
+            yield np.asarray(operation.root, dtype=np.int64).reshape(-1)
+
+
+def _dense(state: _Assembly, ids: Ints, row: Row) -> dict[str, NDArray[Any]]:
     """One row for the processes that share it; each column (process, place), empty places of kind NONE."""
-    counts: dict[tuple[str, Group], int] = {}
-    parts = list(_blocks(state, ids, row, (), counts))
-    return {
-        name: np.concatenate([p[name] for p in parts], axis=1) if parts else np.zeros((ids.size, 0), kind)
-        for name, kind in COLUMNS.items()
-    }
+    plan = _plan(state, ids, row, (), {})
+    width = _width(plan)
+    block = {name: np.zeros((ids.size, width), kind) for name, kind in COLUMNS.items()}
+    block["partner"].fill(-1)
+    block["source"].fill(-1)
+    _fill(block, plan)
+    return block
 
 
-def _blocks(
+def _plan(
     state: _Assembly, ids: Ints, row: Row, shape: tuple[int, ...], counts: dict[tuple[str, Group], int]
-) -> Iterator[dict[str, NDArray[np.generic]]]:
-    """Blocks (process, iterations..., place) of a row, one after the other."""
+) -> "list[Slot | _Repeated]":
+    """The places of a row in order."""
+    plan: list[Slot | _Repeated] = []
     for operation in row:
         if isinstance(operation, Loop):
             if operation.iterations < 0:
                 raise ScenarioError(f"program: loop: {operation.iterations} iterations found, at least 0 allowed")
-            inner = list(_blocks(state, ids, operation.body, (*shape, operation.iterations), counts))
-            if inner:
-                yield {
-                    name: np.concatenate([part[name] for part in inner], axis=-1).reshape(ids.size, *shape, -1)
-                    for name in COLUMNS
-                }
+            inner = _plan(state, ids, operation.body, (*shape, operation.iterations), counts)
+            plan.append(_Repeated(operation.iterations, inner, _width(inner)))
+        else:
+            plan += _slots(state, ids, operation, shape, counts)
+    return plan
+
+
+def _width(plan: "list[Slot | _Repeated]") -> int:
+    return sum(part.iterations * part.width if isinstance(part, _Repeated) else 1 for part in plan)
+
+
+def _fill(block: dict[str, NDArray[Any]], plan: "list[Slot | _Repeated]") -> None:
+    """Write places into columns (process, iterations..., place); fields that hold the column's default are skipped."""
+    at = 0
+    for part in plan:
+        if isinstance(part, _Repeated):
+            end = at + part.iterations * part.width
+            inside = {}
+            for name, column in block.items():
+                piece = column[..., at:end]
+                inside[name] = piece.reshape(*piece.shape[:-1], part.iterations, part.width)  # a view: one axis in two
+            _fill(inside, part.plan)
+            at = end
             continue
-        slots = _slots(state, ids, operation, shape, counts)
-        yield _block(slots, (ids.size, *shape))
+        for name, default in DEFAULTS.items():
+            value = getattr(part, name)
+            if np.ndim(value) or value != default:
+                block[name][..., at] = value
+        at += 1
 
 
-def _block(slots: list[Slot], shape: tuple[int, ...]) -> dict[str, NDArray[np.generic]]:
-    block = {name: np.zeros((*shape, len(slots)), kind) for name, kind in COLUMNS.items()}
-    for place, slot in enumerate(slots):
-        for name in COLUMNS:
-            block[name][..., place] = getattr(slot, name)
-    return block
+@dataclass(frozen=True)
+class _Place:
+    """Where operations stand: in which processes' row, in which loops, after how many meetings."""
+
+    state: _Assembly
+    ids: Ints
+    shape: tuple[int, ...]
+    counts: dict[tuple[str, Group], int]
+
+    def numbers(self, values: Numbers | Whole) -> Floats:
+        """Values of each of the processes; (process, iterations...) or one for all."""
+        return _per_process(self.state, self.ids, np.asarray(values, dtype=np.float64), self.shape)
+
+    def partners(self, values: Whole) -> Ints:
+        """Processes; as `numbers`."""
+        return _per_process(self.state, self.ids, np.asarray(values, dtype=np.int64), self.shape)
+
+    def group(self, group: Group | None) -> Group:
+        """A group that exists and has all these processes in it."""
+        return _group(self.state, self.ids, group)
 
 
 def _slots(
     state: _Assembly, ids: Ints, operation: Operation, shape: tuple[int, ...], counts: dict[tuple[str, Group], int]
 ) -> list[Slot]:
     """The primitive operations of one operation that is no loop."""
-
-    def numbers(values: Numbers | Whole) -> NDArray[np.float64]:
-        return _per_process(state, ids, np.asarray(values, dtype=np.float64), shape)
-
-    def partners(values: Whole) -> Ints:
-        return _per_process(state, ids, np.asarray(values, dtype=np.int64), shape)
-
-    match operation:
-        case Compute(volume, size):
-            amount = numbers(volume)
-            return [_slot(np.where(amount != 0, Kind.COMPUTE, Kind.NONE), amount=amount, size=numbers(size))]
-        case Send(to, size_bytes, tag):
-            return [_message(Kind.SEND, partners(to), None, numbers(size_bytes), tag)]
-        case Recv(source, tag):
-            return [_message(Kind.RECV, partners(source), None, None, tag)]
-        case Exchange(to, source, size_bytes, tag):
-            return [_exchange(partners(to), partners(source), numbers(size_bytes), tag)]
-        case Broadcast() | Scatter() | Gather() | AllToAll() | Reduce() | AllReduce():
-            members = np.array(_group(state, ids, operation.group), dtype=np.int64)
-            return expand(operation, ids, members, shape)
-        case Barrier(group):
-            return [_meeting(state.barriers, Kind.BARRIER, _group(state, ids, group), operation, shape, counts)]
-        case Farm(group=group):
-            return [_meeting(state.farms, Kind.FARM, _group(state, ids, group), operation, shape, counts)]
-        case WaitUntil(time_s):
-            return [_slot(np.int8(Kind.WAIT_UNTIL), amount=numbers(time_s))]
-        case Delay(duration_s):
-            amount = numbers(duration_s)
-            return [_slot(np.where(amount != 0, Kind.DELAY, Kind.NONE), amount=amount)]
-        case ReadWrite(size_bytes):
-            amount = numbers(size_bytes)
-            return [_slot(np.where(amount != 0, Kind.READ_WRITE, Kind.NONE), amount=amount)]
-        case Custom(name, arguments):
-            state.customs.append((name, dict(arguments)))
-            return [_slot(np.int8(Kind.CUSTOM), partner=np.int64(len(state.customs) - 1))]
-    raise ScenarioError(f"program: operation {operation!r} found, one of simulator.program allowed")
+    place = _Place(state, ids, shape, counts)
+    if isinstance(operation, Collective):
+        members = np.array(place.group(operation.group), dtype=np.int64)
+        return expand(operation, ids, members, shape)
+    if type(operation) not in _PRIMITIVES:
+        raise ScenarioError(f"program: operation {operation!r} found, one of simulator.program allowed")
+    return [_PRIMITIVES[type(operation)](place, operation)]
 
 
-def _per_process(state: _Assembly, ids: Ints, values: NDArray, shape: tuple[int, ...]) -> NDArray:  # type: ignore[type-arg]
+def _compute(place: _Place, operation: Compute) -> Slot:
+    return _with_amount(Kind.COMPUTE, place.numbers(operation.volume), place.numbers(operation.size))
+
+
+def _send(place: _Place, operation: Send) -> Slot:
+    return _message(Kind.SEND, place.partners(operation.to), place.numbers(operation.size_bytes), operation.tag)
+
+
+def _recv(place: _Place, operation: Recv) -> Slot:
+    return _message(Kind.RECV, place.partners(operation.source), _ZERO, operation.tag)
+
+
+def _exchange(place: _Place, operation: Exchange) -> Slot:
+    """One side may be nobody: then it is a plain message."""
+    to, source = place.partners(operation.to), place.partners(operation.source)
+    size_bytes = place.numbers(operation.size_bytes)
+    kinds = np.where(to == NOBODY, np.where(source == NOBODY, Kind.NONE, Kind.RECV), Kind.EXCHANGE)
+    kinds = np.where((source == NOBODY) & (to != NOBODY), Kind.SEND, kinds).astype(np.int8)
+    sent = np.where(to == NOBODY, 0.0, size_bytes)
+    return Slot(
+        kinds, np.where(to == NOBODY, source, to), np.where(to == NOBODY, -1, source), sent, _ZERO, operation.tag
+    )
+
+
+def _barrier(place: _Place, operation: Barrier) -> Slot:
+    return _meeting(place, place.state.barriers, Kind.BARRIER, operation)
+
+
+def _pulls(place: _Place, operation: Farm) -> Slot:
+    return _meeting(place, place.state.farms, Kind.FARM, operation)
+
+
+def _wait_until(place: _Place, operation: WaitUntil) -> Slot:
+    return _slot(np.asarray(Kind.WAIT_UNTIL), amount=place.numbers(operation.time_s))
+
+
+def _delay(place: _Place, operation: Delay) -> Slot:
+    return _with_amount(Kind.DELAY, place.numbers(operation.duration_s))
+
+
+def _read_write(place: _Place, operation: ReadWrite) -> Slot:
+    return _with_amount(Kind.READ_WRITE, place.numbers(operation.size_bytes))
+
+
+def _custom(place: _Place, operation: Custom) -> Slot:
+    place.state.customs.append((operation.name, dict(operation.arguments)))
+    return _slot(np.asarray(Kind.CUSTOM), partner=np.asarray(len(place.state.customs) - 1))
+
+
+_PRIMITIVES: dict[type, Callable[[_Place, Any], Slot]] = {
+    Compute: _compute,
+    Send: _send,
+    Recv: _recv,
+    Exchange: _exchange,
+    Barrier: _barrier,
+    Farm: _pulls,
+    WaitUntil: _wait_until,
+    Delay: _delay,
+    ReadWrite: _read_write,
+    Custom: _custom,
+}
+"""What makes the one primitive operation of each operation that is neither a loop nor a collective."""
+
+
+def _per_process(state: _Assembly, ids: Ints, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Values (iterations..., process) as (process, iterations...), of the processes `ids` only."""
     if values.ndim == 0:
         return values
@@ -197,53 +306,44 @@ def _group(state: _Assembly, ids: Ints, group: Group | None) -> Group:
     return group
 
 
-def _meeting(
-    meetings: _Meetings,
-    kind: Kind,
-    group: Group,
-    operation: Operation,
-    shape: tuple[int, ...],
-    counts: dict[tuple[str, Group], int],
-) -> Slot:
+def _meeting(place: _Place, meetings: _Meetings, kind: Kind, operation: Barrier | Farm) -> Slot:
     """A barrier or farm, another one in every iteration."""
-    done = counts.get((kind.name, group), 0)
-    count = int(np.prod(shape, dtype=np.int64))
-    counts[kind.name, group] = done + count
-    numbers = np.array(meetings.numbers(group, done, count, operation), dtype=np.int32).reshape(shape)
-    return _slot(np.int8(kind), partner=numbers[np.newaxis])
+    group = place.group(operation.group)
+    done = place.counts.get((kind.name, group), 0)
+    count = int(np.prod(place.shape, dtype=np.int64))
+    place.counts[kind.name, group] = done + count
+    numbers = np.array(meetings.numbers(group, done, count, operation), dtype=np.int64).reshape(place.shape)
+    return _slot(np.asarray(kind), partner=numbers[np.newaxis])
 
 
-def _slot(kind: NDArray | np.int8, *, partner: NDArray | np.int64 | int = -1, amount=0.0, size=0.0) -> Slot:  # type: ignore[no-untyped-def,type-arg]
-    return Slot(np.asarray(kind, np.int8), np.asarray(partner), np.asarray(-1), np.asarray(amount), np.asarray(size))
+def _with_amount(kind: Kind, amount: Floats, size: Floats = _ZERO) -> Slot:
+    """An operation that is left out where its amount is 0."""
+    return _slot(np.where(amount != 0, kind, Kind.NONE), amount=amount, size=size)
 
 
-def _message(kind: Kind, partner: Ints, source: Ints | None, size_bytes: NDArray[np.float64] | None, tag: int) -> Slot:
-    kinds = np.where(partner == NOBODY, Kind.NONE, kind).astype(np.int8)
-    amount = np.asarray(0.0 if size_bytes is None else size_bytes)
-    return Slot(kinds, partner, np.asarray(-1 if source is None else source), amount, np.asarray(0.0), tag)
+def _slot(kind: NDArray[Any], *, partner: Ints = _NOBODY, amount: Floats = _ZERO, size: Floats = _ZERO) -> Slot:
+    return Slot(kind.astype(np.int8), partner, _NOBODY, amount, size)
 
 
-def _exchange(to: Ints, source: Ints, size_bytes: NDArray[np.float64], tag: int) -> Slot:
-    """One side may be nobody: then it is a plain message."""
-    kinds = np.where(to == NOBODY, np.where(source == NOBODY, Kind.NONE, Kind.RECV), Kind.EXCHANGE)
-    kinds = np.where((source == NOBODY) & (to != NOBODY), Kind.SEND, kinds).astype(np.int8)
-    return Slot(kinds, np.where(to == NOBODY, source, to), source, size_bytes, np.asarray(0.0), tag)
+def _message(kind: Kind, partner: Ints, size_bytes: Floats, tag: int) -> Slot:
+    return Slot(np.where(partner == NOBODY, Kind.NONE, kind).astype(np.int8), partner, _NOBODY, size_bytes, _ZERO, tag)
 
 
-def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[str, NDArray[np.generic]]]]) -> Columns:
+def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[str, NDArray[Any]]]]) -> Columns:
     """All rows, process after process, empty places left out."""
-    used = [block["kind"] != Kind.NONE for _, block in blocks]
+    used = [np.flatnonzero(block["kind"]) for _, block in blocks]
     counts = np.zeros(state.processes, dtype=np.int64)
-    for (ids, _), keep in zip(blocks, used, strict=True):
-        counts[ids] = keep.sum(axis=1)
+    for (ids, block), keep in zip(blocks, used, strict=True):
+        width = block["kind"].shape[1]
+        counts[ids] = width if keep.size == ids.size * width else np.count_nonzero(block["kind"], axis=1)
     first = np.concatenate(([0], np.cumsum(counts)))
     columns = {name: np.empty(first[-1], kind) for name, kind in (*COLUMNS.items(), ("index", np.int32))}
     for (ids, block), keep in zip(blocks, used, strict=True):
-        whole = len(blocks) == 1  # then the rows stand in order already
-        place = slice(None) if whole else np.concatenate([np.arange(first[i], first[i + 1]) for i in ids])
-        for name in COLUMNS:
-            columns[name][place] = block[name][keep]
-        columns["index"][place] = np.broadcast_to(np.arange(keep.shape[1], dtype=np.int32), keep.shape)[keep]
+        alone = len(blocks) == 1  # then the rows stand in order already
+        place = slice(None) if alone else np.concatenate([np.arange(first[i], first[i + 1]) for i in ids])
+        for name, column in block.items():
+            columns[name][place] = column.reshape(-1).take(keep)
+        columns["index"][place] = np.tile(np.arange(block["kind"].shape[1], dtype=np.int32), ids.size).take(keep)
     tables: dict[tuple[int, Group], int] = {}
     for operation, group in zip(state.farms.operations, state.farms.groups, strict=True):
         tables.setdefault((id(operation), group), len(tables))

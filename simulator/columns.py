@@ -112,11 +112,15 @@ class Columns:
         ScenarioError
             For negative work, sizes, times or tags, and for partners that do not exist.
         """
-        if not np.all(np.isfinite(self.amount)) or np.any(self.amount < 0):
+        if self.amount.size and not (self.amount.min() >= 0 and self.amount.max() < np.inf):  # NaN fails both
             row = int(np.argmax(~np.isfinite(self.amount) | (self.amount < 0)))
             raise ScenarioError(f"{self.place(row)}: {self.amount[row]:g} found, a finite number of at least 0 allowed")
+        if not self.kind.size:
+            return
         for column in (self.partner, self.source):
-            messages = np.isin(self.kind, (Kind.SEND, Kind.RECV, Kind.EXCHANGE))
+            if int(column.max()) < self.processes:  # the usual case, in one pass
+                continue
+            messages = (self.kind == Kind.SEND) | (self.kind == Kind.RECV) | (self.kind == Kind.EXCHANGE)
             wrong = messages & (column >= self.processes)
             if np.any(wrong):
                 row = int(np.argmax(wrong))

@@ -18,6 +18,7 @@ __all__ = [
     "read_bytes",
     "read_json",
     "read_text",
+    "remove",
     "set_aside",
     "shipped",
     "write_bytes",
@@ -168,6 +169,20 @@ def make_folder(path: Path) -> None:
             pass
     except OSError as error:
         raise ApportionError(f"{path}: {_reason(error)}, a folder that can be written allowed") from error
+
+
+def remove(path: Path) -> None:
+    """Remove a file if it is there.
+
+    Raises
+    ------
+    ApportionError
+        If the folder cannot be written.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ApportionError(f"{path}: {_reason(error)}") from error
 
 
 def set_aside(folder: Path, names: Sequence[str]) -> Path | None:

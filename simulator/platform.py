@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import ScenarioError
 from simulator.models.load import AvailabilityRule, LoadTrace
-from simulator.models.network import LinkModel
+from simulator.models.memory import MemoryLevel
+from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 
@@ -67,6 +68,8 @@ class Node:
     swap_bytes: int = 0
     disk: Link | None = None
     """What `ReadWrite` passes."""
+    levels: tuple[MemoryLevel, ...] = ()
+    """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,13 @@ class Platform:
         if unknown:
             raise ScenarioError(f"platform: node {unknown[0]}: without PEs found, at least one PE allowed")
 
+        joined = None if self.network.topology is None else self.network.topology.node_count
+        if joined is not None and joined != len(self.node_names):
+            found = f"platform: network: {joined} nodes joined, {len(self.node_names)} nodes with PEs found"
+            raise ScenarioError(f"{found}, as many of each allowed")
+
     @classmethod
-    def uniform(cls, pes: tuple[PE, ...], link: LinkModel) -> "Platform":
+    def uniform(cls, pes: tuple[PE, ...], link: MessageModel) -> "Platform":
         """PEs any two of which exchange messages in the same time."""
         return cls(pes, Network.uniform(link))
 

@@ -71,6 +71,41 @@ class RunSet:
         """Per configuration: mean makespan with its 95 % interval (Student's t), median, 5 % and 95 % quantiles."""
         return [{"name": name, **describe(row)} for name, row in zip(self.configurations, self.makespan_s, strict=True)]
 
+    def breakdown(self, configuration: str) -> list[dict[str, float]]:
+        """Where the time of each process goes, as means over replications; the three add up to the mean makespan.
+
+        `busy_s` computing (load and sharing included), `waiting_s` for messages, disks, barriers and times,
+        `idle_s` from its end to the makespan.
+        """
+        row = self.configurations.index(configuration)
+        busy, finish = self.busy_ticks[row], self.finish_ticks[row]
+        shares = {
+            "busy_s": busy,
+            "waiting_s": finish - busy,
+            "idle_s": self.makespan_ticks[row][:, np.newaxis] - finish,
+        }
+        means = {name: (ticks.mean(axis=0) * self.tick_s).tolist() for name, ticks in shares.items()}
+        return [dict(zip(means, row, strict=True)) for row in zip(*means.values(), strict=True)]
+
+    def timeline(self, configuration: str, *, replication: int = 0) -> list[dict[str, Any]]:
+        """The logged operations of one replication in seconds: `process`, `pe`, `operation`, `start_s`, `end_s`.
+
+        Raises
+        ------
+        KeyError
+            If that replication was not logged.
+        """
+        return [
+            {
+                "process": entry.process,
+                "pe": entry.pe,
+                "operation": entry.operation,
+                "start_s": entry.start_ticks * self.tick_s,
+                "end_s": entry.end_ticks * self.tick_s,
+            }
+            for entry in self.logs[self.configurations.index(configuration), replication]
+        ]
+
     def _repr_html_(self) -> str:
         import pandas as pd
 

@@ -1,5 +1,6 @@
 """A scenario: everything that decides a simulated result, resolved and frozen, nothing implicit."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -8,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator import randomness
-from simulator.applications import Work, make_work
+from simulator.applications import Parameters, Work, make_work
+from simulator.assembly import assemble
+from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
+from simulator.models.memory import MemoryUse
+from simulator.networks import Listed
 from simulator.platform import Platform
 from simulator.program import Program
 
@@ -24,11 +29,13 @@ class Application:
 
     name: str
     kernel: str
-    parameters: Mapping[str, float]
+    parameters: Parameters
     model: "RuntimeModel | None" = None
     """Its cost, for an application that is known by its run times only."""
     written: Program | None = None
     """The program itself, where no application of ours makes it; see `of_program`."""
+    memory: MemoryUse | None = None
+    """How its kernel uses memory, for what processes lose that share a level."""
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
@@ -60,8 +67,8 @@ class Scenario:
     """Name of each file that it was read from and its hash, for provenance."""
 
     def __post_init__(self) -> None:
-        names = [configuration.name for configuration in self.configurations]
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        names = Counter(configuration.name for configuration in self.configurations)
+        for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
         if self.replications < 1 or self.seed < 0:
             raise ScenarioError(
@@ -90,6 +97,51 @@ class Scenario:
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
+
+
+def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]) -> None:
+    """Refuse footprints above all memory and swap of a node; (process,).
+
+    Raises
+    ------
+    ScenarioError
+        With the first such node.
+    """
+    if all(node.memory_bytes is None for node in platform.nodes):
+        return
+    nodes = platform.known_nodes
+    places = platform.node_of[np.array(configuration.placement)]
+    held = np.bincount(places, weights=footprints_bytes, minlength=len(nodes))
+    for node, held_bytes in zip(nodes, held.tolist(), strict=True):
+        if node.memory_bytes is not None and held_bytes > node.memory_bytes + node.swap_bytes:
+            allowed = f"at most {node.memory_bytes + node.swap_bytes} bytes of memory and swap allowed"
+            where = f"configuration {configuration.name}: node {node.name}: footprint"
+            raise ScenarioError(f"{where}: {held_bytes:.0f} bytes found, {allowed}")
+
+
+def check_routes(platform: Platform, configuration: Configuration, program: Program) -> None:
+    """Refuse messages between nodes that no route joins, and within a node without a loopback.
+
+    Raises
+    ------
+    ScenarioError
+        With the first such pair of nodes.
+    """
+    network = platform.network
+    if network.topology is None:
+        return
+    node_of = platform.node_of[np.array(configuration.placement)]
+    shares_a_node = np.unique(node_of).size < node_of.size
+    if not isinstance(network.topology, Listed) and (network.loopback is not None or not shares_a_node):
+        return  # nothing can be missing
+    columns = assemble(program)
+    sends = np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE))
+    ends = np.unique(np.stack((node_of[columns.process[sends]], node_of[columns.partner[sends]]), axis=1), axis=0)
+    within = ends[:, 0] == ends[:, 1]
+    if np.any(within):
+        network.loopback_s(np.zeros(1))
+    if not np.all(within):
+        network.routes(ends[~within, 0], ends[~within, 1])
 
 
 @dataclass(frozen=True)

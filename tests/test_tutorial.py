@@ -1,5 +1,6 @@
 """The tutorials' commands are executed, in order, with the files that they show."""
 
+import json
 import os
 import re
 import shlex
@@ -13,25 +14,36 @@ from simulator import files
 from simulator.machine import this_machine
 
 ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "scenarios" / "tutorial" / "history.md").read_text()
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL)
 SHOWN = {"csv": "targets.csv", "yaml": "scenario.yaml"}
+
+
+def blocks(name):
+    """Language and text of each block of a tutorial."""
+    text = (ROOT / "scenarios" / "tutorial" / name).read_text()
+    return re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
+
+
+def follow(name, folder):
+    """Write the files that a tutorial shows, run its commands; each command's output, and what it shows of it."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for language, block in blocks(name):
+        if language in SHOWN:
+            (folder / SHOWN[language]).write_text(block)
+        if language != "console":
+            continue
+        for part in block.split("$ ")[1:]:
+            line, _, shown = part.partition("\n")
+            program, *arguments = shlex.split(line)
+            assert program == "apportion"
+            command = [sys.executable, "-m", "advisor.cli", *arguments]
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (line, done.stderr)
+            yield done.stdout, shown
 
 
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="the tutorial runs two processes on two PEs")
 def test_the_way_from_runs_to_an_advice(tmp_path):
-    told, environment = [], os.environ | {"PYTHONPATH": str(ROOT)}
-    for language, block in BLOCKS:
-        if language in SHOWN:
-            (tmp_path / SHOWN[language]).write_text(block)
-            continue
-        for line in block.strip().splitlines():
-            program, *arguments = shlex.split(line.removeprefix("$ "))
-            assert program == "apportion"
-            command = [sys.executable, "-m", "advisor.cli", *arguments]
-            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, (line, done.stderr)
-            told.append(done.stdout)
+    told = [output for output, _ in follow("history.md", tmp_path)]
     assert len(told) == 7
     assert told[0] == "30 runs added to runs.sqlite\n"
     assert told[2].startswith("N = 1000, P = 2: ")
@@ -39,3 +51,20 @@ def test_the_way_from_runs_to_an_advice(tmp_path):
     advice = files.read_json(tmp_path / "advice.json")
     assert sorted(advice["partition"]) != [500, 500]
     assert set(advice["provenance"]["inputs"]) == {"scenario.yaml", "model.json"}
+
+
+def test_the_way_from_sizes_to_a_speed_band(tmp_path):
+    for name in ("scenarios", "traces"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    told = list(follow("speed-bands.md", tmp_path))
+    assert len(told) == 5
+    assert "case b: it meets the right cut" in told[0][0]
+    quoted = next(block for language, block in blocks("speed-bands.md") if language == "text")
+    assert told[1][0].endswith(quoted)
+    assert (tmp_path / "dgemm.svg").stat().st_size > 1000
+    assert told[2][0] == told[2][1] != ""
+    bands = [files.read_json(tmp_path / name)["model"] for name in ("dgemm.json", "loaded.json")]
+    idle, loaded = (min(low / high for low, high in zip(band["low"], band["high"], strict=True)) for band in bands)
+    assert loaded < 0.55 < idle
+    assert len(json.loads(told[4][0])["predictions"]) == 3
+    assert not list(tmp_path.glob("*.partial"))

@@ -11,6 +11,7 @@ import typer
 from advisor.cli import (
     advise,
     calibrate,
+    check,
     fit,
     history,
     predict,
@@ -39,6 +40,7 @@ for command in (
     history,
     fit,
     predict,
+    check,
     simulate,
     advise,
     reproduce,

@@ -1,16 +1,21 @@
 """`apportion calibrate speed`: a speed band from real runs, or from a recorded table in their place."""
 
-from contextlib import AbstractContextManager, nullcontext
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli import load_check
+from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
 
 if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
+TIME_CAP_S = 10.0
+"""Longest foretold single run at b where neither cap nor budget is stated."""
 
 Kernel = Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")]
 Command = Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")]
@@ -22,17 +27,29 @@ Replay = Annotated[
 Method = Annotated[str, typer.Option(help="adaptive, gbbp or grid (20 equidistant sizes).")]
 Accuracy = Annotated[str, typer.Option(help="adaptive: mean error asked for.")]
 Band = Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")]
-Budget = Annotated[str | None, typer.Option(help="Experimental time that may be spent, such as 120s.")]
+Budget = Annotated[
+    str | None, typer.Option(help="Time that may be spent on finding a and b and on runs, such as 120s.")
+]
 VerifyLargest = Annotated[
     bool, typer.Option("--verify-largest", help="adaptive: measure b in the place of trusting the trend.")
 ]
 MaxSize = Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")]
-TimeCap = Annotated[str, typer.Option(help="Real runs: longest foretold single run at b.")]
+TimeCap = Annotated[
+    str | None,
+    typer.Option(help="Real runs: longest foretold single run at b; by default 10s, or a tenth of a smaller budget."),
+]
 Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
 Store = Annotated[
-    Path | None, typer.Option(help="Real runs: file that keeps every finished point; started again, it goes on.")
+    Path | None,
+    typer.Option(
+        metavar="POINTS.json",
+        help="Keep every finished point here for good; by default in MODEL.json.partial until done.",
+    ),
 ]
 Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.")]
+Column = Annotated[
+    str | None, typer.Option(help="With --load: column to read, such as busy_cpu1; by default load.", metavar="NAME")
+]
 Window = Annotated[str | None, typer.Option(help="With --load: samples, or a duration such as 60s.")]
 History = Annotated[str | None, typer.Option(help="With --load: latest samples that count, or a duration.")]
 Availability = Annotated[str, typer.Option(help="With --load: idle (we take idle cycles only) or fair.")]
@@ -46,6 +63,7 @@ def register(app: typer.Typer) -> None:
         help="Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
     )
     group.command("speed")(speed)
+    group.command("load-check")(load_check.load_check)
     group.callback()(_group)
     app.add_typer(group, name="calibrate")
 
@@ -69,10 +87,11 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     budget: Budget = None,
     verify_largest: VerifyLargest = False,
     max_size: MaxSize = None,
-    time_cap: TimeCap = "10s",
+    time_cap: TimeCap = None,
     cpu: Cpu = None,
     store: Store = None,
     load: Load = None,
+    column: Column = None,
     window: Window = None,
     history: History = None,
     availability: Availability = "idle",
@@ -81,35 +100,79 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 ) -> None:
     """Build the speed band of a PE: few points, the rest by straight lines, and what that takes for granted.
 
+    Every finished point is on disk at once. Interrupted or killed, the same command goes on where it was; once it has
+    written its model, it measures anew.
+
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
-    from simulator import units
+    from simulator import files, units
     from simulator.calibration import save_speed_model
     from simulator.calibration.bands import build
 
-    options: dict[str, Any] = {
-        "max_size": None if max_size is None else _number(max_size, "--max-size"),
-        "time_cap_s": units.parse_duration(time_cap, field="--time-cap"),
-        "cpu": cpu,
-        "store": store,
-    }
-    source = _source(kernel, command, replay, size=size, volume=volume, options=options)
-    rule = _rule(band or ("5%" if replay is not None and load is None else None), load, window, history, availability)
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
-    wanted = _share(accuracy, "--accuracy")
-    with _open(source):
-        built = build(
-            source, method=method, rule=rule, budget_s=seconds, accuracy=wanted, verify_largest=verify_largest
-        )
-    built = _with_provenance(built, [path for path in (replay, load) if path is not None])
+    options: dict[str, Any] = {
+        "max_size": None if max_size is None else read_number(max_size, "--max-size"),
+        "time_cap_s": _time_cap_s(time_cap, seconds),
+        "cpu": cpu,
+        "store": _points_file(store, output, kernel or command),
+    }
+    half = band or ("5%" if replay is not None and load is None else None)
+    rule = _rule(half, (load, column), (window, history), availability, real=replay is None)
+    wanted = read_share(accuracy, "--accuracy")
+    with _kept(options["store"]):
+        source = _source(kernel, command, replay, size=size, volume=volume, options=options)
+        with _open(source):
+            built = build(
+                source, method=method, rule=rule, budget_s=seconds, accuracy=wanted, verify_largest=verify_largest
+            )
+    built = _with_provenance(built, source, [path for path in (replay, load) if path is not None])
     if output is not None:
         save_speed_model(built, output)
-    if as_json:
-        print_json(built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()})
-        return
-    _tell(built)
+    if options["store"] is not None and store is None:
+        files.remove(options["store"])
+    _tell(built, options["store"], output, as_json=as_json)
+
+
+def _time_cap_s(text: str | None, budget_s: float | None) -> float:
+    """The cap asked for, or one that leaves a budget room for about ten of the dearest points."""
+    from simulator import units
+
+    if text is not None:
+        return units.parse_duration(text, field="--time-cap")
+    return TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
+
+
+def _points_file(store: Path | None, output: Path | None, real: str | None) -> Path | None:
+    """Where finished points are kept: as asked, beside the model, or for real runs in this folder."""
+    from simulator import files
+
+    if store is not None:
+        return store
     if output is not None:
-        print(f"model written to {output}")
+        return output.with_name(f"{output.name}.partial")
+    return None if real is None else Path(f"calibrate-{files.digest(real.encode())[:8]}.partial")
+
+
+@contextmanager
+def _kept(path: Path | None) -> Iterator[None]:
+    """Say, when the work ends early, where its finished points are."""
+    from simulator import CalibrationError, Interrupted
+
+    try:
+        yield
+    except CalibrationError as error:
+        raise CalibrationError([f"{line}{_goes_on(path)}" for line in error.lines]) from error
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted{_goes_on(path)}") from error
+
+
+def _goes_on(path: Path | None) -> str:
+    from simulator.calibration import points_kept
+
+    count = 0 if path is None else points_kept(path)
+    if not count:
+        return "; no point was finished"
+    return f"; {path} keeps the {count} points finished, the same command goes on from there"
 
 
 def _source(
@@ -122,7 +185,7 @@ def _source(
     options: dict[str, Any],
 ) -> "Source":
     """The one source that was asked for."""
-    from simulator.calibration.bands import read_recorded_sizes
+    from simulator.calibration.bands import KeptReplay, read_recorded_sizes
 
     given = [
         name
@@ -132,8 +195,9 @@ def _source(
     if len(given) != 1:
         raise typer.BadParameter(f"{', '.join(given) or 'none'} found, one of --kernel, --command, --replay allowed")
     if replay is not None:
-        source = read_recorded_sizes(replay)
-        return source if options["max_size"] is None else source.up_to(options["max_size"])
+        table = read_recorded_sizes(replay)
+        table = table if options["max_size"] is None else table.up_to(options["max_size"])
+        return KeptReplay(table, store=options["store"])
     if options["cpu"] is None:
         from simulator import this_machine
 
@@ -152,66 +216,70 @@ def _open(source: "Source") -> AbstractContextManager[Any]:
     return source if isinstance(source, AbstractContextManager) else nullcontext()
 
 
-def _rule(band: str | None, load: Path | None, window: str | None, history: str | None, availability: str) -> "CutRule":
+def _rule(
+    band: str | None,
+    recorded: tuple[Path | None, str | None],
+    lengths: tuple[str | None, str | None],
+    availability: str,
+    *,
+    real: bool,
+) -> "CutRule":
     from simulator.calibration.bands import CutRule
 
-    half = None if band is None else _share(band, "--band")
+    half = None if band is None else read_share(band, "--band")
+    (load, column), (window, history) = recorded, lengths
     if load is None:
-        if window is not None or history is not None:
-            raise typer.BadParameter("--window or --history found, allowed with --load")
+        if (window, history, column) != (None, None, None):
+            raise typer.BadParameter("--window, --history or --column found, allowed with --load")
         return CutRule(band=half)
     if window is None:
         raise typer.BadParameter("--load found, --window needed with it")
     from simulator import read_trace
-    from simulator.load_traces import in_samples
-    from simulator.models import build_load_functions, regular_step
+    from simulator.load_traces import in_samples, read_table
+    from simulator.models import regular_step
 
-    trace = read_trace(load)
+    trace = read_trace(load, column=column)
+    if real and column is None and (own := [name for name in read_table(load).columns if name.startswith("busy_cpu")]):
+        about = f"{load}: load counts the whole machine, --column {own[-1]} that processor alone"
+        print(f"warning: {about}", file=sys.stderr)
     step_s = regular_step(trace)
     width = in_samples(window, step_s, field="--window")
     length = None if history is None else in_samples(history, step_s, field="--history")
-    functions = build_load_functions(trace, window=width, history=length)
-    return CutRule(band=half, load=functions, availability=availability)  # type: ignore[arg-type]  # it checks
+    return CutRule.under_load(
+        trace, window=width, history=length, availability=availability, band=half, outer_spread=real
+    )
 
 
-def _share(text: str, field: str) -> float:
-    """`5%` or `0.05` as 0.05."""
-    number = _number(text.removesuffix("%"), field)
-    return number / 100 if text.endswith("%") else number
-
-
-def _number(text: str, field: str) -> float:
-    import math
-
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise typer.BadParameter(f"{field}: {text!r} found, a number above 0 allowed")
-    return value
-
-
-def _with_provenance(built: "BuiltBand", inputs: list[Path]) -> "BuiltBand":
+def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -> "BuiltBand":
     import dataclasses
 
     from simulator import files, provenance, this_machine
+    from simulator.calibration import RealSource
 
     hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
-    machine = None if inputs else this_machine()
-    return dataclasses.replace(built, provenance=provenance.provenance(inputs=hashes, machine=machine))
+    made = provenance.provenance(inputs=hashes, machine=this_machine() if isinstance(source, RealSource) else None)
+    return dataclasses.replace(built, provenance=made | {"points_reused": getattr(source, "reused", 0)})
 
 
-def _tell(built: "BuiltBand") -> None:
+def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:
     from simulator import units
 
-    print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs")
+    if as_json:
+        print_json(built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()})
+        return
+    ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
+    print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs{ends}")
+    if reused := built.provenance["points_reused"]:
+        print(f"{reused} of them were finished before and not measured again ({store})")
     print("\n".join(f"  {step}" for step in built.steps))
     print(built.largest_reason)
     if built.expected_error is not None:
         print(
             f"expected error: {built.expected_error['mean']:.1%} on average, {built.expected_error['max']:.1%} at most"
         )
-    for name, lines in (("assumed", built.assumptions), ("warning", built.assumptions_violated)):
-        for line in lines:
-            print(f"{name}: {line}")
+    for line in built.assumptions:
+        print(f"assumed: {line}")
+    print_answers((check.assumption, check.holds) for check in built.shape)
+    print_warnings(built.warnings)
+    if output is not None:
+        print(f"model written to {output}")

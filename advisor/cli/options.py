@@ -1,8 +1,9 @@
 """Options that commands share, and what turns their text into values."""
 
 import json
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -21,3 +22,33 @@ def print_warnings(lines: Sequence[str]) -> None:
     """Print what to know before the numbers above are trusted."""
     for line in lines:
         print(f"warning: {line}")
+
+
+def print_answers(answers: Iterable[tuple[str, bool | None]]) -> None:
+    """Print statements and whether they hold."""
+    for statement, holds in answers:
+        answer = "not known" if holds is None else "yes" if holds else "no"
+        print(f"{statement}: {answer}")
+
+
+def read_share(text: str, field: str) -> float:
+    """`5%` or `0.05` as 0.05; see `read_number` for errors."""
+    number = read_number(text.removesuffix("%"), field)
+    return number / 100 if text.endswith("%") else number
+
+
+def read_number(text: str, field: str) -> float:
+    """A number above 0.
+
+    Raises
+    ------
+    BadParameter
+        If it is none, with the option's name.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise typer.BadParameter(f"{field}: {text!r} found, a number above 0 allowed")
+    return value

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.options import print_answers, print_warnings
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -34,9 +36,12 @@ def show(
     for point in points:
         speed = point["speed"]
         print(f"{point['size_elements']:>14.6g}{speed['low']:>12.4g}{speed['mid']:>12.4g}{speed['high']:>12.4g}")
-    for name, key in (("assumed", "assumptions"), ("warning", "warnings")):
-        for line in document.get(key, ()):
-            print(f"{name}: {line}")
+    if document.get("largest_reason"):
+        print(document["largest_reason"])
+    for line in document.get("assumptions", ()):
+        print(f"assumed: {line}")
+    print_answers((check["assumption"], check["holds"]) for check in document.get("shape", ()))
+    print_warnings(document.get("warnings", ()))
     truth = None if held_out is None else read_recorded_sizes(held_out)
     if truth is not None:
         error = abs(band.speed(truth.sizes) / truth.speeds(truth.sizes) - 1)

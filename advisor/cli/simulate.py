@@ -1,76 +1,138 @@
-"""`apportion simulate` and `apportion check`: run a scenario, or only read it."""
+"""`apportion simulate`: run a scenario."""
 
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from advisor.cli.options import Json, print_json, print_warnings
 
+if TYPE_CHECKING:
+    from simulator import RunSet, Scenario
+
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
+MOST_ROWS = 32
+"""Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("simulate")(simulate)
-    app.command("check")(check)
 
 
 def simulate(
     scenario: ScenarioFile,
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
-    engine: Annotated[Literal["auto", "process"], typer.Option(help="process is SimPy.")] = "auto",
+    engine: Annotated[
+        Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
+    ] = "auto",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for runs.csv, manifest.json and a Gantt chart each.")
+    ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(help="Replication 0 as a file: .json for Perfetto or Chrome, .svg for a Gantt chart."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate every configuration of a scenario on the same draws and print the makespans.
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --seed 7
     """
-    from simulator import describe, load_scenario, provenance, run, units
+    from simulator import ScenarioError, load_scenario, on_compile, run
 
+    if timeline is not None and timeline.suffix not in (".json", ".svg"):
+        raise ScenarioError(f"--timeline: {timeline.name} found, a name that ends in .json or .svg allowed")
+    on_compile.append(_say_compiling)
     loaded = load_scenario(scenario)
-    runs = run(loaded, replications=replications, seed=seed, engine=engine)
+    drawn = output is not None or timeline is not None
+    runs = run(loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn))
+    document = _document(loaded, runs)
+    if output is not None:
+        _save(runs, output, document)
+    if timeline is not None:
+        _save_timeline(runs, timeline)
     if as_json:
-        print_json(
-            {
-                "format": 1,
-                "command": "simulate",
-                "engine": runs.engine,
-                "replications": runs.makespan_ticks.shape[1],
-                "seed": runs.seed,
-                "configurations": [
-                    {
-                        "name": configuration.name,
-                        "partition": list(configuration.partition),
-                        "makespan_s": describe(runs.of(configuration.name)),
-                    }
-                    for configuration in loaded.configurations
-                ],
-                "warnings": list(loaded.warnings),
-                "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
-            }
-        )
+        print_json(document)
         return
-    print(f"{'configuration':<16}{'mean':>10}{'95 % interval':>24}{'median':>10}{'5 % to 95 %':>24}")
+    _print(loaded, runs)
+
+
+def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
+    from simulator import describe, provenance
+
+    pes = loaded.platform.pes
+    return {
+        "format": 1,
+        "command": "simulate",
+        "engine": runs.engine,
+        "tick_s": runs.tick_s,
+        "replications": runs.makespan_ticks.shape[1],
+        "seed": runs.seed,
+        "configurations": [
+            {
+                "name": configuration.name,
+                "partition": list(configuration.partition),
+                "makespan_s": describe(runs.of(configuration.name)),
+                "processes": [
+                    {"process": process, "pe": pes[place].name, **spent}
+                    for process, (place, spent) in enumerate(
+                        zip(configuration.placement, runs.breakdown(configuration.name), strict=True)
+                    )
+                ],
+            }
+            for configuration in loaded.configurations
+        ],
+        "warnings": list(loaded.warnings),
+        "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
+    }
+
+
+def _save(runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+    from simulator import files, plots, save_runs
+
+    save_runs(runs, folder, manifest=document)
+    for number, name in enumerate(runs.configurations):
+        drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
+        if drawing:
+            files.write_text(folder / f"timeline-{number}.svg", drawing)
+
+
+def _save_timeline(runs: "RunSet", path: Path) -> None:
+    """One file: all configurations for a trace viewer, the first one as a chart."""
+    from simulator import chrome_trace, files, plots
+
+    if path.suffix == ".json":
+        files.write_json(path, chrome_trace({name: runs.timeline(name) for name in runs.configurations}))
+    else:
+        files.write_text(path, plots.gantt_svg(runs.timeline(runs.configurations[0])))
+
+
+def _print(loaded: "Scenario", runs: "RunSet") -> None:
+    from simulator import units
+
     show = units.show_duration
+    print(f"{'configuration':<16}{'mean':>10}{'95 % interval':>24}{'median':>10}{'5 % to 95 %':>24}")
     for row in runs.summary():
         interval, middle = f"{show(row['low'])} to {show(row['high'])}", f"{show(row['p05'])} to {show(row['p95'])}"
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
-    print(f"{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
+    print(f"\n{'configuration':<16}{'process':>8}  {'PE':<12}{'computing':>11}{'waiting':>11}{'done, idle':>12}")
+    for configuration in loaded.configurations:
+        spent = runs.breakdown(configuration.name)
+        rows = sorted(range(len(spent)), key=lambda process: (spent[process]["idle_s"], process))
+        shown = range(len(rows)) if len(rows) <= MOST_ROWS else sorted({rows[0], rows[len(rows) // 2], rows[-1]})
+        for process in shown:
+            pe = loaded.platform.pes[configuration.placement[process]].name
+            times = [show(spent[process][name]) for name in ("busy_s", "waiting_s", "idle_s")]
+            print(f"{configuration.name:<16}{process:>8}  {pe:<12}{times[0]:>11}{times[1]:>11}{times[2]:>12}")
+        if len(rows) > MOST_ROWS:
+            print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
+    print(f"\n{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
     print_warnings(loaded.warnings)
 
 
-def check(
-    scenario: ScenarioFile,
-) -> None:
-    """Read a scenario file and say whether it can be used.
-
-    Example: apportion check scenarios/tutorial/two-cores.yaml
-    """
-    from simulator import load_scenario
-
-    loaded = load_scenario(scenario)
-    pes, configurations = len(loaded.platform.pes), len(loaded.configurations)
-    print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
-    print_warnings(loaded.warnings)
+def _say_compiling(kernel: str) -> None:
+    """The first use of a new version takes seconds; what is compiled is kept."""
+    print(f"compiling the simulator's kernel {kernel!r}, once ...", file=sys.stderr)

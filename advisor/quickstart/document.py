@@ -74,16 +74,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "application": {"name": "matmul", "kernel": KERNEL, "n": scenario.application.parameters["n"]},
         "baselines": recommendation.to_dict(),
         "recommended": best.name,
-        "timeline": [
-            {
-                "process": entry.process,
-                "pe": entry.pe,
-                "operation": entry.operation,
-                "start_s": entry.start_ticks * logged.tick_s,
-                "end_s": entry.end_ticks * logged.tick_s,
-            }
-            for entry in logged.logs[0, 0]
-        ],
+        "timeline": logged.timeline(best.name),
         "verification": verified,
         "available_share": share,
         "measured_gain": medians["equal"] / medians[best.name],

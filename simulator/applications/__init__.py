@@ -1,9 +1,10 @@
 """Applications: what each one's processes do, and how much, for a problem size and a configuration."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from simulator.applications import matmul, modelled
+from simulator.applications import cholesky, ep, farm, fft, hpl, matmul, matmul_2d, modelled, sort, stencil
+from simulator.applications.parameters import Parameters
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
@@ -12,13 +13,19 @@ from simulator.program import Program
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
 
-__all__ = ["APPLICATIONS", "Work", "build_program", "make_work", "matmul", "modelled"]
-
-Parameters = Mapping[str, float]
+__all__ = ["APPLICATIONS", "Parameters", "Work", "build_program", "make_work", "matmul", "modelled"]
 
 APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
+    "cholesky": cholesky.make,
+    "ep": ep.make,
+    "farm": farm.make,
+    "fft": fft.make,
+    "hpl": hpl.make,
     "matmul": matmul.make,
+    "matmul_2d": matmul_2d.make,
     "modelled": modelled.make,
+    "sort": sort.make,
+    "stencil": stencil.make,
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
 

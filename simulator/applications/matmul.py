@@ -1,12 +1,16 @@
 """C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from simulator.applications.parameters import ORDER, Parameters, read
+from simulator.applications.work import Work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
-from simulator.program import Compute, Operation, Program, Recv, Send
+from simulator.program import Compute, Loop, Program, Recv, Send
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -37,7 +41,7 @@ def collected_bytes(n: int, rows: int) -> int:
 
 
 @dataclass(frozen=True)
-class MatrixProduct:
+class MatrixProduct(Work):
     """The product of two square matrices, its rows divided among the processes; process 0 is the master."""
 
     n: int
@@ -49,13 +53,13 @@ class MatrixProduct:
         return self.n
 
     @property
-    def varies_with_processes(self) -> bool:
-        """A row costs the same whoever else computes."""
-        return False
+    def has_master(self) -> bool:
+        """Process 0 sends and collects everything."""
+        return True
 
     def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
         """The multiplication of so many rows."""
-        return lambda rows: _compute(self.n, rows)
+        return lambda rows: Compute(volume(self.n, rows), problem_size(self.n, rows))
 
     def messages_bytes(self, units: int) -> tuple[int, ...]:
         """To a worker and back."""
@@ -67,22 +71,22 @@ class MatrixProduct:
         if sum(rows) != n:
             where = f"configuration {configuration.name}: partition"
             raise ScenarioError(f"{where}: {sum(rows)} rows found, n = {n} rows in all allowed")
-        workers = [process for process in range(1, len(rows)) if rows[process]]
-        master: list[Operation] = [Send(to, sent_bytes(n, rows[to]), DISTRIBUTE) for to in workers]
-        if rows[0]:
-            master.append(_compute(n, rows[0]))
-        master += [Recv(source, COLLECT) for source in workers]
+        compute = Compute(*(np.array([amount(n, count) for count in rows]) for amount in (volume, problem_size)))
+        sent, collected = (np.array([size(n, count) for count in rows]) for size in (sent_bytes, collected_bytes))
+        workers = np.flatnonzero(rows[1:])[:, np.newaxis] + 1
+        master = (
+            Loop(workers.size, (Send(workers, sent[workers], DISTRIBUTE),)),
+            compute,
+            Loop(workers.size, (Recv(workers, COLLECT),)),
+        )
+        worker = (Recv(0, DISTRIBUTE), compute, Send(0, collected, COLLECT))
         return Program(
-            operations=(tuple(master), *(_worker(n, rows[process]) for process in range(1, len(rows)))),
+            operations=(master, *(worker if count else () for count in rows[1:])),
             footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
         )
 
-    def warnings(self, processes: int) -> tuple[str, ...]:  # noqa: ARG002 - the same for any number
-        """None: its costs are counted."""
-        return ()
 
-
-def make(parameters: Mapping[str, float], model: "RuntimeModel | None") -> MatrixProduct:
+def make(parameters: Parameters, model: "RuntimeModel | None") -> MatrixProduct:
     """Check the parameters: `n`, the order of the square matrices.
 
     Raises
@@ -90,25 +94,7 @@ def make(parameters: Mapping[str, float], model: "RuntimeModel | None") -> Matri
     ScenarioError
         If they do not fit, or there is a model.
     """
-    if model is not None:
-        raise ScenarioError("application: model: one found, none allowed with matmul, whose costs are counted")
-    unknown = sorted(set(parameters) - {"n"})
-    if unknown or "n" not in parameters:
-        raise ScenarioError(f"application: parameters: {', '.join(unknown) or 'none'} found, n allowed")
-    n = parameters["n"]
-    if not isinstance(n, int) or n < 1:
-        raise ScenarioError(f"application: parameters: n: {n!r} found, an integer of at least 1 allowed")
-    return MatrixProduct(n)
-
-
-def _worker(n: int, rows: int) -> tuple[Operation, ...]:
-    if not rows:
-        return ()
-    return (Recv(0, DISTRIBUTE), _compute(n, rows), Send(0, collected_bytes(n, rows), COLLECT))
-
-
-def _compute(n: int, rows: int) -> Compute:
-    return Compute(volume(n, rows), problem_size(n, rows))
+    return MatrixProduct(read("matmul", parameters, model, {"n": ORDER})["n"])
 
 
 def _footprint_bytes(n: int, rows: int) -> int:

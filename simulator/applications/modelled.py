@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simulator.applications.parameters import Parameters
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.program import Compute, Program
@@ -40,6 +41,15 @@ class Modelled:
     def varies_with_processes(self) -> bool:
         """More processes cost more in all, unless the model knows nothing of them."""
         return PROCESSES in self.model.names
+
+    @property
+    def has_master(self) -> bool:
+        """No message is simulated."""
+        return False
+
+    def fitting(self, partition: tuple[int, ...]) -> tuple[int, ...]:
+        """Any partition will do."""
+        return partition
 
     def time_s(self, processes: int) -> float:
         """T: seconds that the model predicts for so many processes of equal share.
@@ -87,7 +97,7 @@ class Modelled:
         return self.model.predict(wanted, labels=("application: model",))
 
 
-def make(parameters: Mapping[str, float], model: "RuntimeModel | None") -> Modelled:
+def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     """Check the parameters against the model.
 
     Parameters
@@ -119,6 +129,11 @@ def make(parameters: Mapping[str, float], model: "RuntimeModel | None") -> Model
             )
         elif name not in needed:
             faults.append(f"application: parameters: {name} found, {allowed} allowed")
+    faults += [
+        f"application: parameters: {name}: {value!r} found, a number allowed"
+        for name, value in parameters.items()
+        if isinstance(value, str)
+    ]
     units = parameters.get(UNITS, 1)
     if not isinstance(units, int) or units < 1:
         faults.append(f"application: parameters: units: {units!r} found, an integer of at least 1 allowed")

@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history import RunRecord, add_runs, list_runs
     from simulator.calibration.history_application import ApplicationPlan, make_application_plan
     from simulator.calibration.history_formats import export_runs, import_runs, save_export
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
     from simulator.calibration.record import Recording, record_load
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApplicationPlan": "simulator.calibration.history_application",
+    "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
@@ -48,6 +51,7 @@ _HOMES = {
     "SizedKernel": "simulator.calibration.kernels.sized",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
+    "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
@@ -61,6 +65,7 @@ _HOMES = {
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
     "parse_grid": "simulator.calibration.history_record",
+    "points_kept": "simulator.calibration.real.point_store",
     "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
     "read_shipped_table": "simulator.calibration.tables",
@@ -77,6 +82,7 @@ __all__ = [
     "KERNELS",
     "SIZED_KERNELS",
     "ApplicationPlan",
+    "Compared",
     "Competitor",
     "Kernel",
     "Measurement",
@@ -92,6 +98,7 @@ __all__ = [
     "SizedKernel",
     "Usage",
     "add_runs",
+    "compare_builders",
     "export_runs",
     "fit_table",
     "import_runs",
@@ -105,6 +112,7 @@ __all__ = [
     "measured_bands",
     "model_kind",
     "parse_grid",
+    "points_kept",
     "predict_speeds",
     "predict_table",
     "read_shipped_table",

@@ -35,8 +35,8 @@ def computation_s(
     volumes, sizes = columns.amount[computes], columns.size[computes]
     constant = _constant_speeds(scenario)
     if constant is not None:
-        process = columns.process[computes]
-        return np.asarray((volumes / constant[placement][:, process])[:, np.newaxis])
+        owner = columns.process[computes]
+        return np.asarray((volumes / constant[placement][:, owner])[:, np.newaxis])
     edges = np.searchsorted(computes, columns.first)
     rows = positions.shape[0] if bands_have_width(scenario) else 1
     seconds = np.empty((placement.shape[0], rows, computes.size))
@@ -48,14 +48,24 @@ def computation_s(
     return seconds
 
 
-def farm_ticks(scenario: Scenario, table: FarmTable, placement: Ticks, *, positions: Floats, tick_s: float) -> Ticks:
-    """Nominal ticks of all units of a farm before one; (configuration, replication or 1, its processes, units + 1)."""
+def farm_ticks(
+    scenario: Scenario, table: FarmTable, placement: Ticks, lost: Floats | None, *, positions: Floats, tick_s: float
+) -> Ticks:
+    """Nominal ticks of all units of a farm before one; (configuration, replication or 1, its processes, units + 1).
+
+    Parameters
+    ----------
+    lost
+        Seconds per unit of volume, as `memory.lost_s` gives them.
+    """
     before = np.concatenate(([0.0], np.cumsum(table.volumes)))
-    pes = placement[:, table.processes]
+    processes = list(table.processes)
+    pes = placement[:, processes]
     speeds = [[_speeds_of(scenario, pe, np.array([table.size]), positions)[:, 0] for pe in row] for row in pes.tolist()]
     rows = max(speed.size for row in speeds for speed in row)
-    full = np.array([[np.broadcast_to(speed, rows) for speed in row] for row in speeds])
-    return rounded(before / full.transpose(0, 2, 1)[..., np.newaxis], tick_s)
+    full = np.array([[np.broadcast_to(speed, rows) for speed in row] for row in speeds]).transpose(0, 2, 1)
+    per_unit_s = 1 / full if lost is None else 1 / full + lost[:, np.newaxis, processes]
+    return rounded(before * per_unit_s[..., np.newaxis], tick_s)
 
 
 def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, positions: Floats) -> Floats:

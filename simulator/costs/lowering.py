@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from simulator.assembly import assemble
 from simulator.columns import Columns, Kind
-from simulator.configuration import Configuration
 from simulator.costs.computations import bands_have_width, computation_s, farm_ticks
+from simulator.costs.memory import lost_s
 from simulator.costs.messages import capacities, message_costs
 from simulator.costs.ticks import Ticks, to_ticks
 from simulator.errors import ScenarioError
 from simulator.networks import Contention
-from simulator.scenario import Draws, Scenario
+from simulator.scenario import Draws, Scenario, check_memory
 
 BLOCK = 2**24
 """Most nominal ticks of one block of configurations and replications."""
@@ -115,11 +115,15 @@ def _block(
     platform = scenario.platform
     placement = np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
     for place in places:
-        _check_memory(scenario, columns, scenario.configurations[place])
+        check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
     positions = draws.band_positions[replications.start : replications.stop]
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)
+    seconds = computation_s(scenario, columns, computes, placement, positions=positions)
+    lost = lost_s(scenario, columns, placement)
+    if lost is not None:
+        seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
     sent = message_costs(platform, columns, placement, tick_s=tick_s)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
     return Costs(
@@ -127,7 +131,7 @@ def _block(
         configurations=tuple(places),
         replications=replications,
         placement=placement,
-        nominal_ticks=to_ticks(computation_s(scenario, columns, computes, placement, positions=positions), tick_s),
+        nominal_ticks=to_ticks(seconds, tick_s),
         computation=computation,
         ticks=sent.ticks,
         units=sent.units,
@@ -137,22 +141,9 @@ def _block(
         route_links=sent.route_links,
         capacities=capacities(platform, tick_s=tick_s),
         farm_ticks=tuple(
-            farm_ticks(scenario, table, placement, positions=positions, tick_s=tick_s) for table in columns.farm_tables
+            farm_ticks(scenario, table, placement, lost, positions=positions, tick_s=tick_s)
+            for table in columns.farm_tables
         ),
         pull_ticks=tuple(int(to_ticks(table.pull_s, tick_s)) for table in columns.farm_tables),
         contention=platform.network.contention,
     )
-
-
-def _check_memory(scenario: Scenario, columns: Columns, configuration: Configuration) -> None:
-    """Refuse footprints above all memory and swap of a node."""
-    nodes = scenario.platform.known_nodes
-    if all(node.memory_bytes is None for node in nodes):
-        return
-    places = scenario.platform.node_of[np.array(configuration.placement)]
-    held = np.bincount(places, weights=columns.footprints_bytes, minlength=len(nodes))
-    for node, held_bytes in zip(nodes, held.tolist(), strict=True):
-        if node.memory_bytes is not None and held_bytes > node.memory_bytes + node.swap_bytes:
-            allowed = f"at most {node.memory_bytes + node.swap_bytes} bytes of memory and swap allowed"
-            where = f"configuration {configuration.name}: node {node.name}: footprint"
-            raise ScenarioError(f"{where}: {held_bytes:.0f} bytes found, {allowed}")

@@ -63,9 +63,9 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     alike = network.topology is None and not np.any(kind == Kind.READ_WRITE)
     rows = 1 if alike else placement.shape[0]
     ticks = np.zeros((rows, kind.size), dtype=np.int64)
-    delays, until = kind == Kind.DELAY, kind == Kind.WAIT_UNTIL
-    ticks[:, delays] = to_ticks(columns.amount[delays], tick_s)
-    ticks[:, until] = rounded(columns.amount[until], tick_s)
+    for sleep, converted in ((Kind.DELAY, to_ticks), (Kind.WAIT_UNTIL, rounded)):
+        asleep = np.flatnonzero(kind == sleep)
+        ticks[:, asleep] = converted(columns.amount[asleep], tick_s)
     if alike or not moves.size:
         if moves.size:
             ticks[0, moves] = to_ticks(network.loopback_s(columns.amount[moves]), tick_s)

@@ -1,5 +1,6 @@
-"""Message times: how long a payload takes from one process to another, piecewise linear in its bytes."""
+"""Message times: how long a payload takes from one process to another, by knots over its bytes or by whole packets."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,17 @@ class LinkModel:
         ends = np.array([0.0, 2.0**20])
         return cls(ends, latency_s + ends / bandwidth_bytes_per_s)
 
+    @property
+    def latency_s(self) -> float:
+        """Time of the least payload."""
+        return float(self.times_s[0])
+
+    @property
+    def bandwidth_bytes_per_s(self) -> float:
+        """Bytes per second beyond the last knot; 1e30 where time does not grow."""
+        slope = (self.times_s[-1] - self.times_s[-2]) / (self.sizes_bytes[-1] - self.sizes_bytes[-2])
+        return 1.0 / float(slope) if slope > 0 else 1e30
+
     def time_s(self, size_bytes: ArrayLike) -> Floats:
         """Message times for payloads of any shape."""
         size = np.asarray(size_bytes, dtype=np.float64)
@@ -52,6 +64,50 @@ class LinkModel:
     def from_dict(cls, data: dict[str, Any]) -> "LinkModel":
         """The model that `to_dict` wrote."""
         return cls(*(np.asarray(data[name], dtype=np.float64) for name in ("sizes_bytes", "times_s")))
+
+
+@dataclass(frozen=True)
+class PacketModel:
+    """Message time of a payload that travels in whole packets: a latency, and a time for each packet.
+
+    A last packet that is not full takes as long as a full one; a message without bytes is one packet.
+    """
+
+    latency_s: float
+    packet_bytes: float
+    """Payload of a full packet."""
+    packet_s: float
+    """Time of one packet, full or not."""
+
+    def __post_init__(self) -> None:
+        found = {"latency": self.latency_s, "packet": self.packet_bytes, "packet_time": self.packet_s}
+        for name, value in found.items():
+            if not (math.isfinite(value) and (value > 0 or (value == 0 and name == "latency"))):
+                allowed = "at least 0" if name == "latency" else "above 0"
+                raise ScenarioError(f"link: {name}: {value:g} found, a finite number {allowed} allowed")
+
+    @property
+    def bandwidth_bytes_per_s(self) -> float:
+        """Bytes per second in full packets."""
+        return self.packet_bytes / self.packet_s
+
+    def time_s(self, size_bytes: ArrayLike) -> Floats:
+        """Message times for payloads of any shape."""
+        packets = np.maximum(1.0, np.ceil(np.asarray(size_bytes, dtype=np.float64) / self.packet_bytes))
+        return np.asarray(self.latency_s + packets * self.packet_s, dtype=np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON and YAML."""
+        return {"latency_s": self.latency_s, "packet_bytes": self.packet_bytes, "packet_s": self.packet_s}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "PacketModel":
+        """The model that `to_dict` wrote."""
+        return cls(*(float(data[name]) for name in ("latency_s", "packet_bytes", "packet_s")))
+
+
+MessageModel = LinkModel | PacketModel
+"""Message times by payload, of one link or from end to end."""
 
 
 def fit_link(sizes_bytes: ArrayLike, times_s: ArrayLike) -> LinkModel:

@@ -151,11 +151,21 @@ class SpeedBand:
     """Speeds in units of volume per second, `0 <= low <= mid <= high`; only the last cut may be (0, 0)."""
 
     def __post_init__(self) -> None:
+        if self.sizes.shape == self.low.shape == self.mid.shape == self.high.shape == (1,) and (
+            0 < self.sizes[0] < np.inf and 0 < self.low[0] <= self.mid[0] <= self.high[0] < np.inf
+        ):
+            return  # one cut, of which large platforms have many: the checks below say nothing more
         _check_sizes(self.sizes, (self.low, self.mid, self.high), "speed band")
         if np.any(self.low < 0) or np.any(self.low > self.mid) or np.any(self.mid > self.high):
             raise ScenarioError("speed band: 0 <= low <= mid <= high allowed")
         if np.any(self.mid[:-1] <= 0) or self.mid[0] <= 0:
             raise ScenarioError("speed band: mid above zero allowed, zero only at the largest of several sizes")
+
+    @classmethod
+    def constant(cls, speed: float) -> "SpeedBand":
+        """The same speed at every problem size, without width."""
+        curve = np.array([float(speed)])
+        return cls(np.ones(1), curve, curve, curve)
 
     @classmethod
     def through(cls, cuts: list[Cut]) -> "SpeedBand":

@@ -2,5 +2,6 @@
 
 from simulator.networks.link import Link
 from simulator.networks.network import Contention, Network, Topology
+from simulator.networks.topologies import Bus, Listed, Mesh, Star, Torus, Tree
 
-__all__ = ["Contention", "Link", "Network", "Topology"]
+__all__ = ["Bus", "Contention", "Link", "Listed", "Mesh", "Network", "Star", "Topology", "Torus", "Tree"]

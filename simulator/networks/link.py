@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from simulator.errors import ScenarioError
-from simulator.models.network import LinkModel
+from simulator.models.network import MessageModel
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Link:
     bandwidth_bytes_per_s: float
     shared: bool = False
     """Whether both directions share the bandwidth (a bus); otherwise each has it (full duplex)."""
-    model: LinkModel | None = None
+    model: MessageModel | None = None
     """Message times by payload, where one latency and one bandwidth do not describe them; not under `fair`."""
 
     def __post_init__(self) -> None:
@@ -27,8 +27,6 @@ class Link:
             raise ScenarioError(f"{where}: bandwidth: {self.bandwidth_bytes_per_s:g} B/s found, above 0 allowed")
 
     @classmethod
-    def of_model(cls, name: str, model: LinkModel, *, shared: bool = False) -> "Link":
-        """A link with measured times: latency that of the least payload, bandwidth the last slope."""
-        sizes, times = model.sizes_bytes, model.times_s
-        slope = (times[-1] - times[-2]) / (sizes[-1] - sizes[-2])
-        return cls(name, float(times[0]), 1.0 / float(slope) if slope > 0 else 1e30, shared, model)
+    def of_model(cls, name: str, model: MessageModel, *, shared: bool = False) -> "Link":
+        """A link with measured times: latency and bandwidth are the model's."""
+        return cls(name, model.latency_s, model.bandwidth_bytes_per_s, shared, model)

@@ -1,13 +1,14 @@
 """A network: its links, which of them join two nodes, and the contention between messages that pass the same one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import ScenarioError
-from simulator.models.network import LinkModel
+from simulator.models.network import MessageModel
 from simulator.networks.link import Link
 
 Ints = NDArray[np.int64]
@@ -24,6 +25,10 @@ class Topology(Protocol):
     @property
     def links(self) -> tuple[Link, ...]:
         """All links."""
+
+    @property
+    def node_count(self) -> int | None:
+        """How many nodes it joins; None: any number."""
 
     def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
         """Directed links from nodes to nodes.
@@ -67,9 +72,9 @@ class Network:
 
     topology: Topology | None
     """None: `model` holds between any two nodes."""
-    model: LinkModel | None = None
+    model: MessageModel | None = None
     """Message times between any two nodes where there are no links."""
-    loopback: LinkModel | None = None
+    loopback: MessageModel | None = None
     """Message times within a node; without links `model` by default."""
     contention: Contention = "none"
     eager_bytes: int = 0
@@ -89,12 +94,12 @@ class Network:
             raise ScenarioError(f"platform: eager_bytes: {self.eager_bytes} found, at least 0 allowed")
 
     @classmethod
-    def uniform(cls, model: LinkModel, *, eager_bytes: int = 0) -> "Network":
+    def uniform(cls, model: MessageModel, *, eager_bytes: int = 0) -> "Network":
         """One message time for all pairs of processes, on the same node or not, without contention."""
         return cls(None, model, eager_bytes=eager_bytes)
 
     @property
-    def uniform_model(self) -> LinkModel:
+    def uniform_model(self) -> MessageModel:
         """The one model of a network without links.
 
         Raises
@@ -141,11 +146,30 @@ class Network:
             pair = int(np.argmax(np.diff(first) < 1))
             where = f"from node {sources[pair]} to node {destinations[pair]}"
             raise ScenarioError(f"platform: network: no route found {where}, one for every message allowed")
-        shared = np.array([link.shared for link in self.links])
-        passed = np.where(shared[directed >> 1], directed & ~1, directed)
-        latency = np.array([link.latency_s for link in self.links])[passed >> 1]
-        bandwidth = np.array([link.bandwidth_bytes_per_s for link in self.links])[passed >> 1]
+        passed = np.where(self._shared[directed >> 1], directed & ~1, directed)
+        latency, bandwidth = self._latencies_s[passed >> 1], self._bandwidths[passed >> 1]
         return Routes(first, passed, np.add.reduceat(latency, first[:-1]), np.minimum.reduceat(bandwidth, first[:-1]))
+
+    @cached_property
+    def _shared(self) -> NDArray[np.bool_]:
+        return np.array([link.shared for link in self.links], dtype=np.bool_)
+
+    @cached_property
+    def _latencies_s(self) -> Floats:
+        return np.array([link.latency_s for link in self.links], dtype=np.float64)
+
+    @cached_property
+    def _bandwidths(self) -> Floats:
+        return np.array([link.bandwidth_bytes_per_s for link in self.links], dtype=np.float64)
+
+    @cached_property
+    def _models(self) -> tuple[tuple[MessageModel, ...], Ints]:
+        """Distinct models of links, and which of them each link has, -1 for none."""
+        distinct = {id(link.model): link.model for link in self.links if link.model is not None}
+        place = {key: number for number, key in enumerate(distinct)}
+        return tuple(distinct.values()), np.array(
+            [place.get(id(link.model), -1) for link in self.links], dtype=np.int64
+        )
 
     def times_s(self, routes: Routes, pair: Ints, sizes_bytes: Floats) -> Floats:
         """Message times without contention: the latencies of all links and the slowest link's time for the payload.
@@ -157,42 +181,17 @@ class Network:
         pair, sizes_bytes
             Route and payload of each message; (messages,).
         """
-        if all(link.model is None for link in self.links):
+        models, which = self._models
+        if not models:
             return np.asarray(routes.latencies_s[pair] + sizes_bytes / routes.bandwidths[pair])
-        times = np.empty(sizes_bytes.shape)
-        for route in np.unique(pair).tolist():  # measured links: few routes, or one by one
-            mine = pair == route
-            passed = routes.links[routes.first[route] : routes.first[route + 1]] >> 1
-            payload = [self._payload_s(self.links[link], sizes_bytes[mine]) for link in passed.tolist()]
-            times[mine] = routes.latencies_s[route] + np.max(payload, axis=0)
-        return times
-
-    @staticmethod
-    def _payload_s(link: Link, sizes_bytes: Floats) -> Floats:
-        if link.model is None:
-            return np.asarray(sizes_bytes / link.bandwidth_bytes_per_s)
-        return np.asarray(link.model.time_s(sizes_bytes) - link.latency_s)
-
-
-@dataclass(frozen=True)
-class Star:
-    """Every node has a link of its own to a switch that never fills; optionally a backbone that all routes pass."""
-
-    private: tuple[Link, ...]
-    """One per node, in node order; up is away from the node."""
-    backbone: Link | None = None
-    _links: tuple[Link, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_links", self.private + (() if self.backbone is None else (self.backbone,)))
-
-    @property
-    def links(self) -> tuple[Link, ...]:
-        """Private links in node order, then the backbone."""
-        return self._links
-
-    def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
-        """Up, over the backbone if there is one, and down."""
-        up, down = 2 * sources + UP, 2 * destinations + DOWN
-        parts = [up, down] if self.backbone is None else [up, np.full_like(up, 2 * len(self.private)), down]
-        return np.arange(sources.size + 1) * len(parts), np.stack(parts, axis=1).reshape(-1)
+        links, count = routes.links >> 1, routes.latencies_s.size
+        route = np.repeat(np.arange(count), np.diff(routes.first))
+        has = np.zeros((count, len(models)), dtype=np.bool_)
+        modelled = which[links] >= 0
+        has[route[modelled], which[links][modelled]] = True
+        plain = np.where(modelled, np.inf, self._bandwidths[links])
+        payload = sizes_bytes / np.minimum.reduceat(plain, routes.first[:-1])[pair]
+        for number, model in enumerate(models):
+            mine = has[pair, number]
+            payload[mine] = np.maximum(payload[mine], model.time_s(sizes_bytes[mine]) - model.latency_s)
+        return np.asarray(routes.latencies_s[pair] + payload)

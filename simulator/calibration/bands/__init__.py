@@ -3,6 +3,7 @@
 from simulator.calibration.bands.build import METHODS, build
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.cuts import CutRule
+from simulator.calibration.bands.kept_replay import KeptReplay
 from simulator.calibration.bands.source import (
     PointMeasured,
     ReplaySource,
@@ -14,6 +15,7 @@ __all__ = [
     "METHODS",
     "BuiltBand",
     "CutRule",
+    "KeptReplay",
     "PointMeasured",
     "ReplaySource",
     "Source",

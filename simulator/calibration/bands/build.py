@@ -5,12 +5,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from simulator.calibration.bands.adaptive import Adaptive, build_adaptive
-from simulator.calibration.bands.built import BuiltBand, drops, shape_faults
+from simulator.calibration.bands.built import BuiltBand
+from simulator.calibration.bands.curve import Curve
 from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.gbbp import build_gbbp
 from simulator.calibration.bands.grid import build_grid
 from simulator.calibration.bands.session import Session
-from simulator.calibration.bands.source import Source
+from simulator.calibration.bands.shape import check_shape
+from simulator.calibration.bands.source import Floats, Source
 from simulator.errors import ScenarioError
 from simulator.models.speed import Cut, SpeedBand
 
@@ -42,7 +44,7 @@ def build(
     rule
         How wide cuts are; by default what the samples show.
     budget_s
-        Experimental seconds that may be spent; a point that is foretold to exceed them ends the procedure.
+        Seconds that may be spent, finding a and b included; a point that is foretold to exceed them ends the procedure.
     accuracy
         Mean relative error asked for; only `adaptive` can.
     verify_largest
@@ -90,14 +92,29 @@ def _built_adaptive(state: Adaptive) -> BuiltBand:
             f"{100 * state.accuracy:g} % and {300 * state.accuracy:g} % were asked for; a point at b would take about "
             f"{state.needed_s():.3g} s: state a larger budget"
         )
-    late, _ = curve.slopes
-    if top < b * (1 - 1e-9) and late < -0.3:
-        session.violated.append(
+    session.violated += _trend_faults(state, top, b)
+    expected = {"mean": mean, "max": most}
+    return _built(session, "adaptive", _adaptive_band(state), assumptions=tuple(assumptions), expected=expected)
+
+
+def _trend_faults(state: Adaptive, top: float, largest: float) -> list[str]:
+    """What speaks against a trend from the largest point measured up to the largest size."""
+    if top >= largest * (1 - 1e-9):
+        return []
+    faults = []
+    levels = getattr(state.session.source, "level_ends", ())
+    if beyond := [name for name, size in levels if top < size < largest]:
+        faults.append(
+            f"trend: {' and '.join(beyond)} will be full above the largest point measured ({top:.6g} elements): "
+            "speed may drop there unseen"
+        )
+    late, _ = state.curve.slopes
+    if late < -0.3:
+        faults.append(
             f"trend: speed falls steeply at the largest point measured ({top:.6g} elements, size to the power "
             f"{late:.2f}); what lies beyond is a guess"
         )
-    expected = {"mean": mean, "max": most}
-    return _built(session, "adaptive", _adaptive_band(state), assumptions=tuple(assumptions), expected=expected)
+    return faults
 
 
 def _adaptive_band(state: Adaptive) -> SpeedBand:
@@ -109,8 +126,7 @@ def _adaptive_band(state: Adaptive) -> SpeedBand:
     x = np.concatenate([np.linspace(left, right, n + 1)[1:] for left, right, n in spans])
     x = np.setdiff1d(x, curve.x)
     measured = _ordered(session)
-    shares = np.array([(cut.low, cut.mid, cut.high) for cut in measured]).T / np.exp(curve.s)
-    low, middle, high = (np.interp(x, curve.x, row) for row in shares)
+    low, middle, high = _foretold_shares(session, curve, x)
     doubt = curve.doubt * np.maximum(0.0, x - curve.x[-1])
     low = np.maximum(0.0, low - doubt * (low > 0))
     columns = np.exp(x), *(np.exp(curve.speed(x)) * row for row in (low, middle, high + doubt))
@@ -118,6 +134,26 @@ def _adaptive_band(state: Adaptive) -> SpeedBand:
     if session.source.largest_is_memory_limit:
         cuts.append(Cut(session.source.largest, 0.0, 0.0, 0.0))
     return SpeedBand.through([*measured, *cuts])
+
+
+def _foretold_shares(session: Session, curve: Curve, x: Floats) -> Floats:
+    """Lower, middle and upper speed as shares of the ideal one, at log sizes; shape (3, sizes).
+
+    Between measured cuts they change evenly over log size; under load they follow from the foretold time of a run.
+    """
+    rule = session.rule
+    if rule.load is None:
+        measured = _ordered(session)
+        shares = np.array([(cut.low, cut.mid, cut.high) for cut in measured]).T / np.exp(curve.s)
+        return np.array([np.interp(x, curve.x, row) for row in shares])
+    points = sorted(session.points, key=lambda point: point.size)
+    spreads = np.interp(x, curve.x, [rule.spread(point) for point in points])
+    times_s = np.exp(curve.volume(x) - curve.speed(x))
+    cuts = [
+        rule.cut_under_load(1.0, 1.0, float(time_s), spread=float(spread))
+        for time_s, spread in zip(times_s, spreads, strict=True)
+    ]
+    return np.array([(cut.low, cut.mid, cut.high) for cut in cuts]).reshape(-1, 3).T
 
 
 def _ordered(session: Session) -> tuple[Cut, ...]:
@@ -135,6 +171,12 @@ def _built(
     source, cuts = session.source, _ordered(session)
     limit = "the memory limit, its cut is (0, 0) by definition" if source.largest_is_memory_limit else "no memory limit"
     reason = getattr(source, "largest_reason", None) or f"b = {source.largest:.6g} elements is {limit}"
+    shape = check_shape(
+        band,
+        cuts,
+        widths_measured=session.rule.widths_measured,
+        unsettled=session.unsettled if method == "gbbp" else None,
+    )
     return BuiltBand(
         method=method,
         band=band,
@@ -145,6 +187,12 @@ def _built(
         steps=tuple(session.steps),
         assumptions=assumptions,
         unmeasured=tuple(line for line in assumptions if "nothing was measured" in line),
-        assumptions_violated=(*session.violated, *drops(cuts), *shape_faults(band, cuts)),
+        assumptions_violated=(
+            *session.violated,
+            *(line for check in shape if check.holds is False for line in check.found),
+        ),
+        doubts=tuple(getattr(source, "warnings", ())),
+        shape=shape,
+        ends_s=session.ends_s,
         expected_error=expected,
     )

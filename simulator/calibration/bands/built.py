@@ -1,11 +1,9 @@
 """A band that a builder built: its points in order, what they cost, the steps, and the assumptions that failed."""
 
-import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from simulator.calibration.bands.shape import ShapeCheck
 from simulator.calibration.bands.source import PointMeasured
 from simulator.models.speed import Cut, SpeedBand
 
@@ -30,9 +28,27 @@ class BuiltBand:
     """Where that, or the shape that partitioning needs, does not hold."""
     unmeasured: tuple[str, ...] = ()
     """Those of the assumptions that foretell a range in which nothing was measured; warnings of the model's file."""
+    doubts: tuple[str, ...] = ()
+    """What the source says of points of which too little is known."""
+    shape: tuple[ShapeCheck, ...] = ()
+    """What the paper assumes of the shape, and whether the cuts obey it."""
+    ends_s: float = 0.0
+    """Seconds that finding a and b took, beside the experimental time."""
     expected_error: dict[str, float] | None = None
     """`mean` and `max` relative error that the method expects if its assumptions hold; None: it promises nothing."""
     provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before the model is trusted, one line each."""
+        unknown = (line for check in self.shape if check.holds is None for line in check.found)
+        stated = "was stated, not measured"
+        return (
+            *self.assumptions_violated,
+            *self.unmeasured,
+            *(f"shape: {line}" for line in unknown if stated not in line),
+            *self.doubts,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the body of a speed model's file is `model`."""
@@ -41,59 +57,21 @@ class BuiltBand:
             "kind": "speed",
             "method": self.method,
             "experimental_s": self.experimental_s,
+            "ends_s": self.ends_s,
             "model": self.band.to_dict(),
             "points": [_point(point, self._cut(point)) for point in self.points],
             "largest_reason": self.largest_reason,
             "steps": list(self.steps),
             "assumptions": list(self.assumptions),
             "assumptions_violated": list(self.assumptions_violated),
-            "warnings": [*self.assumptions_violated, *self.unmeasured],
+            "shape": [check.to_dict() for check in self.shape],
+            "warnings": list(self.warnings),
             "expected_error": self.expected_error,
             "provenance": self.provenance,
         }
 
     def _cut(self, point: PointMeasured) -> Cut:
         return next(cut for cut in self.cuts if cut.size == point.size)
-
-
-def shape_faults(band: SpeedBand, cuts: tuple[Cut, ...]) -> list[str]:
-    """Where the shape assumptions of EQUATIONS section 1 fail, in words; sizes in elements.
-
-    Cuts count as falling or rising only where they do not meet, so that the band's own width is no fault.
-    """
-    faults = []
-    fallen: Cut | None = None
-    for k, cut in enumerate(cuts):
-        before = cuts[:k]
-        peak = max(before, key=lambda c: c.low, default=None)
-        if peak is not None and cut.high < peak.low and (fallen is None or cut.high < fallen.high):
-            fallen = cut
-        if fallen is not None and cut.low > fallen.high:
-            faults.append(
-                f"shape: speed rises again from {fallen.mid:.4g} at {fallen.size:.6g} to {cut.mid:.4g} per second at "
-                f"{cut.size:.6g} elements after it had fallen"
-            )
-            fallen = None
-    for name, position in (("lower", 0.0), ("middle", 0.5), ("upper", 1.0)):
-        if position == 0.0 and np.any(band.low[:-1] <= 0):
-            faults.append("shape: the lower curve is zero below b, so some loads leave nothing")
-            continue
-        if not band.function(position=position).monotone:
-            faults.append(
-                f"shape: the {name} curve meets a line through the origin more than once: time does not grow with size "
-                "everywhere, and a time has more than one size"
-            )
-    return faults
-
-
-def drops(cuts: tuple[Cut, ...]) -> list[str]:
-    """Steep falls between neighbouring cuts, such as a cache's end or paging, where a straight line is a guess."""
-    return [
-        f"drop: speed falls by {100 * (1 - right.mid / left.mid):.0f} % between {left.size:.6g} and {right.size:.6g} "
-        "elements (a cache's end or paging); where in between is not known"
-        for left, right in itertools.pairwise(cuts)
-        if right.mid > 0 and right.high < left.low and right.mid < 0.85 * left.mid and right.size < 2.1 * left.size
-    ]
 
 
 def _point(point: PointMeasured, cut: Cut) -> dict[str, Any]:

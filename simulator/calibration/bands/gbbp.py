@@ -1,5 +1,7 @@
 """GBBP, the geometric bisection building procedure (speed-bands-gbbp, section 2.5; EQUATIONS section 1)."""
 
+import itertools
+
 from simulator.calibration.bands.session import BudgetSpentError, Session, tell
 from simulator.models.speed import Cut
 
@@ -16,9 +18,11 @@ def build_gbbp(session: Session) -> None:
         else:
             right = session.measure(source.largest)
             session.say(f"1. b is no memory limit, so it is measured: {tell(right)}")
-        left = _climb(session, left, right)
-        _bisect(session, left, right)
+        session.open = [(left, right)]
+        session.open = [(_climb(session, left, right), right)]
+        _bisect(session)
     except BudgetSpentError:
+        session.unsettled += _neighbours(session)
         session.say("stopped: the next point does not fit the budget")
         session.ended_early()
 
@@ -47,23 +51,24 @@ def _why_not_rising(before: Cut, here: Cut) -> str:
     return "it strictly contains the cut before (neither rule of the paper; our choice): step 2 ends"
 
 
-def _bisect(session: Session, left: Cut, right: Cut) -> None:
+def _bisect(session: Session) -> None:
     """Steps 3 and 4: bisect intervals, the left one first, until none is open."""
     least = shortest(session)
-    open_intervals = [(left, right)]
-    while open_intervals:
-        left, right = open_intervals.pop()
+    while session.open:
+        left, right = session.open[-1]
         where = f"[{left.size:.6g}, {right.size:.6g}]"
         if right.size - left.size < least:
             session.say(f"3. {where} is shorter than {least:.6g} elements (our choice): not bisected")
+            session.unsettled.append(session.open.pop())
             continue
         middle = session.measure((left.size + right.size) / 2)
         if not left.size < middle.size < right.size:
             session.say(f"3. {where} holds no further size that exists: not bisected")
+            session.open.pop()
             continue
         case, halves = _judge(session, left, middle, right)
         session.say(f"3. {where}: midpoint {tell(middle)}; case {case}")
-        open_intervals += reversed(halves)
+        session.open[-1:] = reversed(halves)
     session.say("4. no interval is left")
 
 
@@ -85,6 +90,7 @@ def _judge(session: Session, left: Cut, middle: Cut, right: Cut) -> tuple[str, l
 def _accident(session: Session, left: Cut, middle: Cut, upper: tuple[Cut, Cut]) -> tuple[str, list[tuple[Cut, Cut]]]:
     """Case c: the midpoint of the left half tells whether the midpoint met the band by accident."""
     if middle.size - left.size < shortest(session):
+        session.unsettled.append((left, middle))
         return "c: it meets the band as it was; the left half is too short to bisect", [upper]
     quarter = session.measure((left.size + middle.size) / 2)
     text = f"c: it meets the band as it was, perhaps by accident; the left half's midpoint {tell(quarter)}"
@@ -94,6 +100,16 @@ def _accident(session: Session, left: Cut, middle: Cut, upper: tuple[Cut, Cut]) 
         return f"{text} meets the new band: the left half is done", [upper]
     quarters = [(left, quarter), (quarter, middle)]
     return f"{text} does not meet the new band: both quarters stay open", [*quarters, upper]
+
+
+def _neighbours(session: Session) -> list[tuple[Cut, Cut]]:
+    """Pairs of neighbouring cuts in the intervals still open."""
+    cuts = [cut for _, cut in sorted(session.cuts.items())]
+    return [
+        (left, right)
+        for left, right in itertools.pairwise(cuts)
+        if any(start.size <= left.size and right.size <= end.size for start, end in session.open)
+    ]
 
 
 def shortest(session: Session) -> float:

@@ -26,6 +26,10 @@ class Session:
     """Cuts by size, measured or by definition."""
     steps: list[str] = field(default_factory=list)
     violated: list[str] = field(default_factory=list)
+    open: list[tuple[Cut, Cut]] = field(default_factory=list)
+    """GBBP's intervals still to bisect, the next one last."""
+    unsettled: list[tuple[Cut, Cut]] = field(default_factory=list)
+    """Intervals that GBBP left off without one of its cases."""
 
     def __post_init__(self) -> None:
         a, b = self.source.smallest, self.source.largest
@@ -33,6 +37,16 @@ class Session:
             raise ScenarioError(f"sizes: a = {a:g} and b = {b:g} elements found, 0 < a < b allowed")
         if self.budget_s is not None and not 0 < self.budget_s < float("inf"):
             raise ScenarioError(f"budget: {self.budget_s:g} s found, a finite time above 0 allowed")
+
+    @property
+    def ends_s(self) -> float:
+        """Seconds that the source took to find a and b, before the first point."""
+        return float(getattr(self.source, "ends_s", 0.0))
+
+    @property
+    def room_s(self) -> float:
+        """Experimental seconds that the budget leaves for points; infinite without one."""
+        return float("inf") if self.budget_s is None else self.budget_s - self.ends_s
 
     @property
     def spent_s(self) -> float:
@@ -51,9 +65,11 @@ class Session:
         """
         if size in self.cuts:
             return self.cuts[size]
+        if self.room_s <= 0:
+            self._too_small(f"{self.ends_s:.3g} s spent on finding a and b")
         if self.budget_s is not None and self.points:
             foretold = self.foretell_s(size)
-            if self.spent_s + foretold > self.budget_s:
+            if self.spent_s + foretold > self.room_s:
                 if len(self.points) < 2:
                     self._too_small(f"{foretold:.3g} s foretold for {size:.6g} elements")
                 raise BudgetSpentError
@@ -61,24 +77,33 @@ class Session:
         if point.size in self.cuts:  # snapped to a size that is there already
             return self.cuts[point.size]
         self.points.append(point)
-        if self.budget_s is not None and self.spent_s > self.budget_s and len(self.points) < 2:
+        if self.spent_s > self.room_s and len(self.points) < 2:
             self._too_small(f"{point.cost_s:.3g} s spent on {point.size:.6g} elements")
         cut = self.rule.cut(point)
         self.cuts[point.size] = cut
         return cut
 
     def foretell_s(self, size: float) -> float:
-        """Cost of a point by the trend of those measured: time is a power of the size through the two nearest below it.
+        """Cost of a point by the time of those measured: between two, a power of the size; beyond, the last such power.
 
-        With one point only, time is taken to grow with the size itself, the least that any program does.
+        With one point only, time is taken to grow with the size itself, the least that any program does; and never is a
+        run foretold to take longer than the source allowed for b.
         """
         known = sorted((point.size, point.ideal_s) for point in self.points)
-        at = [pair for pair in known if pair[0] <= size][-2:] or known[:1]
-        (left, before), (right, last) = at[0], at[-1]
-        slope = float(np.log(last / before) / np.log(right / left)) if right > left else 1.0
-        time_s = last * (size / right) ** max(0.0, min(slope, 3.0))
+        sizes, times = np.log(np.array(known).T)
+        slope = (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]) if len(known) > 1 else 1.0
+        beyond = max(0.0, float(np.log(size)) - sizes[-1]) * float(np.clip(slope, 0.0, 3.0))
+        time_s = float(np.exp(np.interp(np.log(size), sizes, times) + beyond))
+        time_s = min(time_s, max(float(np.exp(times[-1])), getattr(self.source, "longest_run_s", np.inf)))
         cheapest = min(point.cost_s for point in self.points)
-        return max(cheapest, float(self.source.cost_s(np.array(time_s))))
+        foretold = float(self.source.cost_s(np.array(time_s)))
+        return max(cheapest, foretold + self._beside_s(size))
+
+    def _beside_s(self, size: float) -> float:
+        """What points of that size took beside what their runs foretell, such as filling gigabytes of operands."""
+        taken = sorted((point.size, point.cost_s, point.ideal_s) for point in self.points)
+        sizes, costs, times = np.array(taken).T
+        return float(np.interp(size, sizes, np.maximum(0.0, costs - self.source.cost_s(times))))
 
     def say(self, text: str) -> None:
         """Log a step."""
@@ -95,7 +120,7 @@ class Session:
     def _too_small(self, why: str) -> None:
         raise CalibrationError(
             f"budget: {self.budget_s:g} s found, too small for two points ({why}); "
-            f"{len(self.points)} measured and kept, a larger budget or a smaller largest size allowed"
+            f"{len(self.points)} measured, a larger budget or a smaller largest size allowed"
         )
 
 

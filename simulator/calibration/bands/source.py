@@ -1,8 +1,8 @@
 """Where a builder's points come from: real runs or a recorded table, both seen through one Protocol."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,25 @@ class PointMeasured:
     def speed(self) -> float:
         """Ideal speed in volume per second."""
         return self.volume / self.ideal_s
+
+    @property
+    def key(self) -> float:
+        """Its size, which no two points of a table share."""
+        return self.size
+
+    @property
+    def finished(self) -> bool:
+        """A recorded point has no more samples to come."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> "PointMeasured":
+        """The inverse of `to_dict`."""
+        return cls(**document | {name: tuple(document[name]) for name in ("cpu_s", "wall_s")})
 
 
 class Source(Protocol):

@@ -14,6 +14,8 @@ from simulator.errors import ScenarioError
 
 _PROBED_SHARE = 0.1
 """The time is predicted from a run that takes at least this share of the cap."""
+_GROWTH = 0.5
+"""A time that grows by less than this share of what the volume grows by is still that of a program's start."""
 _LARGEST_STEP = 30.0
 """By how much the volume grows at most from one probe to the next."""
 
@@ -100,11 +102,15 @@ def _allocatable(runner: Runner, subject: Subject, *, largest: int, room: Room) 
 def _within_time(runner: Runner, subject: Subject, *, smallest_n: int, largest: int, effort: Effort) -> int:
     """The largest n, up to `largest`, whose single run is predicted to fit the time cap."""
     cap_s, n = effort.time_cap_s, smallest_n
+    before_s, before = 0.0, 0.0
     while True:
         once_s = _once(runner, n, effort)
         volume = subject.volume(n)
-        if once_s >= _PROBED_SHARE * cap_s or n >= largest:
+        grows = before_s > 0 and once_s / before_s >= _GROWTH * volume / before
+        told = once_s >= _PROBED_SHARE * cap_s and (grows or once_s >= cap_s / 2)
+        if told or n >= largest:
             break
+        before_s, before = once_s, volume
         step = min(_LARGEST_STEP, max(2.0, 1.5 * _PROBED_SHARE * cap_s / once_s))
         following = min(largest, largest_within(subject.volume, step * volume))
         n = max(n + 1, largest_taken(subject, following)) if following < largest else largest
@@ -119,6 +125,6 @@ def _once(runner: Runner, n: int, effort: Effort) -> float:
     warm_s = runner.sample(1).wall_s
     if warm_s >= _PROBED_SHARE * effort.time_cap_s:
         return warm_s
-    inner = inner_runs(runner, warm_s, min(effort.least_sample_s, _PROBED_SHARE * effort.time_cap_s))
-    found = one_of(runner.sample(inner), inner).wall_s
+    inner, used = inner_runs(runner, warm_s, min(effort.least_sample_s, _PROBED_SHARE * effort.time_cap_s))
+    found = one_of(used or runner.sample(inner), inner).wall_s
     return found if math.isfinite(found) and found > 0 else warm_s

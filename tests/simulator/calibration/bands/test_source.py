@@ -6,6 +6,7 @@ import pytest
 from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build, read_recorded_sizes
 from simulator.errors import ApportionError, CalibrationError, ScenarioError
 from simulator.models import LoadFunctions
+from simulator.models.load import LoadTrace
 
 HEAD = "size_elements,volume,cpu_s\n"
 
@@ -101,8 +102,24 @@ def test_cuts_under_load_follow_the_load_functions():
     point = PointMeasured(1, 100, (1.0,), (1.0,), 1)
     idle = CutRule(load=load).cut(point)
     assert (idle.low, idle.high) == pytest.approx((50, 80))
-    fair = CutRule(load=load, availability="fair").cut(point)
-    assert (fair.low, fair.high) == pytest.approx((100 / 1.5, 100 / 1.2))
+
+
+def under(values, availability, seconds):
+    trace = LoadTrace(np.arange(len(values)), np.array(values, float), len(values))
+    rule = CutRule.under_load(trace, window=20, history=None, availability=availability)
+    return rule.cut(PointMeasured(1, 100 * seconds, (seconds,), (seconds,), seconds))
+
+
+def test_a_fair_share_is_that_of_each_moment_not_of_the_mean_load():
+    steady, on_off = [0.5] * 40, [1, 0] * 20
+    cut = under(steady, "fair", 1.0)
+    assert (cut.low + cut.high) / 2 == pytest.approx(100 / 1.5)
+    cut = under(on_off, "fair", 15.0)  # it ends after 10 s with half of the core and 10 s with all of it
+    assert (cut.low + cut.high) / 2 == pytest.approx(75, rel=0.01)
+    cut = under(on_off, "idle", 10.0)
+    assert (cut.low + cut.high) / 2 == pytest.approx(50, rel=0.03)
+    with pytest.raises(ScenarioError, match="availability: 'all' found"):
+        under(steady, "all", 1.0)
 
 
 def test_a_load_that_leaves_nothing_gives_a_lower_speed_of_zero_and_no_load_the_least_width():
@@ -122,3 +139,27 @@ def test_shape_faults_are_told():
     built = build(table, method="adaptive", rule=CutRule(band=0.05), budget_s=100)
     assert any("rises again" in line for line in built.assumptions_violated)
     assert any(line.startswith("drop: ") for line in built.assumptions_violated)
+
+
+def test_the_ideal_speeds_own_spread_widens_both_ends_if_asked():
+    trace = LoadTrace(np.arange(4.0), np.array([0.0, 0.5, 0.0, 0.5]), 4.0)
+    lengths = {"window": 1, "history": None, "availability": "idle"}
+    point = PointMeasured(1, 100, (0.9, 1.0, 1.1), (1.0,) * 3, 3)
+    by_the_paper = CutRule.under_load(trace, **lengths).cut(point)
+    assert (by_the_paper.low, by_the_paper.high) == pytest.approx((50, 100))
+    rule = CutRule.under_load(trace, **lengths, outer_spread=True)
+    assert rule.spread(point) == pytest.approx(0.0808, rel=1e-3)
+    cut = rule.cut(point)
+    assert (cut.low, cut.high) == pytest.approx((50 * (1 - rule.spread(point)), 100 * (1 + rule.spread(point))))
+
+
+def test_foretold_cuts_of_an_adaptive_band_follow_the_load_of_their_own_time():
+    values = np.tile(np.repeat([1.0, 0.0], [4, 6]), 30)  # runs up to 6 samples may meet nothing, longer ones do
+    trace = LoadTrace(np.arange(300.0), values, 300.0)
+    rule = CutRule.under_load(trace, window=100, history=None, availability="fair")
+    sizes = np.geomspace(1.0, 100.0, 9)
+    table = ReplaySource(sizes, sizes, sizes, sizes)
+    built = build(table, method="adaptive", rule=rule, budget_s=200)
+    for size in np.geomspace(1.0, 100.0, 40):
+        foretold, direct = built.band.cut(size), rule.cut(table.measure(size))
+        assert (foretold.low, foretold.high) == pytest.approx((direct.low, direct.high), rel=0.06)

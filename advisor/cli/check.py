@@ -1,0 +1,79 @@
+"""`apportion check`: read a scenario, show its explicit form, or print the JSON Schema of scenario files."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from advisor.cli.options import Json, print_json, print_warnings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check")(check)
+
+
+def check(
+    scenario: Annotated[
+        Path | None, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")
+    ] = None,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario.")
+    ] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Read a scenario file and say whether it can be used.
+
+    Example: apportion check scenarios/tutorial/cluster.yaml --resolved
+    """
+    from simulator import resolved_text, scenario_schema
+
+    if schema:
+        text = scenario_schema()
+        if scenario is not None or resolved:
+            raise typer.BadParameter("--schema stands alone")
+        print(text, end="") if not as_json else print_json(json.loads(text))
+        return
+    if scenario is None:
+        raise typer.BadParameter("a scenario file, or --schema, needed")
+    if resolved and as_json:
+        raise typer.BadParameter("--resolved is YAML: without --json")
+    if resolved:
+        print(resolved_text(scenario), end="")
+        return
+    _summary(scenario, as_json=as_json)
+
+
+def _summary(scenario: Path, *, as_json: bool) -> None:
+    """Say what is in a scenario that can be used."""
+    from simulator import load_scenario
+
+    loaded = load_scenario(scenario)
+    platform = loaded.platform
+    if as_json:
+        print_json(
+            {
+                "format": 1,
+                "command": "check",
+                "scenario": str(scenario),
+                "application": loaded.application.name,
+                "pes": len(platform.pes),
+                "nodes": len(platform.node_names),
+                "links": len(platform.network.links),
+                "contention": platform.network.contention,
+                "configurations": [
+                    {"name": configuration.name, "processes": len(configuration.partition)}
+                    for configuration in loaded.configurations
+                ],
+                "replications": loaded.replications,
+                "seed": loaded.seed,
+                "inputs": dict(loaded.inputs),
+                "warnings": list(loaded.warnings),
+            }
+        )
+        return
+    pes, configurations = len(platform.pes), len(loaded.configurations)
+    print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
+    print_warnings(loaded.warnings)

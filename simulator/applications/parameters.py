@@ -1,0 +1,135 @@
+"""What applications take: their parameters checked one by one, a line per fault."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from simulator import units
+from simulator.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+Parameters = Mapping[str, float | str]
+"""Numbers, names of algorithms, and times with their units."""
+
+
+class Field(Protocol):
+    """What one parameter may be."""
+
+    @property
+    def default(self) -> Any:
+        """Its value where it is not given; None if it must be."""
+
+    def parse(self, value: float | str) -> Any:
+        """Its value.
+
+        Raises
+        ------
+        ValueError
+            If the value does not fit, with what is allowed.
+        """
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An integer."""
+
+    default: int | None = None
+    least: int = 1
+    most: int = 2**53
+
+    def parse(self, value: float | str) -> int:
+        """The integer."""
+        if not isinstance(value, int) or isinstance(value, bool) or not self.least <= value <= self.most:
+            raise ValueError(
+                f"an integer of at least {self.least}" + (f", at most {self.most}" if self.big(value) else "")
+            )
+        return value
+
+    def big(self, value: float | str) -> bool:
+        """Whether only the upper bound is passed, which few need to know of."""
+        return isinstance(value, int) and value > self.most
+
+
+ORDER = Whole(most=10**8)
+"""Of a matrix: more elements than any machine holds, and bytes and operations still fit into 64 bits."""
+
+
+@dataclass(frozen=True)
+class Positive:
+    """A finite number above 0."""
+
+    default: float | None = None
+
+    def parse(self, value: float | str) -> float:
+        """The number."""
+        if isinstance(value, str | bool) or not (math.isfinite(value) and value > 0):
+            raise ValueError("a finite number above 0")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some names."""
+
+    names: tuple[str, ...]
+    default: str
+
+    def parse(self, value: float | str) -> str:
+        """The name."""
+        if value not in self.names:
+            raise ValueError(f"one of {', '.join(self.names)}")
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A time with its unit, in seconds."""
+
+    default: float
+
+    def parse(self, value: float | str) -> float:
+        """Seconds."""
+        allowed = "a time of at least 0 with its unit, such as '10us',"
+        if not isinstance(value, str):
+            raise ValueError(allowed)  # noqa: TRY004 - a fault of the file, like the others
+        try:
+            return units.parse_duration(value, field="")
+        except ScenarioError:
+            raise ValueError(allowed) from None
+
+
+def read(
+    application: str, parameters: Parameters, model: "RuntimeModel | None", fields: Mapping[str, Field]
+) -> dict[str, Any]:
+    """The value of every parameter of an application whose costs are counted.
+
+    Raises
+    ------
+    ScenarioError
+        If parameters are missing, unknown, or not what they may be, or there is a model.
+    """
+    allowed = ", ".join(fields)
+    faults = []
+    if model is not None:
+        faults.append(
+            f"application: model: one found, none allowed with {application}, whose costs are counted",
+        )
+    values = {}
+    for name, field in fields.items():
+        if name not in parameters and field.default is None:
+            given = ", ".join(parameters) or "none"
+            faults.append(f"application: parameters: {name} missing, {given} found, {allowed} allowed")
+        elif name not in parameters:
+            values[name] = field.default
+        else:
+            try:
+                values[name] = field.parse(parameters[name])
+            except ValueError as fault:
+                faults.append(f"application: parameters: {name}: {parameters[name]!r} found, {fault} allowed")
+    faults += [f"application: parameters: {name} found, {allowed} allowed" for name in parameters if name not in fields]
+    if faults:
+        raise ScenarioError(faults)
+    return values

@@ -1,0 +1,62 @@
+"""A recorded table whose points are kept on disk as they are asked for, like those of real runs."""
+
+from pathlib import Path
+
+from simulator import files
+from simulator.calibration.bands.source import Floats, PointMeasured, ReplaySource
+from simulator.calibration.real.point_store import PointStore
+
+
+class KeptReplay:
+    """A recorded table with a store of finished points; the same table on the same file continues.
+
+    Parameters
+    ----------
+    source
+        The table.
+    store
+        JSON file of finished points; None to keep none.
+
+    Raises
+    ------
+    ScenarioError
+        If the store holds something else.
+    """
+
+    def __init__(self, source: ReplaySource, *, store: Path | None) -> None:
+        self._source = source
+        columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s)
+        table = files.digest(b"".join(column.tobytes() for column in columns))
+        self._store = PointStore(store, read=PointMeasured.from_dict, subject={"table": table}, machine=None)
+        self._used: set[float] = set()
+
+    @property
+    def smallest(self) -> float:
+        """The table's smallest size, in elements."""
+        return self._source.smallest
+
+    @property
+    def largest(self) -> float:
+        """The table's largest size, in elements."""
+        return self._source.largest
+
+    @property
+    def largest_is_memory_limit(self) -> bool:
+        """Whether the largest size is the largest that can be allocated."""
+        return self._source.largest_is_memory_limit
+
+    @property
+    def reused(self) -> int:
+        """How many of the points asked for an earlier process had finished."""
+        return len(self._used & self._store.before)
+
+    def measure(self, size: float) -> PointMeasured:
+        """The recorded time at a size; see `ReplaySource.measure`."""
+        if size not in self._store.points:
+            self._store.keep(self._source.measure(size))
+        self._used.add(size)
+        return self._store.points[size]
+
+    def cost_s(self, times_s: Floats) -> Floats:
+        """A point costs its time once."""
+        return self._source.cost_s(times_s)

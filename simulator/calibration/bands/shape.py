@@ -1,0 +1,145 @@
+"""What the paper takes for granted of a speed band's shape, beside the cuts measured (speed-bands-gbbp, 2.1, 2.3)."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from simulator.models.speed import LEAST_HALF_WIDTH, Cut, SpeedBand
+
+WIDENS = 2 * LEAST_HALF_WIDTH
+"""A band that widens by less than the narrowest cut's width, as a share of the speed, does not count as widening."""
+
+
+@dataclass(frozen=True)
+class ShapeCheck:
+    """One assumption and whether the cuts obey it."""
+
+    assumption: str
+    holds: bool | None
+    """None where what was measured cannot tell."""
+    found: tuple[str, ...] = ()
+    """Where it fails, or why it is not known; sizes in elements."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self) | {"found": list(self.found)}
+
+
+def check_shape(
+    band: SpeedBand, cuts: Sequence[Cut], *, widths_measured: bool, unsettled: Sequence[tuple[Cut, Cut]] | None
+) -> tuple[ShapeCheck, ...]:
+    """Check assumptions (a) to (d) of section 2.3 and the first condition of Definition 1.
+
+    Cuts count as falling or rising only where they do not meet, so that the band's own width is no fault.
+
+    Parameters
+    ----------
+    band
+        The band built.
+    cuts
+        Measured or defined cuts by ascending size.
+    widths_measured
+        Whether their widths were, and not merely stated.
+    unsettled
+        Neighbours between which GBBP left off without one of its cases a to e; None for other builders, which do not
+        ask.
+    """
+    checks = [
+        _checked("(a) speed is a continuous function of the size", _drops(cuts)),
+        _checked("(b) speed rises at most once and then falls", _rises_again(cuts)),
+        _checked("(c) a line through the origin meets each curve at most once", _met_twice(band)),
+    ]
+    narrows = "(d) the band narrows as the size grows"
+    if widths_measured:
+        checks.append(_checked(narrows, _widens(cuts)))
+    else:
+        checks.append(ShapeCheck(narrows, None, ("the width of the cuts was stated, not measured",)))
+    if unsettled is not None:
+        checks.append(_one_piece(unsettled))
+    return tuple(checks)
+
+
+def _checked(assumption: str, faults: list[str]) -> ShapeCheck:
+    return ShapeCheck(assumption, not faults, tuple(faults))
+
+
+def _drops(cuts: Sequence[Cut]) -> list[str]:
+    """Steep falls between neighbouring cuts, such as a cache's end or paging, where a straight line is a guess."""
+    return [
+        f"drop: speed falls by {100 * (1 - right.mid / left.mid):.0f} % between {left.size:.6g} and {right.size:.6g} "
+        "elements (a cache's end or paging); where in between is not known"
+        for left, right in itertools.pairwise(cuts)
+        if right.mid > 0 and right.high < left.low and right.mid < 0.85 * left.mid and right.size < 2.1 * left.size
+    ]
+
+
+def _rises_again(cuts: Sequence[Cut]) -> list[str]:
+    faults = []
+    fallen: Cut | None = None
+    for k, cut in enumerate(cuts):
+        peak = max(cuts[:k], key=lambda c: c.low, default=None)
+        if peak is not None and cut.high < peak.low and (fallen is None or cut.high < fallen.high):
+            fallen = cut
+        if fallen is not None and cut.low > fallen.high:
+            faults.append(
+                f"shape: speed rises again from {fallen.mid:.4g} at {fallen.size:.6g} to {cut.mid:.4g} per second at "
+                f"{cut.size:.6g} elements after it had fallen"
+            )
+            fallen = None
+    return faults
+
+
+def _met_twice(band: SpeedBand) -> list[str]:
+    """Curves on which time does not grow with the size, so that a partition is not unique."""
+    faults = []
+    for name, position in (("lower", 0.0), ("middle", 0.5), ("upper", 1.0)):
+        if position == 0.0 and np.any(band.low[:-1] <= 0):
+            faults.append("shape: the lower curve is zero below b, so some loads leave nothing")
+            continue
+        if not band.function(position=position).monotone:
+            faults.append(
+                f"shape: the {name} curve meets a line through the origin more than once: time does not grow with size "
+                "everywhere, and a time has more than one size"
+            )
+    return faults
+
+
+def _widens(cuts: Sequence[Cut]) -> list[str]:
+    """The place where the band has widened most since it was narrowest; as a share of the speed (our choice).
+
+    The paper's width is absolute, but that follows the speed itself wherever it rises.
+    """
+    worst, place, narrow = WIDENS, None, None
+    for cut in cuts:
+        if cut.mid <= 0:
+            continue
+        if narrow is None or _share(cut) < _share(narrow):
+            narrow = cut
+        elif _share(cut) - _share(narrow) > worst:
+            worst, place = _share(cut) - _share(narrow), (narrow, cut)
+    if place is None:
+        return []
+    before, after = (f"{_share(cut):.0%} of the speed at {cut.size:.6g}" for cut in place)
+    return [f"shape: the band widens from {before} to {after} elements"]
+
+
+def _share(cut: Cut) -> float:
+    return (cut.high - cut.low) / cut.mid
+
+
+def _one_piece(unsettled: Sequence[tuple[Cut, Cut]]) -> ShapeCheck:
+    """Definition 1: the band built and the real one meet in one piece without holes.
+
+    They meet at every cut measured, and between neighbours that meet or that case c settled. Where neighbours are apart
+    and bisecting stopped, the real band may leave the straight one in between. At a memory limit 0 holds by definition.
+    """
+    apart = [(left, right) for left, right in unsettled if right.high > 0 and not left.meets(right)]
+    found = tuple(
+        f"between {left.size:.6g} and {right.size:.6g} elements bisecting stopped while the cuts were apart: what the "
+        "speed does in between is not known"
+        for left, right in apart
+    )
+    return ShapeCheck("definition 1: the band built meets the real one in one piece", None if found else True, found)

@@ -1,0 +1,153 @@
+"""What the paths of the compiled engine take and give: a block of runs that share a program, and its times."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.columns import KIND_NAMES, Columns, Kind
+from simulator.costs import Costs
+from simulator.engines.compiled.plan import Rows
+from simulator.engines.compiled.service import ServiceTables, service_tables
+from simulator.results import LoggedOperation
+from simulator.scenario import Scenario
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The service tables of a scenario, made when they are first asked for."""
+
+    scenario: Scenario
+    tick_s: float
+
+    @cached_property
+    def most(self) -> Ints:
+        """The most processes that any configuration places on each PE; (PE,)."""
+        count, most = len(self.scenario.platform.pes), np.zeros(len(self.scenario.platform.pes), dtype=np.int64)
+        for configuration in self.scenario.configurations:
+            np.maximum(most, np.bincount(configuration.placement, minlength=count), out=most)
+        return most
+
+    @cached_property
+    def alone(self) -> ServiceTables:
+        """For one process on each PE."""
+        return service_tables(self.scenario.platform.pes, np.minimum(self.most, 1), tick_s=self.tick_s)
+
+    @cached_property
+    def shared(self) -> ServiceTables:
+        """For every number of processes up to the most."""
+        return service_tables(self.scenario.platform.pes, self.most, tick_s=self.tick_s)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Runs to do: `Costs`, and what they leave to the platform."""
+
+    scenario: Scenario
+    costs: Costs
+    starts: Ints
+    """Tick of each PE's trace at tick 0, of the block's replications; (replication, PE)."""
+    loads: Loads
+    log_replications: int
+    """So many first replications of the scenario are logged."""
+    threads: int
+    """To work with at most."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Configurations, replications, processes."""
+        costs = self.costs
+        return len(costs.configurations), len(costs.replications), costs.columns.processes
+
+    @property
+    def logged(self) -> Iterator[tuple[int, int]]:
+        """Runs to log, as places in the block."""
+        configurations, replications, _ = self.shape
+        count = max(0, min(replications, self.log_replications - self.costs.replications.start))
+        return ((c, r) for c in range(configurations) for r in range(count))
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """Operations of each kind."""
+        return np.bincount(self.costs.columns.kind, minlength=len(Kind))
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The columns that kernels read."""
+        costs, columns = self.costs, self.costs.columns
+        return Rows(
+            whole(columns.first),
+            plain(columns.kind, np.int8),
+            plain(columns.partner, np.int32),
+            plain(columns.source, np.int32),
+            plain(columns.tag, np.int32),
+            plain(costs.eager, np.bool_),
+            whole(costs.computation),
+            plain(columns.barriers, np.int32),
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a block."""
+
+    makespan: Ints
+    """(configuration, replication)."""
+    computed: Ints
+    """(configuration, replication, process); see `RunSet`."""
+    busy: Ints
+    finish: Ints
+    fault: NDArray[np.bool_]
+    """Runs that could not be done; the engine that names faults does them again; (configuration, replication)."""
+    logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = field(default_factory=dict)
+    """By place in the block."""
+
+
+def plain(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
+    """Contiguous, writable and of one type, as kernels need it; a copy only where it must be."""
+    return np.require(values, kind, ["C", "A", "W"])
+
+
+def whole(values: NDArray[np.int64]) -> Ints:
+    """Int64 in one line."""
+    return np.require(values, np.int64, ["C", "A", "W"]).reshape(-1)
+
+
+def step(values: NDArray[np.int64], axis: int) -> int:
+    """From one entry of an axis to the next in a flat contiguous array, 0 where the axis has one entry for all."""
+    return 0 if values.shape[axis] == 1 else int(np.prod(values.shape[axis + 1 :]))
+
+
+def in_parts(do: Callable[[int, int], None], runs: int, threads: int) -> None:
+    """Do runs 0 to `runs` in as many parts as there are threads; the parts write to places of their own."""
+    parts = min(threads, runs)
+    if parts <= 1:
+        do(0, runs)
+        return
+    edges = [runs * part // parts for part in range(parts + 1)]
+    with ThreadPoolExecutor(parts) as pool:
+        for done in [pool.submit(do, *edges[part : part + 2]) for part in range(parts)]:
+            done.result()
+
+
+def operations(block: Block, configuration: int, begin: ArrayLike, end: ArrayLike) -> tuple[LoggedOperation, ...]:
+    """The log of one run, process after process, each in program order; ticks per row."""
+    columns: Columns = block.costs.columns
+    names = [pe.name for pe in block.scenario.platform.pes]
+    pes = [names[pe] for pe in block.costs.placement[configuration].tolist()]
+    kinds = {int(kind): KIND_NAMES[kind] for kind in Kind}
+    lines = zip(
+        columns.process.tolist(),
+        columns.kind.tolist(),
+        columns.index.tolist(),
+        np.asarray(begin).tolist(),
+        np.asarray(end).tolist(),
+        strict=True,
+    )
+    return tuple(LoggedOperation(process, pes[process], kinds[kind], *rest) for process, kind, *rest in lines)

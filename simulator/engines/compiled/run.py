@@ -1,0 +1,96 @@
+"""Does all runs of a scenario block by block, each on the fastest path that can, and names what no path can."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+
+from simulator.columns import Kind
+from simulator.costs import lower, start_ticks
+from simulator.engines import process
+from simulator.engines.compiled import direct, general
+from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
+from simulator.errors import UnsupportedProgram
+from simulator.results import LoggedOperation, RunSet
+from simulator.scenario import Draws, Scenario
+
+
+def run(
+    scenario: Scenario, draws: Draws, *, tick_s: float, log_replications: int = 0, threads: int | None = None
+) -> RunSet:
+    """Simulate every configuration and replication of a scenario.
+
+    Parameters
+    ----------
+    scenario
+        Its configurations are run on the same draws (paired).
+    draws
+        Axes (replication, PE).
+    tick_s
+        Seconds per tick.
+    log_replications
+        Keep the operation log of this many first replications of each configuration: process after process, each in
+        program order.
+    threads
+        To work with at most; those that this process may use by default. They decide no result.
+
+    Raises
+    ------
+    UnsupportedProgram
+        For a program that this engine does not interpret, with the reason.
+    SimulationError, TraceError
+        As the `process` engine does.
+    TickOverflowError
+        If a run would pass the last tick.
+    """
+    names = tuple(configuration.name for configuration in scenario.configurations)
+    makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)
+    parts: list[list[tuple[Outcome, int]]] = [[] for _ in names]
+    logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = {}
+    loads, starts = Loads(scenario, tick_s), start_ticks(draws, tick_s=tick_s)
+    workers = len(os.sched_getaffinity(0)) if threads is None else threads
+    for costs in lower(scenario, draws, tick_s=tick_s):
+        replications = costs.replications
+        mine = np.ascontiguousarray(starts[replications.start : replications.stop])
+        block = Block(scenario, costs, mine, loads, log_replications, workers)
+        outcome = _done(block, draws)
+        for place, configuration in enumerate(costs.configurations):
+            makespans[configuration, replications.start : replications.stop] = outcome.makespan[place]
+            parts[configuration].append((outcome, place))
+        for (place, replication), log in outcome.logs.items():
+            logs[costs.configurations[place], replications.start + replication] = log
+    computed, busy, finish = (tuple(_joined(mine, name) for mine in parts) for name in ("computed", "busy", "finish"))
+    return RunSet(names, tick_s, makespans, computed, busy, finish, "compiled", scenario.seed, logs)
+
+
+def _joined(parts: list[tuple[Outcome, int]], name: str) -> Ints:
+    """One configuration's times, its blocks of replications after one another; (replication, process)."""
+    found = [getattr(outcome, name)[place] for outcome, place in parts]
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _done(block: Block, draws: Draws) -> Outcome:
+    if block.kinds[Kind.CUSTOM]:
+        found = f"the operation {block.costs.columns.customs[0][0]!r} of your own found"
+        raise UnsupportedProgram(f"engine compiled: {found}, the engine process does it")
+    outcome = direct.do_block(block) if direct.takes(block) else general.do_block(block)
+    for place, replication in np.argwhere(outcome.fault).tolist():
+        _again(block, outcome, place, replication, draws)
+    return outcome
+
+
+def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: Draws) -> None:
+    """Do a faulty run in the reference engine, which names the fault."""
+    row = block.costs.replications.start + replication
+    only = slice(row, row + 1)
+    configuration = block.scenario.configurations[block.costs.configurations[place]]
+    alone = replace(block.scenario, configurations=(configuration,), replications=1)
+    one = Draws(draws.load_starts_s[only], draws.band_positions[only])
+    found = process.run(alone, one, tick_s=block.loads.tick_s)
+    outcome.makespan[place, replication] = found.makespan_ticks[0, 0]
+    for mine, theirs in (
+        (outcome.computed, found.computed_ticks),
+        (outcome.busy, found.busy_ticks),
+        (outcome.finish, found.finish_ticks),
+    ):
+        mine[place, replication] = theirs[0][0]

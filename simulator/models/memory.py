@@ -1,0 +1,101 @@
+"""Memory levels: how long an access takes on average, for any number of levels (Apex-MAP)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.errors import ScenarioError
+
+Floats = NDArray[np.float64]
+WORD_BYTES = 8
+
+
+@dataclass(frozen=True)
+class MemoryLevel:
+    """A cache, main memory or swap, with given constants."""
+
+    name: str
+    capacity_bytes: float
+    """Not looked at in the last level, which holds what is left."""
+    latency_s: float
+    """Seconds until the first word of a run is there."""
+    gap_s: float
+    """Seconds for each further word."""
+    shared: bool = False
+    """Whether the PEs of a node have it together; otherwise each has its own."""
+
+    def __post_init__(self) -> None:
+        given = {"capacity": self.capacity_bytes, "latency": self.latency_s, "gap": self.gap_s}
+        for field, value in given.items():
+            if not value >= 0 or (field != "capacity" and math.isinf(value)):
+                raise ScenarioError(f"platform: level {self.name}: {field}: {value:g} found, at least 0 allowed")
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """How a kernel uses memory: accesses and their locality (Apex-MAP)."""
+
+    accesses_per_unit: float
+    """Words read or written per unit of volume."""
+    alpha: float
+    """Temporal locality: 1 is uniformly random, towards 0 the same places again and again."""
+    run_words: float = 1.0
+    """L: consecutive words of one access."""
+
+    def __post_init__(self) -> None:
+        if not (self.accesses_per_unit >= 0 and 0 < self.alpha <= 1 and self.run_words >= 1):
+            found = f"{self.accesses_per_unit:g}, {self.alpha:g}, {self.run_words:g}"
+            allowed = "accesses of at least 0, alpha above 0 and up to 1, runs of at least 1 word allowed"
+            raise ScenarioError(f"application: memory: {found} found, {allowed}")
+
+
+def access_time_s(
+    levels: Sequence[MemoryLevel], use: MemoryUse, footprint_bytes: ArrayLike, *, capacities_bytes: ArrayLike
+) -> Floats:
+    """Average seconds per word: `sum over k of (P_k - P_(k-1)) * (l_k + g_k*(L-1)) / L`, `P_k = min(1, c_k/M)^alpha`.
+
+    Apex-MAP's model 3 for any number of levels (apex-map-memory-models; EQUATIONS section 5).
+
+    Parameters
+    ----------
+    footprint_bytes
+        M, any shape.
+    capacities_bytes
+        c of all levels but the last for each footprint, a level further in counted where it is larger; shape of
+        `footprint_bytes`, then (levels - 1).
+    """
+    footprint = np.asarray(footprint_bytes, dtype=np.float64)[..., np.newaxis]
+    capacities = np.maximum.accumulate(np.asarray(capacities_bytes, dtype=np.float64), axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = np.where(footprint > 0, np.minimum(1.0, capacities / footprint), 1.0) ** use.alpha
+    edge = np.ones((*footprint.shape[:-1], 1))
+    shares = np.diff(np.concatenate((0 * edge, inside, edge), axis=-1), axis=-1)
+    run = use.run_words
+    word_s = np.array([(level.latency_s + level.gap_s * (run - 1)) / run for level in levels])
+    return np.asarray(shares @ word_s)
+
+
+def shared_access_time_s(
+    levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Seconds per word of processes on one node, each alone and all together.
+
+    Alone a process has every level; together each has of a shared level the part that its footprint is of all.
+
+    Parameters
+    ----------
+    footprints_bytes
+        Of the processes on the node; (process,).
+    """
+    footprints = np.asarray(footprints_bytes, dtype=np.float64)
+    whole = np.array([level.capacity_bytes for level in levels[:-1]])
+    alone = np.broadcast_to(whole, (footprints.size, whole.size))
+    part = footprints / footprints.sum() if footprints.sum() > 0 else np.ones(footprints.size)
+    shared = np.array([level.shared for level in levels[:-1]], dtype=bool)
+    together = np.where(shared, part[:, np.newaxis] * whole, whole)
+    times = (access_time_s(levels, use, footprints, capacities_bytes=c) for c in (alone, together))
+    alone_s, together_s = times
+    return alone_s, together_s

@@ -1,0 +1,284 @@
+"""From a `Scenario` to YAML text: explicit, and alike nodes and PEs written once."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import yaml
+
+from simulator import units
+from simulator.errors import ScenarioError
+from simulator.models.network import MessageModel, PacketModel
+from simulator.models.speed import SpeedBand
+from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
+from simulator.platform import PE, Node, Platform
+from simulator.scenario import Scenario
+from simulator.scenario_file.names import compact
+
+Data = dict[str, Any]
+
+
+def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None, model: str | None = None) -> str:
+    """Write a scenario as YAML text, which loads to an equal scenario; names of links only where routes are listed.
+
+    Parameters
+    ----------
+    traces
+        The trace file of PEs that have a load; the loads of others are written out.
+    model
+        The file of the application's run-time model, if it has one.
+
+    Raises
+    ------
+    ScenarioError
+        If the application has a model and no file is named, or the other way round; or if its program was written by
+        hand, or a name or a network is of a kind that a file cannot hold.
+    """
+    if (model is None) != (scenario.application.model is None):
+        has = "no model" if scenario.application.model is None else "a model"
+        raise ScenarioError(f"application: model: {has} and file {model!r} found, both or neither allowed")
+    if scenario.application.written is not None:
+        raise ScenarioError("application: a program written by hand found, one of the named applications allowed")
+    names = [pe.name for pe in scenario.platform.pes]
+    document = {
+        "format": 1,
+        "platform": _platform(scenario.platform, traces or {}),
+        "application": {
+            "name": scenario.application.name,
+            "kernel": scenario.application.kernel,
+            **({} if model is None else {"model": model}),
+            "parameters": dict(scenario.application.parameters),
+        },
+        "configurations": {
+            c.name: {"partition": list(c.partition), "pes": _places([names[place] for place in c.placement])}
+            for c in scenario.configurations
+        },
+        "replications": scenario.replications,
+        "seed": scenario.seed,
+    }
+    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Without anchors: what is shared is written where it stands."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's own protocol
+        return True
+
+
+def quantity(value: float, kind: Mapping[str, Decimal], scales: Iterable[str]) -> str:
+    """The shortest text with a unit that is read back as exactly this value."""
+    exact = Decimal(repr(float(value)))
+    texts = []
+    for unit in scales:
+        number = (exact / kind[unit]).normalize()
+        text = f"{number:f}" if -6 < number.adjusted() < 16 else f"{number}"
+        if float(Decimal(text) * kind[unit]) == value:
+            texts.append(f"{text} {unit}")
+    return min(texts, key=len)
+
+
+def duration(value: float) -> str:
+    """Seconds."""
+    return quantity(value, units.DURATION, ("s", "ms", "us", "ns"))
+
+
+def size(value: float) -> str:
+    """Bytes."""
+    return quantity(value, units.SIZE, ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "TiB"))
+
+
+def bandwidth(value: float) -> str:
+    """Bytes per second."""
+    return quantity(value, units.BANDWIDTH, ("B/s", "MB/s", "GB/s", "Mbit/s", "Gbit/s"))
+
+
+def speed(value: float) -> str:
+    """Units of volume per second."""
+    return quantity(value, units.SPEED, ("units/s", "Munits/s", "Gunits/s"))
+
+
+def _places(names: list[str]) -> list[str]:
+    """PEs of processes; long runs of one another as patterns."""
+    pattern = compact(names) if len(names) > 16 else None
+    return [pattern] if pattern else names
+
+
+def _platform(platform: Platform, traces: Mapping[str, str]) -> Data:
+    network = platform.network
+    own = _own_links(network)
+    pes_of: dict[str, list[PE]] = {}
+    for pe in platform.pes:
+        pes_of.setdefault(pe.node, []).append(pe)
+    if list(pes_of) != [node for node, _ in groupby(platform.pes, key=lambda pe: pe.node)]:
+        raise ScenarioError("platform: PEs of one node apart from each other found, node after node allowed")
+    bodies = [
+        (name, _node(node, pes_of[name], own.get(number), traces))
+        for number, (name, node) in enumerate(zip(platform.node_names, platform.known_nodes, strict=True))
+    ]
+    nodes = []
+    for _, group in groupby(bodies, key=lambda entry: entry[1][0]):
+        nodes += _entries([(name, body) for name, (_, body) in group])
+    if network.topology is None and network.loopback is None and not network.eager_bytes:
+        return {"nodes": nodes, "link": _model(network.uniform_model)}
+    return {"nodes": nodes, "network": _network(network, platform.node_names)}
+
+
+def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
+    """One entry for alike nodes, if their names and those of their PEs follow a pattern; else one for each."""
+    names, body = [name for name, _ in alike], alike[0][1]
+    pattern = compact(names)
+    if len(names) > 1 and (pattern is None or any("{node}" not in pe["name"] for pe in body["pes"])):
+        return [entry for one in alike for entry in _entries([one])]
+    if pattern is None:
+        raise ScenarioError(f"platform: node {names[0]!r} found, names without a range in brackets allowed")
+    if len(names) == 1:
+        body = body | {"pes": [pe | {"name": pe["name"].replace("{node}", names[0])} for pe in body["pes"]]}
+    return [{"name": pattern} | body]
+
+
+def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str]) -> tuple[Any, Data]:
+    """What makes nodes alike, and the entry without its name."""
+    body: Data = {}
+    if node.memory_bytes is not None:
+        body |= {"memory": size(node.memory_bytes), "swap": size(node.swap_bytes)}
+    if node.disk is not None:
+        body["disk"] = {
+            "latency": duration(node.disk.latency_s),
+            "bandwidth": bandwidth(node.disk.bandwidth_bytes_per_s),
+        }
+    if link is not None:
+        body["link"] = _link(link)
+    entries, key = [], []
+    for alike, group in groupby(
+        pes, key=lambda pe: (id(pe.speeds), id(pe.load), pe.cpu, pe.cores, traces.get(pe.name))
+    ):
+        members = list(group)
+        pattern = compact([pe.name for pe in members]) if len(members) > 1 else None
+        named = [(pattern, members[0])] if pattern else [(pe.name, pe) for pe in members]
+        for name, pe in named:
+            if pattern is None and compact([name]) is None:
+                raise ScenarioError(f"platform: PE {name!r} found, names without a range in brackets allowed")
+            template = name.replace(node.name, "{node}")
+            entries.append(_pe(pe, template, traces.get(pe.name)))
+            key.append((template, *alike))
+    return (repr(body), tuple(key)), body | {"pes": entries}
+
+
+def _pe(pe: PE, name: str, trace: str | None) -> Data:
+    entry: Data = {"name": name}
+    if pe.cpu is not None:
+        entry["cpu"] = pe.cpu
+    if pe.cores != 1:
+        entry["cores"] = pe.cores
+    entry["speeds"] = {kernel: _speed(band) for kernel, band in pe.speeds.items()}
+    if pe.load is not None:
+        held = pe.load.trace
+        written = {"times_s": held.times_s.tolist(), "values": held.values.tolist(), "end_s": held.end_s}
+        entry["load"] = {
+            "trace": trace if trace is not None else written,
+            "rule": pe.load.rule,
+            "after_end": held.after_end,
+            "start": "drawn" if pe.load.drawn else "zero",
+        }
+    return entry
+
+
+def _speed(band: SpeedBand) -> Any:
+    if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
+        return speed(float(band.mid[0]))
+    return band.to_dict()
+
+
+def _model(model: MessageModel) -> Data:
+    if isinstance(model, PacketModel):
+        return {
+            "latency": duration(model.latency_s),
+            "packet": size(model.packet_bytes),
+            "packet_time": duration(model.packet_s),
+        }
+    return model.to_dict()
+
+
+def _link(link: Link, *, says_shared: bool = True) -> Data:
+    if link.model is None:
+        data = {"latency": duration(link.latency_s), "bandwidth": bandwidth(link.bandwidth_bytes_per_s)}
+    else:
+        data = _model(link.model)
+    return data | ({"shared": True} if link.shared and says_shared else {})
+
+
+def _alike(links: Iterable[Link]) -> bool:
+    return len({(link.latency_s, link.bandwidth_bytes_per_s, link.shared, id(link.model)) for link in links}) <= 1
+
+
+def _own_links(network: Network) -> dict[int, Link]:
+    """The link of each node, where they are not all alike."""
+    topology = network.topology
+    if not isinstance(topology, Star | Tree) or _alike(topology.private):
+        return {}
+    return dict(enumerate(topology.private))
+
+
+def _network(network: Network, names: tuple[str, ...]) -> Data:
+    data = _topology(network, names)
+    data["contention"] = network.contention
+    data["eager"] = size(network.eager_bytes)
+    if network.loopback is not None:
+        data["loopback"] = _model(network.loopback)
+    return data
+
+
+def _topology(network: Network, names: tuple[str, ...]) -> Data:
+    topology = network.topology
+    data: Data
+    if topology is None:
+        data = {"topology": "uniform", "link": _model(network.uniform_model)}
+    elif isinstance(topology, Star):
+        data = {"topology": "star", **_common(topology.private)}
+        if topology.backbone is not None:
+            data["backbone"] = _link(topology.backbone, says_shared=False)
+    elif isinstance(topology, Tree):
+        data = {"topology": "tree", **_common(topology.private), "switches": _switches(topology, names)}
+    elif isinstance(topology, Bus):
+        data = {"topology": "bus", "link": _link(topology.link, says_shared=False)}
+    elif isinstance(topology, Torus):
+        data = {"topology": "torus", "shape": list(topology.shape), "link": _link(topology.link)}
+    elif isinstance(topology, Mesh):
+        data = {"topology": "mesh", "link": _link(topology.link)}
+    elif isinstance(topology, Listed):
+        data = {"topology": "listed", **_listed(topology)}
+    else:
+        raise ScenarioError(f"platform: network: {type(topology).__name__} found, a topology that files name allowed")
+    return data
+
+
+def _common(private: tuple[Link, ...]) -> Data:
+    """The link that all nodes have, if they are alike; else each node's entry says its own."""
+    return {"link": _link(private[0])} if _alike(private) else {}
+
+
+def _switches(tree: Tree, names: tuple[str, ...]) -> list[Data]:
+    switches = np.array(tree.switch_of)
+    entries = []
+    for number, uplink in enumerate(tree.uplinks):
+        nodes = [names[node] for node in np.flatnonzero(switches == number).tolist()]
+        if nodes:
+            entries.append({"name": uplink.name, "nodes": compact(nodes) or nodes, "uplink": _link(uplink)})
+    return entries
+
+
+def _listed(listed: Listed) -> Data:
+    names, links = listed.node_names, listed.links
+    routes = [
+        {
+            "from": names[source],
+            "to": names[destination],
+            "via": [f"{'-' if link & 1 else ''}{links[link >> 1].name}" for link in passed],
+            "one_way": True,
+        }
+        for (source, destination), passed in sorted(listed.table.items())
+    ]
+    return {"links": {link.name: _link(link) for link in links}, "routes": routes}

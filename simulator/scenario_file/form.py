@@ -1,0 +1,123 @@
+"""What all forms of a scenario file share: unknown keys list what is allowed, quantities carry units."""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, PlainValidator, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from simulator import units
+from simulator.errors import ScenarioError
+
+
+class Form(BaseModel):
+    """What a part of a file may say."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _tell_what_is_allowed(cls, data: Any, handler: ModelWrapValidatorHandler["Form"]) -> "Form":
+        try:
+            return handler(data)
+        except ValidationError as error:
+            allowed = ", ".join(field.alias or name for name, field in cls.model_fields.items())
+            told = [_told(dict(fault), allowed) for fault in error.errors()]
+            raise ValidationError.from_exception_data(cls.__name__, told) from None
+
+
+_ALLOWED = {
+    "literal_error": "{expected} allowed",
+    "greater_than_equal": "at least {ge} allowed",
+    "less_than_equal": "at most {le} allowed",
+    "less_than": "less than {lt} allowed",
+    "too_short": "at least {min_length} of them allowed",
+    "too_long": "at most {max_length} of them allowed",
+    "string_too_short": "at least {min_length} letter allowed",
+    "string_pattern_mismatch": "a name that does not begin with - allowed",
+    "finite_number": "a finite number allowed",
+    "union_tag_invalid": "one of {expected_tags} allowed",
+    "union_tag_not_found": "topology missing",
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "an integer allowed"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number allowed"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "fields with names allowed"),
+    "bool_type": "true or false allowed",
+    "list_type": "a list allowed",
+    "string_type": "a text allowed",
+}
+"""Kind of fault that pydantic finds -> what we say of it."""
+
+
+def _told(fault: dict[str, Any], allowed: str) -> InitErrorDetails:
+    """A fault in our words; an unknown key says what is allowed beside it."""
+    kind, text, loc, found = str(fault["type"]), str(fault["msg"]), fault["loc"], fault["input"]
+    if kind == "extra_forbidden":
+        kind, text = "unknown_key", f"unknown key found, {allowed} allowed"
+    elif kind in _ALLOWED:
+        text = _ALLOWED[kind].format_map(fault.get("ctx", {}))
+        if kind == "union_tag_invalid":
+            loc, found = (*loc, "topology"), found["topology"]
+        kind = "no_topology" if kind == "union_tag_not_found" else "told"
+    text = text.removeprefix("Value error, ")
+    return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)  # type: ignore[arg-type]
+
+
+def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = False) -> Callable[[Any], float]:
+    def read(value: Any) -> float:
+        try:
+            number = units.parse(value if isinstance(value, str) else repr(value), kind, field="")
+        except ScenarioError as error:
+            raise PydanticCustomError("quantity", error.lines[0].rpartition(" found, ")[2]) from None
+        if number < 0 or (number == 0 and not zero):
+            raise PydanticCustomError("quantity", f"{'at least' if zero else 'above'} zero allowed")
+        if whole and number != int(number):
+            raise PydanticCustomError("quantity", "whole bytes allowed")
+        return int(number) if whole else number
+
+    return read
+
+
+def finite(value: Any) -> float:
+    """An integer stays one; a boolean or text is no number.
+
+    Raises
+    ------
+    ValueError
+        For anything else, and for numbers that no float can hold.
+    """
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return value
+    except OverflowError:  # an integer that no float can hold
+        pass
+    raise ValueError("a finite number allowed")
+
+
+def _as_text(read: Callable[[Any], float]) -> PlainValidator:
+    return PlainValidator(read, json_schema_input_type=str)
+
+
+Duration = Annotated[float, _as_text(_quantity(units.DURATION))]
+"""Seconds above zero, written with a unit."""
+Latency = Annotated[float, _as_text(_quantity(units.DURATION, zero=True))]
+"""Seconds of at least zero."""
+Bandwidth = Annotated[float, _as_text(_quantity(units.BANDWIDTH))]
+"""Bytes per second."""
+Size = Annotated[int, _as_text(_quantity(units.SIZE, zero=True, whole=True))]
+"""Bytes of at least zero."""
+Payload = Annotated[int, _as_text(_quantity(units.SIZE, whole=True))]
+"""Bytes above zero."""
+Speed = Annotated[float, _as_text(_quantity(units.SPEED))]
+"""Units of volume per second."""
+Number = Annotated[float, PlainValidator(finite, json_schema_input_type=float)]
+
+
+def number_or_text(value: Any) -> float | str:
+    """A parameter of an application."""
+    return value if isinstance(value, str) else finite(value)
+
+
+Parameter = Annotated[float | str, PlainValidator(number_or_text, json_schema_input_type=float | str)]
+"""A finite number; an integer stays one."""

@@ -1,0 +1,158 @@
+"""What a scenario file may say, as it is written; `resolve` makes a `Scenario` of it."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from simulator.models.load import AfterEnd, AvailabilityRule
+from simulator.networks import Contention
+from simulator.scenario_file.form import Form, Parameter, Size, Speed
+from simulator.scenario_file.network_forms import DiskForm, LinkForm, Names, NetworkForm, text_or_list
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class BandForm(Form):
+    """A speed band: speeds in units of volume per second over problem sizes in elements."""
+
+    sizes: list[float]
+    low: list[float]
+    mid: list[float]
+    high: list[float]
+
+
+class FunctionForm(Form):
+    """A speed function: one speed over problem sizes."""
+
+    sizes: list[float]
+    speeds: list[float]
+
+
+class ModelForm(Form):
+    """A speed model that `apportion calibrate speed` wrote."""
+
+    model: str
+
+
+def _speed_kind(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "<constant>"
+    if "model" in value:
+        return "<model>"
+    return "<function>" if "speeds" in value else "<band>"
+
+
+SpeedForm = Annotated[
+    Annotated[Speed, Tag("<constant>")]
+    | Annotated[BandForm, Tag("<band>")]
+    | Annotated[FunctionForm, Tag("<function>")]
+    | Annotated[ModelForm, Tag("<model>")],
+    Discriminator(_speed_kind),
+]
+
+
+class TraceForm(Form):
+    """A load trace written out: each value holds up to the next time, the last one up to the end."""
+
+    times_s: list[float]
+    values: list[float]
+    end_s: float
+
+
+class LoadForm(Form):
+    """A load trace and the rule by which it shares the PE."""
+
+    trace: Annotated[
+        Annotated[str, Tag("<file>")] | Annotated[TraceForm, Tag("<inline>")],
+        Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
+    ]
+    rule: AvailabilityRule
+    after_end: AfterEnd = "cycle"
+    start: Literal["drawn", "zero"] = "drawn"
+
+
+class PEForm(Form):
+    """One PE, or several alike: `{node}` in its name stands for that of the node."""
+
+    name: Name = "{node}"
+    count: int | None = Field(default=None, ge=1)
+    cpu: int | None = None
+    cores: int = Field(default=1, ge=1)
+    speeds: dict[str, SpeedForm]
+    load: LoadForm | None = None
+
+
+class NodeForm(Form):
+    """A machine that holds PEs, or several alike."""
+
+    name: Name
+    count: int | None = Field(default=None, ge=1)
+    memory: Size | None = None
+    swap: Size = 0
+    disk: DiskForm | None = None
+    link: LinkForm | None = None
+    pes: list[PEForm] = Field(min_length=1)
+
+
+class NodesForm(Form):
+    """Nodes and what joins them: one link for all pairs, or a network."""
+
+    nodes: list[NodeForm] = Field(min_length=1)
+    link: LinkForm | None = None
+    network: NetworkForm | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "NodesForm":
+        if (self.link is None) == (self.network is None):
+            raise ValueError("either link or network allowed")
+        return self
+
+
+class SimgridForm(Form):
+    """A platform file of SimGrid."""
+
+    simgrid: str
+    contention: Contention = "fair"
+    eager: Size = 0
+
+
+PlatformForm = Annotated[
+    Annotated[NodesForm, Tag("<nodes>")] | Annotated[SimgridForm, Tag("<simgrid>")],
+    Discriminator(lambda value: "<simgrid>" if isinstance(value, dict) and "simgrid" in value else "<nodes>"),
+]
+
+
+class ApplicationForm(Form):
+    """What runs."""
+
+    name: str
+    kernel: str
+    model: str | None = None
+    parameters: dict[str, Parameter]
+
+
+class ConfigurationForm(Form):
+    """Work per process, and where each process runs: by default one on each PE in order."""
+
+    partition: Annotated[
+        Annotated[list[int], Tag("<list>")] | Annotated[Literal["equal"], Tag("<text>")], Discriminator(text_or_list)
+    ]
+    pes: Names | None = None
+    allocation: dict[str, Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _placed_one_way(self) -> "ConfigurationForm":
+        if self.pes is not None and self.allocation is not None:
+            raise ValueError("either pes or allocation allowed")
+        return self
+
+
+class ScenarioForm(Form):
+    """A scenario of Apportion; see scenarios/README.md."""
+
+    format: Literal[1]
+    platform: PlatformForm
+    application: ApplicationForm
+    configurations: dict[str, ConfigurationForm] = Field(min_length=1)
+    replications: int = Field(default=200, ge=1, le=1_000_000)
+    seed: int = Field(default=0, ge=0, lt=2**63)

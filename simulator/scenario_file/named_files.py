@@ -1,0 +1,53 @@
+"""The files that a scenario file names: each read once, and remembered for provenance."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simulator import files
+from simulator.load_traces import read_trace
+from simulator.models.load import AfterEnd, LoadTrace
+from simulator.models.speed import SpeedBand
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+LIMIT_BYTES = 2**30
+
+
+@dataclass(frozen=True)
+class NamedFiles:
+    """Files by the names that the scenario file calls them by, relative to its folder."""
+
+    folder: Path
+    used: dict[str, Path] = field(default_factory=dict)
+    _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
+    _bands: dict[str, SpeedBand] = field(default_factory=dict)
+
+    def path(self, name: str) -> Path:
+        """Where a file lies that is used."""
+        return self.used.setdefault(name, self.folder / name)
+
+    def trace(self, name: str, after_end: AfterEnd) -> LoadTrace:
+        """A load trace; the same object for the same file and end."""
+        if (name, after_end) not in self._traces:
+            self._traces[name, after_end] = read_trace(self.path(name), after_end=after_end)
+        return self._traces[name, after_end]
+
+    def speed_band(self, name: str) -> SpeedBand:
+        """The band of a speed model."""
+        from simulator.calibration.speed_files import load_speed_model  # only here: SciPy is slow to import
+
+        if name not in self._bands:
+            self._bands[name] = load_speed_model(self.path(name))[0]
+        return self._bands[name]
+
+    def runtime_model(self, name: str) -> "RuntimeModel":
+        """A run-time model that `apportion fit` wrote."""
+        from simulator.calibration.runtime_files import load_runtime_model  # only here: SciPy is slow to import
+
+        return load_runtime_model(self.path(name))
+
+    def hashes(self) -> dict[str, str]:
+        """Hash of each file used, by its name."""
+        return {name: files.digest(files.read_bytes(path, limit_bytes=LIMIT_BYTES)) for name, path in self.used.items()}

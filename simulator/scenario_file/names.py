@@ -1,0 +1,73 @@
+"""Names of many alike: `fast[01-08]` as eight names, and eight names as `fast[01-08]`."""
+
+import re
+from collections.abc import Sequence
+
+from simulator.errors import ScenarioError
+
+MAX_NAMES = 2_000_000
+"""Most names of one pattern."""
+_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+
+
+def expanded(pattern: str) -> list[str]:
+    """The names of a pattern with at most one range in square brackets; as wide as its first number is written.
+
+    Raises
+    ------
+    ScenarioError
+        If the range runs backwards, there are several, or it has too many names.
+    """
+    found = _RANGE.findall(pattern)
+    if not found:
+        return [pattern]
+    if len(found) > 1:
+        raise ScenarioError(f"{pattern!r} found, one range such as [01-08] allowed")
+    (low, high), (head, tail) = found[0], _RANGE.sub("\0", pattern).split("\0")
+    count = int(high) - int(low) + 1
+    if not 1 <= count <= MAX_NAMES:
+        raise ScenarioError(f"{pattern!r} found, a range of 1 to {MAX_NAMES} names that ascends allowed")
+    width = len(low) if low.startswith("0") else 0
+    return [f"{head}{number:0{width}d}{tail}" for number in range(int(low), int(high) + 1)]
+
+
+def counted(name: str, count: int | None) -> list[str]:
+    """The names of a pattern, or `count` names that end in numbers from 1 on, as wide as the last.
+
+    Raises
+    ------
+    ScenarioError
+        If pattern and count do not agree; see `expanded`.
+    """
+    names = expanded(name)
+    if count is None or (_RANGE.search(name) and len(names) == count):
+        return names
+    if _RANGE.search(name):
+        raise ScenarioError(f"count: {count} found, {len(names)} as {name!r} says allowed")
+    width = len(str(count))
+    return [f"{name}{number:0{width}d}" for number in range(1, count + 1)]
+
+
+def compact(names: Sequence[str]) -> str | None:
+    """The pattern of names that differ in one ascending number; None if there is none."""
+    first = names[0]
+    if len(names) == 1:
+        return None if _RANGE.search(first) else first
+    for head, number, tail in _splits(first):
+        last = names[-1][len(head) : len(names[-1]) - len(tail)]
+        pattern = f"{head}[{number}-{last}]{tail}"
+        if last.isdecimal() and _agrees(pattern, names):
+            return pattern
+    return None
+
+
+def _splits(name: str) -> list[tuple[str, str, str]]:
+    """A name cut around each of its numbers, the last one first."""
+    return [(name[: m.start()], m.group(), name[m.end() :]) for m in re.finditer(r"\d+", name)][::-1]
+
+
+def _agrees(pattern: str, names: Sequence[str]) -> bool:
+    found = _RANGE.findall(pattern)
+    if len(found) != 1 or int(found[0][1]) - int(found[0][0]) + 1 != len(names):
+        return False
+    return expanded(pattern) == list(names)

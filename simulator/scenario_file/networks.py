@@ -1,0 +1,209 @@
+"""From what a scenario file says of links and networks to a `Network`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from simulator.errors import ScenarioError
+from simulator.models.network import LinkModel, MessageModel, PacketModel
+from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Topology, Torus, Tree
+from simulator.scenario_file.names import expanded
+from simulator.scenario_file.network_forms import (
+    BusForm,
+    KnotsForm,
+    LineForm,
+    LinkForm,
+    ListedForm,
+    MeshForm,
+    NetworkForm,
+    PacketsForm,
+    RouteForm,
+    StarForm,
+    TorusForm,
+    TreeForm,
+    UniformForm,
+)
+from simulator.scenario_file.yaml_text import Document
+
+WHERE = ("platform", "network")
+Maker = Callable[[str], Link]
+"""A link like those of a form, by its name."""
+
+
+def message_model(form: LinkForm, document: Document, *where: str | int) -> MessageModel:
+    """Message times from end to end."""
+    with document.at(*where):
+        if form.shared:
+            raise ScenarioError("shared: true found, allowed for links of a network that messages meet on")
+        if isinstance(form, LineForm):
+            return LinkModel.from_latency(form.latency, form.bandwidth)
+        return _measured(form)
+
+
+def _measured(form: KnotsForm | PacketsForm) -> MessageModel:
+    if isinstance(form, KnotsForm):
+        return LinkModel(np.array(form.sizes_bytes, dtype=np.float64), np.array(form.times_s, dtype=np.float64))
+    return PacketModel(form.latency, float(form.packet), form.packet_time)
+
+
+def link_maker(form: LinkForm, document: Document, *where: str | int, always_shared: bool = False) -> Maker:
+    """What makes links like the one of a form."""
+    with document.at(*where):
+        if always_shared and "shared" in form.model_fields_set and not form.shared:
+            raise ScenarioError("shared: false found, true allowed: messages of both directions meet here")
+        shared = form.shared or always_shared
+        if isinstance(form, LineForm):
+            return partial(Link, latency_s=form.latency, bandwidth_bytes_per_s=form.bandwidth, shared=shared)
+        return partial(Link.of_model, model=_measured(form), shared=shared)
+
+
+def make_network(form: NetworkForm, document: Document, names: Sequence[str], makers: Mapping[str, Maker]) -> Network:
+    """The network between nodes.
+
+    Parameters
+    ----------
+    names
+        Nodes, in order.
+    makers
+        Of the links of nodes that have one of their own kind.
+    """
+    loopback = None if form.loopback is None else message_model(form.loopback, document, *WHERE, "loopback")
+    if isinstance(form, UniformForm):
+        topology, model = None, message_model(form.link, document, *WHERE, "link")
+    else:
+        topology, model = _topology(form, document, names, makers), None
+    with document.at(*WHERE):
+        return Network(topology, model, loopback, form.contention, form.eager)
+
+
+def _topology(
+    form: StarForm | BusForm | TreeForm | TorusForm | MeshForm | ListedForm,
+    document: Document,
+    names: Sequence[str],
+    makers: Mapping[str, Maker],
+) -> Topology:
+    if isinstance(form, StarForm):
+        backbone = form.backbone and link_maker(form.backbone, document, *WHERE, "backbone", always_shared=True)
+        return Star(_private(form, document, names, makers), backbone("backbone") if backbone else None)
+    if isinstance(form, BusForm):
+        return Bus(link_maker(form.link, document, *WHERE, "link", always_shared=True)("bus"))
+    if isinstance(form, TreeForm):
+        private = _private(form, document, names, makers)
+        switch_of, uplinks = _switches(form, document, names)
+        with document.at(*WHERE):
+            return Tree(private, switch_of, uplinks)
+    if isinstance(form, TorusForm):
+        with document.at(*WHERE, "shape"):
+            if np.prod(form.shape, dtype=np.float64) != len(names):
+                found = f"{' x '.join(map(str, form.shape))} nodes and {len(names)} named ones found"
+                raise ScenarioError(f"{found}, as many of each allowed")
+        return Torus(tuple(form.shape), link_maker(form.link, document, *WHERE, "link")("torus"))
+    if isinstance(form, MeshForm):
+        with document.at(*WHERE):
+            return Mesh(len(names), link_maker(form.link, document, *WHERE, "link")("mesh"))
+    return _listed(form, document, names)
+
+
+def _private(
+    form: StarForm | TreeForm, document: Document, names: Sequence[str], makers: Mapping[str, Maker]
+) -> tuple[Link, ...]:
+    """Every node's own link: of its kind, or the network's."""
+    usual = None if form.link is None else link_maker(form.link, document, *WHERE, "link")
+    links = []
+    for name in names:
+        maker = makers.get(name, usual)
+        if maker is None:
+            with document.at(*WHERE):
+                raise ScenarioError(f"no link of node {name} found, one with its nodes entry or here (link) allowed")
+        links.append(maker(name))
+    return tuple(links)
+
+
+def _switches(form: TreeForm, document: Document, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[Link, ...]]:
+    """Switch of each node, and the uplinks."""
+    usual = None if form.uplink is None else link_maker(form.uplink, document, *WHERE, "uplink")
+    if form.switches is None:
+        each = form.nodes_per_switch or 1
+        switch_of = tuple(number // each for number in range(len(names)))
+        with document.at(*WHERE):
+            if usual is None:
+                raise ScenarioError("uplink: none found, one for the switches allowed")
+        return switch_of, tuple(usual(f"switch{number + 1}") for number in range(switch_of[-1] + 1))
+    found: dict[str, int] = {}
+    uplinks = []
+    for number, switch in enumerate(form.switches):
+        here = (*WHERE, "switches", number)
+        maker = usual if switch.uplink is None else link_maker(switch.uplink, document, *here, "uplink")
+        with document.at(*here):
+            if maker is None:
+                raise ScenarioError("uplink: none found, one here or in network allowed")
+            uplinks.append(maker(switch.name or f"switch{number + 1}"))
+        with document.at(*here, "nodes"):
+            for name in all_names(switch.nodes):
+                known(name, names, what="node")
+                if name in found:
+                    raise ScenarioError(f"{name!r} twice found, each node on one switch allowed")
+                found[name] = number
+    with document.at(*WHERE, "switches"):
+        for name in names:
+            if name not in found:
+                raise ScenarioError(f"node {name!r} on none found, each node on one switch allowed")
+    return tuple(found[name] for name in names), tuple(uplinks)
+
+
+def _listed(form: ListedForm, document: Document, names: Sequence[str]) -> Listed:
+    links = tuple(link_maker(link, document, *WHERE, "links", name)(name) for name, link in form.links.items())
+    numbers = {link.name: number for number, link in enumerate(links)}
+    nodes = {name: number for number, name in enumerate(names)}
+    forth: dict[tuple[int, int], tuple[int, ...]] = {}
+    back: dict[tuple[int, int], tuple[int, ...]] = {}
+    for place, route in enumerate(form.routes):
+        here = (*WHERE, "routes", place)
+        pair = _ends(route, document, nodes, here)
+        with document.at(*here):
+            if pair in forth:
+                raise ScenarioError(f"from {route.source} to {route.to} twice found, each once allowed")
+        with document.at(*here, "via"):
+            forth[pair] = tuple(_directed(name, numbers) for name in route.via)
+            Listed(tuple(names), links, {pair: forth[pair]})  # its faults are told here
+        if not route.one_way:
+            back[pair[::-1]] = tuple(link ^ 1 for link in reversed(forth[pair]))
+    return Listed(tuple(names), links, back | forth)
+
+
+def _ends(route: RouteForm, document: Document, nodes: Mapping[str, int], here: Sequence[str | int]) -> tuple[int, int]:
+    ends = []
+    for key, name in (("from", route.source), ("to", route.to)):
+        with document.at(*here, key):
+            known(name, nodes, what="node")
+            ends.append(nodes[name])
+    with document.at(*here):
+        if ends[0] == ends[1]:
+            raise ScenarioError(f"from {route.source} to itself found, two nodes allowed (within a node: loopback)")
+    return ends[0], ends[1]
+
+
+def _directed(name: str, numbers: Mapping[str, int]) -> int:
+    link = name.removeprefix("-")
+    known(link, numbers, what="link")
+    return 2 * numbers[link] + (name != link)
+
+
+def all_names(names: str | list[str]) -> list[str]:
+    """Names with patterns such as `fast[01-08]` written out."""
+    return [name for pattern in ([names] if isinstance(names, str) else names) for name in expanded(pattern)]
+
+
+def known(name: str, names: Sequence[str] | Mapping[str, int], *, what: str) -> None:
+    """Refuse a name that is not among others.
+
+    Raises
+    ------
+    ScenarioError
+        With some that are allowed.
+    """
+    if name not in names:
+        some = ", ".join(list(names)[:12])
+        more = f", ... ({len(names)} in all)" if len(names) > 12 else ""
+        raise ScenarioError(f"{what} {name!r} found, one of {some}{more} allowed")

@@ -1,0 +1,155 @@
+"""From what a scenario file says of PEs and nodes to a `Platform`; alike PEs share their models."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulator.errors import ScenarioError
+from simulator.models.load import LoadTrace
+from simulator.models.speed import SpeedBand
+from simulator.networks import Link, Network
+from simulator.platform import PE, Load, Node, Platform
+from simulator.platform_import import read_simgrid
+from simulator.scenario_file.forms import (
+    BandForm,
+    FunctionForm,
+    LoadForm,
+    NodeForm,
+    NodesForm,
+    PEForm,
+    PlatformForm,
+    SimgridForm,
+    SpeedForm,
+    TraceForm,
+)
+from simulator.scenario_file.named_files import NamedFiles
+from simulator.scenario_file.names import counted
+from simulator.scenario_file.network_forms import StarForm, TreeForm
+from simulator.scenario_file.networks import Maker, link_maker, make_network, message_model
+from simulator.scenario_file.yaml_text import Document
+
+NODE = "{node}"
+
+
+@dataclass
+class _Parts:
+    """What has been read of a platform so far."""
+
+    pes: list[PE] = field(default_factory=list)
+    nodes: dict[str, Node | None] = field(default_factory=dict)
+    makers: dict[str, Maker] = field(default_factory=dict)
+    pe_names: set[str] = field(default_factory=set)
+
+
+def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, kernel: str) -> Platform:
+    """The platform of a scenario file.
+
+    Parameters
+    ----------
+    kernel
+        The application's, whose speeds those of a platform file of SimGrid are.
+    """
+    if isinstance(form, SimgridForm):
+        with document.at("platform", "simgrid"):
+            path = named.path(form.simgrid)
+            imported = read_simgrid(path, kernel=kernel, contention=form.contention, eager_bytes=form.eager)
+        for file in imported.files:
+            named.used[file.relative_to(named.folder).as_posix()] = file
+        return imported.platform
+    parts = _Parts()
+    for place, node in enumerate(form.nodes):
+        _add(node, document, named, place=place, parts=parts)
+    with document.at("platform"):
+        network = _network(form, document, parts)
+        nodes = tuple(node for node in parts.nodes.values() if node is not None)
+        return Platform(tuple(parts.pes), network, nodes)
+
+
+def _network(form: NodesForm, document: Document, parts: _Parts) -> Network:
+    if parts.makers and not isinstance(form.network, StarForm | TreeForm):
+        place = next(place for place, node in enumerate(form.nodes) if node.link is not None)
+        with document.at("platform", "nodes", place, "link"):
+            raise ScenarioError("a link of its own found, allowed with the topologies star and tree")
+    if form.network is not None:
+        return make_network(form.network, document, list(parts.nodes), parts.makers)
+    if form.link is None:
+        raise ScenarioError("either link or network allowed")
+    return Network.uniform(message_model(form.link, document, "platform", "link"))
+
+
+def _add(form: NodeForm, document: Document, named: NamedFiles, *, place: int, parts: _Parts) -> None:
+    """The nodes of one entry with their PEs."""
+    here = ("platform", "nodes", place)
+    with document.at(*here, "count" if form.count is not None else "name"):
+        names = counted(form.name, form.count)
+    with document.at(*here, "name"):
+        for name in names:
+            if name in parts.nodes:
+                raise ScenarioError(f"node {name!r} named twice found, each name once allowed")
+    maker = None if form.link is None else link_maker(form.link, document, *here, "link")
+    disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
+    has_more = form.memory is not None or form.swap or disk is not None
+    with document.at(*here, "swap"):
+        if form.memory is None and form.swap:
+            raise ScenarioError("without memory found, memory and swap or neither allowed")
+    kinds = [_kind(pe, document, named, here=(*here, "pes", number)) for number, pe in enumerate(form.pes)]
+    for number, kind in enumerate(kinds):
+        with document.at(*here, "pes", number, "name"):
+            if len(names) > 1 and any(NODE not in name for name in kind.names):
+                found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
+                raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
+    for name in names:
+        parts.nodes[name] = Node(name, form.memory, form.swap, disk) if has_more else None
+        if maker is not None:
+            parts.makers[name] = maker
+        for number, kind in enumerate(kinds):
+            for pe_name in kind.names:
+                full = pe_name.replace(NODE, name)
+                if full in parts.pe_names:
+                    with document.at(*here, "pes", number, "name"):
+                        raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
+                parts.pe_names.add(full)
+                parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores))
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What PEs that are alike share."""
+
+    names: list[str]
+    speeds: dict[str, SpeedBand]
+    load: Load | None
+    cpu: int | None
+    cores: int
+
+
+def _kind(form: PEForm, document: Document, named: NamedFiles, *, here: tuple[str | int, ...]) -> _Kind:
+    with document.at(*here, "count" if form.count is not None else "name"):
+        names = counted(form.name, form.count)
+    speeds = {}
+    for kernel, speed in form.speeds.items():
+        with document.at(*here, "speeds", kernel):
+            speeds[kernel] = _band(speed, named)
+    load = None
+    if form.load is not None:
+        with document.at(*here, "load", "trace"):
+            load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
+    return _Kind(names, speeds, load, form.cpu, form.cores)
+
+
+def _band(form: SpeedForm, named: NamedFiles) -> SpeedBand:
+    if isinstance(form, float):
+        return SpeedBand.constant(form)
+    if isinstance(form, BandForm):
+        return SpeedBand.from_dict(form.model_dump())
+    if isinstance(form, FunctionForm):
+        speeds = np.array(form.speeds, dtype=np.float64)
+        return SpeedBand(np.array(form.sizes, dtype=np.float64), speeds, speeds, speeds)
+    return named.speed_band(form.model)
+
+
+def _trace(form: LoadForm, named: NamedFiles) -> LoadTrace:
+    if isinstance(form.trace, TraceForm):
+        times_s, values = np.array(form.trace.times_s, np.float64), np.array(form.trace.values, np.float64)
+        return LoadTrace(times_s, values, form.trace.end_s, form.after_end)
+    return named.trace(form.trace, form.after_end)

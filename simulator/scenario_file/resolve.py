@@ -1,0 +1,104 @@
+"""From a scenario file's form to a `Scenario`: everything that can be checked is checked, at its place in the file."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from simulator.applications import make_work
+from simulator.configuration import Configuration
+from simulator.errors import ScenarioError
+from simulator.platform import Platform
+from simulator.scenario import Application, Scenario, check_memory, check_routes
+from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm
+from simulator.scenario_file.named_files import NamedFiles
+from simulator.scenario_file.names import expanded
+from simulator.scenario_file.networks import all_names, known
+from simulator.scenario_file.platforms import make_platform
+from simulator.scenario_file.yaml_text import Document
+
+
+def resolve(form: ScenarioForm, document: Document, named: NamedFiles) -> Scenario:
+    """The scenario that a file means.
+
+    Raises
+    ------
+    ScenarioError
+        With file, line, column and field.
+    """
+    platform = make_platform(form.platform, document, named, kernel=form.application.kernel)
+    application = _application(form.application, document, named)
+    places = {pe.name: index for index, pe in enumerate(platform.pes)}
+    configurations = []
+    for name, entry in form.configurations.items():
+        placement = _placement(entry, document, places, name=name)
+        partition = _partition(entry, application, document, len(placement), name=name)
+        with document.at("configurations", name):
+            configurations.append(Configuration(name, partition, placement))
+    scenario = Scenario(platform, application, tuple(configurations), form.replications, form.seed)
+    for configuration in scenario.configurations:  # partition and parameters are checked now, not in the middle
+        with document.at("configurations", configuration.name):
+            _check(scenario, configuration, platform)
+    return scenario
+
+
+def _check(scenario: Scenario, configuration: Configuration, platform: Platform) -> None:
+    program = scenario.program(configuration)
+    for pe in sorted({pe for pe, units in zip(configuration.placement, configuration.partition, strict=True) if units}):
+        platform.pes[pe].speed_of(scenario.application.kernel)
+    check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
+    check_routes(platform, configuration, program)
+
+
+def _placement(form: ConfigurationForm, document: Document, places: Mapping[str, int], *, name: str) -> tuple[int, ...]:
+    """Index of the PE of each process."""
+    here = ("configurations", name)
+    if form.allocation is not None:
+        found = []
+        for pattern, processes in form.allocation.items():
+            with document.at(*here, "allocation", pattern):
+                for pe in expanded(pattern):
+                    known(pe, places, what="PE")
+                    found += [places[pe]] * processes
+        return tuple(found)
+    if form.pes is None and isinstance(form.partition, str):
+        return tuple(range(len(places)))
+    if form.pes is None:
+        with document.at(*here, "partition"):
+            if len(form.partition) > len(places):
+                counts = f"{len(form.partition)} processes, {len(places)} PEs"
+                raise ScenarioError(
+                    f"{counts} found, at most one process for each PE allowed without pes or allocation"
+                )
+        return tuple(range(len(form.partition)))
+    with document.at(*here, "pes"):
+        names = all_names(form.pes)
+        for pe in names:
+            known(pe, places, what="PE")
+        return tuple(places[pe] for pe in names)
+
+
+def _partition(
+    form: ConfigurationForm, application: Application, document: Document, processes: int, *, name: str
+) -> tuple[int, ...]:
+    """Units per process: as listed, or the application's in equal parts, the first ones one larger."""
+    if not isinstance(form.partition, str):
+        with document.at("configurations", name, "partition"):
+            if len(form.partition) != processes:
+                counts = f"{len(form.partition)} processes, {processes} PEs"
+                raise ScenarioError(f"{counts} found, one PE for each process allowed")
+        return tuple(form.partition)
+    with document.at("configurations", name):
+        if not processes:
+            raise ScenarioError("allocation: no process found, at least one allowed")
+    share, rest = divmod(application.work.units, processes)
+    return tuple(share + (process < rest) for process in range(processes))
+
+
+def _application(form: ApplicationForm, document: Document, named: NamedFiles) -> Application:
+    model = None
+    if form.model is not None:
+        with document.at("application", "model"):
+            model = named.runtime_model(form.model)
+    with document.at("application"):
+        make_work(form.name, form.parameters, model)  # its faults are told here
+    return Application(form.name, form.kernel, form.parameters, model)

@@ -1,0 +1,128 @@
+"""`apportion calibrate speed` on kernels and options that do not work: which, in one line; what was measured stays."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
+QUICK = ("--time-cap", "0.1s")
+SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
+
+
+def calibrate(*arguments, cwd):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [*CALL, *map(str, arguments)], cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def command(tmp_path, code, *, size="n"):
+    (tmp_path / "app.py").write_text(code)
+    return ("--command", f"{sys.executable} -S app.py {{n}}", "--size", size, "--volume", "n", "--max-size", 20_000)
+
+
+def refused(done, code, found):
+    assert done.returncode == code, done.stderr
+    assert found in done.stderr
+    assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import os; os.abort()", "n = 2048: ended by signal 6: no message; no point was finished"),
+        (
+            "import sys; print('no licence', file=sys.stderr); sys.exit(3)",
+            "n = 2048: exit status 3 found, 0 allowed: no",
+        ),
+        ("import sys; sys.exit(3)", "n = 2048: exit status 3 found, 0 allowed: no message"),
+        ("x = bytearray(10**13)", "of memory allowed (exit status 1 found, 0 allowed: MemoryError)"),
+        ("import time; time.sleep(60)", "n = 2048: no end within 0.3 s, stopped with all that it started"),
+        ("while True: pass", "n = 2048: no end within 0.3 s"),
+    ],
+    ids=["crashes", "non-zero", "non-zero, prints nothing", "memory", "never ends", "never ends, busy"],
+)
+def test_a_command_that_does_not_work(tmp_path, code, found):
+    begin = time.monotonic()
+    refused(calibrate(*command(tmp_path, code), *QUICK, "-o", "m.json", cwd=tmp_path), 1, found)
+    assert time.monotonic() - begin < 30  # far from the 60 s of the one that sleeps
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_a_command_that_prints_nothing_is_measured_all_the_same(tmp_path):
+    done = calibrate(*command(tmp_path, SPIN), *QUICK, "--method", "gbbp", "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert len(json.loads(done.stdout)["points"]) >= 2
+
+
+def test_a_command_that_does_nothing_is_told(tmp_path):
+    sizes = ("--size", "n", "--volume", "n", "--max-size", "1e6", "--method", "gbbp")
+    done = calibrate("--command", "true {n}", *sizes, *QUICK, "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert any("it hardly grows" in line for line in json.loads(done.stdout)["warnings"])
+
+
+def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
+    crash = "import os\nf = open('log', 'a'); f.write('.'); f.close()\nif os.stat('log').st_size > 35: os.abort()\n"
+    arguments = (*command(tmp_path, crash + SPIN), "--method", "grid", "--time-cap", "0.3s", "-o", "m.json")
+    done = calibrate(*arguments, cwd=tmp_path)
+    refused(done, 1, "ended by signal 6: no message; m.json.partial keeps the")
+    kept = json.loads((tmp_path / "m.json.partial").read_text())["points"]
+    assert len(kept) >= 2
+    (tmp_path / "app.py").write_text(SPIN)  # mended
+    done = calibrate(*arguments, "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["provenance"]["points_reused"] == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("size", "found"),
+    [
+        ("100 - n", "size: 99 falls to 98 at n = 2"),
+        ("0*n + 7", "size: 7 for every n found"),
+        ("__import__('os')", "size:"),
+    ],
+)
+def test_a_size_that_does_not_grow(tmp_path, size, found):
+    refused(calibrate(*command(tmp_path, SPIN, size=size), *QUICK, cwd=tmp_path), 2, found)
+
+
+@pytest.mark.parametrize("most", ["100", "2028"])
+def test_a_largest_size_that_is_not_above_the_smallest(tmp_path, most):
+    found = f"--max-size: {most} found, above the smallest size, 2028 elements, allowed"
+    refused(calibrate("--kernel", "dgemm", "--max-size", most, *QUICK, cwd=tmp_path), 2, found)
+
+
+def test_a_budget_too_small_for_two_points(tmp_path):
+    done = calibrate("--kernel", "triad", "--budget", "1ms", "-o", "m.json", cwd=tmp_path)
+    refused(done, 1, "budget: 0.001 s found, too small for two points (")
+    assert "s spent on finding a and b); 0 measured, a larger budget" in done.stderr
+    table = "size_elements,volume,cpu_s\n" + "".join(f"{x},{x},{x}\n" for x in (1, 10, 100))
+    (tmp_path / "sizes.csv").write_text(table)
+    done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
+    refused(done, 2, "m.json.partial: points of kernel triad")  # the other work is not lost by a mistake
+    done = calibrate("--replay", "sizes.csv", "--budget", "20s", "--method", "gbbp", "-o", "r.json", cwd=tmp_path)
+    refused(done, 1, "(100 s foretold for 100 elements); 1 measured, a larger budget or a smaller largest size allowed")
+    assert "; r.json.partial keeps the 1 points finished" in done.stderr
+
+
+def test_a_budget_is_kept_to(tmp_path):
+    done = calibrate("--kernel", "dgemm", "--method", "gbbp", "--budget", "4s", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["ends_s"] > 0
+    assert found["ends_s"] + found["experimental_s"] < 4 + 0.4 * 2  # its last point may take longer than foretold
+
+
+def test_what_the_source_doubts_is_a_warning_of_the_model(tmp_path):
+    arguments = ("--kernel", "triad", "--method", "gbbp", "--max-size", 6000, "--time-cap", "15ms", "-o", "m.json")
+    done = calibrate(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    doubts = [line for line in json.loads((tmp_path / "m.json").read_text())["warnings"] if "unstable: " in line]
+    assert doubts
+    assert f"warning: {doubts[0]}" in done.stdout.splitlines()

@@ -1,0 +1,174 @@
+"""`apportion calibrate speed` killed half-way by `kill -9` and started again by the same command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
+
+
+def start(*arguments, cwd):
+    return subprocess.Popen(
+        [*CALL, *map(str, arguments)],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end(process):
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out
+
+
+def kept(path):
+    return json.loads(path.read_text())["points"] if path.exists() else []
+
+
+def end_half_way(process, path, count, by=signal.SIGKILL):
+    """Send a signal as soon as so many points are on disk; what is there then."""
+    limit = time.monotonic() + 60
+    while len(kept(path)) < count and process.poll() is None and time.monotonic() < limit:
+        time.sleep(0.001)
+    process.send_signal(by)
+    told = process.communicate(timeout=60)
+    assert process.returncode in {-signal.SIGKILL, 130}, told
+    assert len(kept(path)) >= count
+    return kept(path), told
+
+
+def counted(tmp_path):
+    """A command line that notes every start in `log`."""
+    script = tmp_path / "app.py"
+    script.write_text(f"import sys\nopen({str(tmp_path / 'log')!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
+    line = f"{sys.executable} -S {script} {{n}}"
+    return ("--command", line, "--size", "n", "--volume", "n", "--max-size", 20_000, "--time-cap", "0.1s")
+
+
+def starts(tmp_path):
+    return Counter(int(n) for n in (tmp_path / "log").read_text().split())
+
+
+@pytest.mark.parametrize("ending", [(), ("-o", "m.json")])
+def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
+    arguments = (*counted(tmp_path), "--method", "grid", "--json", *ending)
+    first = start(*arguments, cwd=tmp_path)
+    while not (found := sorted(tmp_path.glob("*.partial"))) and first.poll() is None:
+        time.sleep(0.001)
+    before, _ = end_half_way(first, found[0], 3)
+    assert not ending or found[0].name == "m.json.partial"
+    (tmp_path / "log").write_text("")
+    done = json.loads(end(start(*arguments, cwd=tmp_path)))
+    finished = {point["n"] for point in before}
+    sizes = [point["size_elements"] for point in done["points"]]
+    assert 3 <= len(finished) < len(sizes) == 20
+    assert set(starts(tmp_path)) == set(sizes) - finished
+    assert done["provenance"]["points_reused"] == len(finished)
+    samples = {point["n"]: [sample["cpu_s"] for sample in point["samples"]] for point in before}
+    assert samples == {n: p["cpu_s"] for p in done["points"] if (n := p["size_elements"]) in finished}
+    assert not list(tmp_path.glob("*.partial"))  # done: the next call measures anew
+
+
+def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
+    arguments = (
+        "--kernel",
+        "dgemm",
+        "--method",
+        "gbbp",
+        "--max-size",
+        15_000,
+        "--time-cap",
+        "0.2s",
+        "-o",
+        "m.json",
+        "--json",
+    )
+    store = tmp_path / "m.json.partial"
+    before, _ = end_half_way(start(*arguments, cwd=tmp_path), store, 2)
+    done = json.loads(end(start(*arguments, cwd=tmp_path)))
+    known = {point["size"]: [sample["cpu_s"] for sample in point["samples"]] for point in before}
+    assert known == {p["size_elements"]: p["cpu_s"] for p in done["points"] if p["size_elements"] in known}
+    again = json.loads(end(start(*arguments, cwd=tmp_path)))
+    assert again["provenance"]["points_reused"] == 0
+    assert again["points"][0]["cpu_s"] != done["points"][0]["cpu_s"]
+
+
+def jagged(path, rows=200):
+    """A table on which GBBP bisects everywhere."""
+    sizes = np.linspace(1e3, 1e6, rows)
+    speeds = np.where(np.arange(rows) % 2, 1e6, 5e5)
+    lines = [f"{size:.6f},{size:.6f},{size / speed:.9f}\n" for size, speed in zip(sizes, speeds, strict=True)]
+    path.write_text("size_elements,volume,cpu_s\n" + "".join(lines))
+
+
+def alike(document):
+    return {name: value for name, value in document.items() if name != "provenance"}
+
+
+@pytest.mark.parametrize("method", ["gbbp", "adaptive"])
+def test_a_killed_replay_gives_the_result_of_an_undisturbed_one(tmp_path, method):
+    jagged(tmp_path / "sizes.csv")
+    arguments = ("--replay", "sizes.csv", "--method", method, *(("--budget", "5s") if method == "adaptive" else ()))
+    whole = end(start(*arguments, "--json", "-o", "whole.json", cwd=tmp_path))
+    half = start(*arguments, "-o", "m.json", cwd=tmp_path)
+    before, _ = end_half_way(half, tmp_path / "m.json.partial", 5)
+    assert not (tmp_path / "m.json").exists()
+    done = json.loads(end(start(*arguments, "--json", "-o", "m.json", cwd=tmp_path)))
+    assert done["provenance"]["points_reused"] == len(before) < len(done["points"])
+    assert alike(done) == alike(json.loads(whole))
+    files = [json.loads((tmp_path / name).read_text()) for name in ("m.json", "whole.json")]
+    assert alike(files[0]) == alike(files[1])
+
+
+def test_ctrl_c_says_where_the_points_are(tmp_path):
+    arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
+    before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
+    kept_there = f"m.json.partial keeps the {len(before)} points finished, the same command goes on from there"
+    assert told[1] == f"error: interrupted; {kept_there}\n"
+    out = end(start(*arguments, cwd=tmp_path))
+    assert "of them were finished before and not measured again (m.json.partial)" in out
+
+
+def test_points_of_other_work_are_not_taken(tmp_path):
+    jagged(tmp_path / "sizes.csv")
+    arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
+    end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 1)
+    other = start("--kernel", "triad", "--max-size", 10_000, "-o", "m.json", cwd=tmp_path)
+    _, told = other.communicate(timeout=60)
+    assert (other.returncode, told.count("\n")) == (2, 1)
+    assert "error: m.json.partial: points of command " in told
+    assert kept(tmp_path / "m.json.partial")
+
+
+def test_a_store_is_kept_for_good_and_named_when_it_is_used_again(tmp_path):
+    arguments = (
+        "--kernel",
+        "triad",
+        "--max-size",
+        6000,
+        "--time-cap",
+        "0.1s",
+        "--method",
+        "gbbp",
+        "--store",
+        "points.json",
+    )
+    first = end(start(*arguments, cwd=tmp_path))
+    assert "not measured again" not in first
+    again = end(start(*arguments, cwd=tmp_path))
+    assert " of them were finished before and not measured again (points.json)" in again
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["points.json"]

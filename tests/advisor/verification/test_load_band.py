@@ -1,0 +1,90 @@
+"""Load bands beside real runs under a known competitor."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advisor.verification.load_band import LoadBandCheck, LoadBandPlan, SizeChecked
+from simulator import ScenarioError
+from simulator.calibration.bands import CutRule, ReplaySource, build
+
+ROOT = Path(__file__).parents[3]
+CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "load-check"]
+
+
+def load_check(*arguments, cwd, limit_s=60):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [*CALL, *map(str, arguments)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=limit_s,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (("--load", "140%"), "load: 1.4 found, a share above 0 and below 1 allowed"),
+        (("--kernel", "merge"), "kernel: 'merge' found, one of apexmap, "),
+        (("--durations", "1s,no"), "--durations: 'no' found"),
+        (("--interval", "10ms"), "an interval of at least 0.1 s"),
+        (("--runs", "0"), "--runs"),
+    ],
+)
+def test_bad_options_are_one_line(tmp_path, arguments, found):
+    done = load_check(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("recording")]
+    assert len(errors) == 1
+    assert found in errors[0]
+
+
+def checked(low, high, speeds, *, recorded=0.4):
+    sizes = np.array([1.0, 2.0])
+    built = build(ReplaySource(sizes, sizes, sizes, sizes), method="grid", rule=CutRule(band=0.05))
+    size = SizeChecked(1.0, 1.0, low, (low + high) / 2, high, tuple(speeds))
+    return LoadBandCheck(LoadBandPlan("dgemm", 0), recorded, (size,), 0.5, built)
+
+
+def test_nine_of_ten_speeds_hold_the_band_and_eight_do_not():
+    inside, outside = [50.0, 75.0, 100.0] * 3, [49.9, 100.1]
+    held = checked(50, 100, [*inside, *outside[:1]])
+    assert (held.share_inside, held.held, held.sizes[0].relative_width) == (0.9, True, pytest.approx(2 / 3))
+    assert not checked(50, 100, [*inside[:8], *outside]).held
+    assert held.to_dict()["sizes"][0]["inside"] == 9
+
+
+def test_a_load_that_is_not_the_competitors_is_told():
+    assert not checked(50, 100, [60.0], recorded=0.41).warnings
+    (line,) = checked(50, 100, [60.0], recorded=0.6).warnings
+    assert line.startswith("load: 60.0% recorded on processor 0 where the competitor makes 40%")
+
+
+def test_the_window_holds_the_longest_run_and_the_competitor_is_there_as_asked():
+    plan = LoadBandPlan("dgemm", 0, load=0.4, period_s=0.5, durations_s=(0.1, 1.5), interval_s=0.1)
+    assert plan.window == 30
+    assert plan.trace().mean() == pytest.approx(0.4)
+    with pytest.raises(ScenarioError, match="load: 1 found"):
+        LoadBandPlan("dgemm", 0, load=1.0)
+
+
+@pytest.mark.slow
+def test_fresh_speeds_beside_a_real_competitor_lie_in_the_band(tmp_path):
+    done = load_check("--kernel", "dgemm", "--load", "40%", "--json", "-o", "check", cwd=tmp_path, limit_s=900)
+    found = json.loads(done.stdout)
+    assert sorted(path.name for path in (tmp_path / "check").iterdir()) == ["check.json", "load.csv", "model.json"]
+    assert [len(size["speeds"]) for size in found["sizes"]] == [30, 30, 30]
+    assert 0 < found["mean_relative_width"] < 1.5
+    assert done.returncode == (0 if found["held"] else 1)
+    if any("other work runs there" in line for line in found["warnings"]):
+        pytest.skip(f"the processor is not ours: {found['recorded_load']:.1%} recorded")
+    assert found["share_inside"] >= 0.9

@@ -1,0 +1,102 @@
+"""Random programs in which nothing is shared, for agreement between the engines."""
+
+from hypothesis import strategies as st
+
+from simulator.configuration import Configuration
+from simulator.models.network import LinkModel
+from simulator.networks import Network
+from simulator.platform import PE, Load, Platform
+from simulator.program import (
+    Barrier,
+    Broadcast,
+    Compute,
+    Delay,
+    Exchange,
+    Program,
+    Recv,
+    Send,
+    WaitUntil,
+)
+from simulator.scenario import Application, Scenario
+from tests.simulator.platforms import band, flat, trace
+
+EAGER_BYTES = 100
+small = st.integers(0, 200)
+
+
+@st.composite
+def rows(draw, processes):
+    """One row per process: actions that concern one or several processes, then sometimes a fault."""
+    made = [[] for _ in range(processes)]
+    someone = st.integers(0, processes - 1)
+    for _ in range(draw(st.integers(1, 14))):
+        action = draw(st.sampled_from(["compute", "message", "message", "exchange", "ring", "barrier", "sleep", "all"]))
+        who = draw(someone)
+        if action == "compute":
+            made[who].append(Compute(float(draw(st.integers(1, 50))), 1.0))
+        elif action == "message":
+            to, tag = draw(someone), draw(st.integers(0, 1))
+            made[who].append(Send(to, draw(small), tag))
+            made[to].append(Recv(who, tag))
+        elif action == "exchange":
+            to, size = draw(someone), draw(small)
+            made[who].append(Exchange(to, to, size))
+            if draw(st.booleans()) or to == who:
+                made[to].extend([] if to == who else [Exchange(who, who, draw(small))])
+            else:  # the other side as two plain messages; in this order no deadlock
+                made[to].extend([Recv(who), Send(who, draw(small))])
+        elif action == "ring":
+            for process in range(processes):
+                made[process].append(Exchange((process + 1) % processes, (process - 1) % processes, draw(small)))
+        elif action == "barrier":
+            group = draw(st.sets(someone, min_size=1))
+            for process in group:
+                made[process].append(Barrier(tuple(sorted(group))))
+        elif action == "sleep":
+            seconds = draw(st.integers(0, 40)) * 1e-12
+            made[who].append(draw(st.sampled_from([Delay(seconds), WaitUntil(seconds * 5)])))
+        else:
+            for row in made:
+                row.append(Broadcast(who, 60, "ring"))
+    if draw(st.integers(0, 9)) == 0:
+        broken = made[draw(someone)]
+        if broken:
+            broken.pop(draw(st.integers(0, len(broken) - 1)))
+    if draw(st.integers(0, 9)) == 0:
+        made[draw(someone)].reverse()
+    return tuple(tuple(row) for row in made)
+
+
+@st.composite
+def loads(draw):
+    count = draw(st.integers(1, 5))
+    lengths = draw(st.lists(st.integers(1, 60), min_size=count, max_size=count))
+    times = [sum(lengths[:k]) * 1e-12 for k in range(count)]
+    values = draw(st.lists(st.floats(0, 3), min_size=count, max_size=count))
+    after_end = draw(st.sampled_from(["cycle", "cycle", "hold", "error"]))
+    rule = draw(st.sampled_from(["fair", "idle", "given"]))
+    return Load(trace(times, values, sum(lengths) * 1e-12, after_end), rule, drawn=draw(st.booleans()))
+
+
+@st.composite
+def pes(draw, index, alone):
+    speed = draw(st.sampled_from([flat(1e12), flat(3e11), band(0.5e12, 1e12, 2e12)]))
+    load = draw(st.none() | loads()) if alone else None
+    return PE(f"pe{index}", f"node{draw(st.integers(0, 1))}", {"k": speed}, load, cores=1 if alone else 6)
+
+
+@st.composite
+def scenarios(draw):
+    """A scenario that the direct path of the compiled engine does, maybe with a fault."""
+    processes = draw(st.integers(1, 5))
+    alone = draw(st.integers(0, 3)) > 0
+    model = draw(st.sampled_from([LinkModel.from_latency(5e-12, 1e12), LinkModel.from_latency(1e-12, 3e11)]))
+    network = Network.uniform(model, eager_bytes=draw(st.sampled_from([0, EAGER_BYTES])))
+    platform = Platform(tuple(draw(pes(i, alone)) for i in range(processes)), network)
+    program = Program(draw(rows(processes)), (0,) * processes, polls=draw(st.booleans()))
+    places = st.permutations(range(processes)) if alone else st.just([0] * processes)
+    configurations = tuple(
+        Configuration(f"c{i}", (1,) * processes, tuple(draw(places))) for i in range(draw(st.integers(1, 2)))
+    )
+    application = Application.of_program(program, kernel="k")
+    return Scenario(platform, application, configurations, draw(st.integers(1, 2)), draw(st.integers(0, 99)))

@@ -1,0 +1,173 @@
+"""Compiled service tables against a plain reference in Python's unbounded integers."""
+
+from bisect import bisect_left, bisect_right
+from functools import cache
+from math import ceil, floor
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.costs import LAST_TICK, TickOverflowError, service_table
+from simulator.engines.compiled import service
+from simulator.engines.compiled.service import NEVER, OVERFLOW, STRIDE, TRACE_ENDED, service_tables
+from simulator.errors import TraceError
+from simulator.models.load import LoadTrace
+from simulator.platform import PE, Load
+
+TICK = 1e-12
+_AT, _WHEN, _FINISH = range(3)
+
+
+@cache
+def kernel():
+    """The three functions, which kernels call, behind one door."""
+
+    def ask(tables, table, what, a, b, c):
+        if what == _AT:
+            return service.attained_at(tables, table, a)
+        return service.tick_when(tables, table, a) if what == _WHEN else service.finish(tables, table, a, b, c)
+
+    return numba.njit(ask, error_model="numpy")
+
+
+def attained_at(tables, table, tick):
+    return kernel()(tables, table, _AT, tick, 0, 0)
+
+
+def tick_when(tables, table, attained):
+    return kernel()(tables, table, _WHEN, attained, 0, 0)
+
+
+def finish(tables, table, start, now, nominal):
+    return kernel()(tables, table, _FINISH, start, now, nominal)
+
+
+class Reference:
+    """The meaning of a table, one step at a time: see `ServiceTable`."""
+
+    def __init__(self, table):
+        self.knots, self.rates, self.attained = table.knots.tolist(), table.rates.tolist(), table.attained.tolist()
+        self.after_end, self.end, self.total = table.after_end, self.knots[-1], self.attained[-1]
+
+    def at(self, tick):
+        laps, inside = divmod(tick, self.end) if self.after_end == "cycle" else (0, tick)
+        if inside >= self.end:
+            ended = self.after_end == "error" and inside > self.end
+            return None if ended else self.total + floor(self.rates[-1] * (inside - self.end))
+        piece = bisect_right(self.knots, inside) - 1
+        gained = self.attained[piece] + floor(self.rates[piece] * (inside - self.knots[piece]))
+        return laps * self.total + min(gained, self.attained[piece + 1])
+
+    def when(self, wanted):
+        laps, inside = 0, wanted
+        if self.after_end == "cycle":
+            if self.total == 0:
+                return NEVER
+            laps = (wanted - 1) // self.total
+            inside = wanted - laps * self.total
+        if inside > self.total:
+            if self.after_end == "error":
+                return TRACE_ENDED
+            if self.rates[-1] == 0:
+                return NEVER
+            missing, begin, rate = inside - self.total, self.end, self.rates[-1]
+        else:
+            piece = bisect_left(self.attained, inside) - 1
+            missing, begin, rate = inside - self.attained[piece], self.knots[piece], self.rates[piece]
+        if missing > rate * LAST_TICK:
+            return OVERFLOW
+        steps = ceil(missing / rate)
+        while steps > 1 and floor(rate * (steps - 1)) >= missing:
+            steps -= 1
+        while floor(rate * steps) < missing:
+            steps += 1
+        found = laps * self.end + begin + steps
+        return found if found < LAST_TICK else OVERFLOW
+
+
+@st.composite
+def loaded(draw):
+    """A PE under a load whose pieces are from less than a tick to hours long."""
+    count = draw(st.integers(1, 3 * STRIDE + 1))
+    unit = draw(st.sampled_from([1, 7, 10**6, 10**13]))
+    lengths = draw(st.lists(st.floats(0.3, 20), min_size=count, max_size=count))
+    rule = draw(st.sampled_from(["fair", "idle", "given"]))
+    loads = st.sampled_from([0.0, 1.0, 0.5]) | st.floats(0, 1.5 if rule == "given" else 5)
+    values = draw(st.lists(loads, min_size=count, max_size=count))
+    knots = np.concatenate(([0.0], np.cumsum(np.array(lengths) * unit * TICK)))
+    trace = LoadTrace(
+        knots[:-1], np.array(values), float(max(knots[-1], TICK)), draw(st.sampled_from(["cycle", "hold", "error"]))
+    )
+    return PE("a", "n", {}, Load(trace, rule), cores=draw(st.integers(1, 3)))
+
+
+@given(pe=loaded(), m=st.integers(1, 4), data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_tables_say_what_the_reference_says(pe, m, data):
+    tables = service_tables([pe], np.array([m]), tick_s=TICK)
+    reference, table = Reference(service_table(pe, m, tick_s=TICK)), int(tables.of_pe[0]) + m - 1
+    near = [max(0, knot + step) for knot in reference.knots for step in (-1, 0, 1)]
+    ticks = st.sampled_from(near) | st.integers(0, 3 * reference.end)
+    for tick in data.draw(st.lists(ticks, min_size=1, max_size=8)):
+        expected = reference.at(tick)
+        assert attained_at(tables, table, tick) == (TRACE_ENDED if expected is None else expected)
+    near = [max(1, total + step) for total in reference.attained for step in (-1, 0, 1)]
+    wanted = st.sampled_from(near) | st.integers(1, 3 * reference.total + 5) | st.integers(1, LAST_TICK)
+    for attained in data.draw(st.lists(wanted, min_size=1, max_size=8)):
+        assert tick_when(tables, table, attained) == reference.when(attained)
+
+
+@given(start=st.integers(0, 10**6), now=st.integers(0, 2**61), work=st.integers(1, 2**61), m=st.integers(1, 3))
+@settings(max_examples=300, deadline=None)
+def test_without_load_a_closed_form_says_the_same(start, now, work, m):
+    pe = PE("a", "n", cores=2)
+    tables = service_tables([pe], np.array([3]), tick_s=TICK)
+    reference = Reference(service_table(pe, m, tick_s=TICK))
+    expected = reference.when(reference.at(start + now) + work)
+    found = finish(tables, m - 1, start, now, work)
+    assert found == (expected if expected < 0 else expected - start)
+
+
+def test_pes_alike_share_tables_and_those_without_processes_have_none():
+    trace = LoadTrace(np.array([0.0, 1.0]), np.array([0.5, 1.0]), 2.0)
+    loads = [Load(trace, "fair"), Load(trace, "fair"), Load(trace, "idle"), None, None, Load(trace, "fair")]
+    pes = [PE(str(i), "n", {}, load) for i, load in enumerate(loads)]
+    tables = service_tables(pes, np.array([1, 2, 1, 1, 1, 0]), tick_s=TICK)
+    assert tables.of_pe.tolist() == [0, 0, 2, 3, 3, -1]
+    assert tables.processes.tolist() == [1, 2, 1, 1]
+
+
+def test_stored_knots_are_those_of_the_plain_table():
+    draws = np.random.default_rng(5)
+    knots = np.concatenate(([0.0], np.cumsum(draws.uniform(0.5, 1.5, 1000))))
+    pe = PE("a", "n", {}, Load(LoadTrace(knots[:-1], draws.uniform(0, 3, 1000), float(knots[-1])), "fair"))
+    tables, plain = service_tables([pe], np.array([1]), tick_s=TICK), service_table(pe, 1, tick_s=TICK)
+    assert tables.knots.tolist() == [*plain.knots[:-1:STRIDE].tolist(), plain.knots[-1]]
+    assert tables.attained.tolist() == [*plain.attained[:-1:STRIDE].tolist(), plain.attained[-1]]
+
+
+@pytest.mark.parametrize(("value", "rule", "after_end", "code"), [
+    (1.0, "idle", "cycle", NEVER),
+    (1.0, "idle", "hold", NEVER),
+    (1.0, "given", "error", TRACE_ENDED),
+    (1e-30, "given", "hold", OVERFLOW),
+])  # fmt: skip
+def test_what_never_ends_says_why(value, rule, after_end, code):
+    pe = PE("a", "n", {}, Load(LoadTrace(np.array([0.0]), np.array([value]), 1.0, after_end), rule))
+    tables = service_tables([pe], np.array([1]), tick_s=TICK)
+    assert finish(tables, 0, 0, 10**11, 10**12) == code
+
+
+def test_traces_that_no_clock_can_tell_are_refused():
+    def tables(end, tick_s):
+        pe = PE("a", "n", {}, Load(LoadTrace(np.array([0.0]), np.array([0.5]), end), "fair"))
+        return service_tables([pe], np.array([1]), tick_s=tick_s)
+
+    with pytest.raises(TickOverflowError):
+        tables(5e6, TICK)
+    assert tables(5e6, 1e-9).knots.tolist() == [0, 5 * 10**15]
+    with pytest.raises(TraceError, match="at least a tick"):
+        tables(1e-13, TICK)

@@ -1,0 +1,204 @@
+"""SimGrid's platform files: by hand, against SimGrid itself where it is installed, and bad ones."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import load_scenario
+from simulator.errors import ApportionError
+from simulator.networks import Listed, Star
+from simulator.platform_import import read_simgrid
+
+FOLDER = Path(__file__).parent / "simgrid"
+HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+ORACLE = """
+import json, sys, simgrid
+engine = simgrid.Engine(["engine", "--log=root.thres:error"])
+engine.load_platform(sys.argv[1])
+engine.netzone_root.seal()
+routes = {
+    f"{one.name} {other.name}": [[link.name for link in one.route_to(other)[0]], one.route_to(other)[1]]
+    for one in engine.all_hosts for other in engine.all_hosts if one.name != other.name
+}
+hosts = {host.name: [host.speed, host.core_count] for host in engine.all_hosts}
+links = {link.name: [link.bandwidth, link.latency] for link in engine.all_links}
+print(json.dumps({"routes": routes, "hosts": hosts, "links": links}))
+"""
+PYTHON = "/usr/bin/python3"
+"""Debian's, which has Debian's python3-simgrid."""
+
+
+def read(name, **options):
+    return read_simgrid(FOLDER / name, kernel="flops", **{"contention": "none"} | options).platform
+
+
+def links_of(platform, source, destination):
+    """Names of the links on the way, those with directions as SimGrid names them."""
+    names, links = platform.node_names, platform.network.links
+    ends = (np.array([names.index(name)]) for name in (source, destination))
+    passed = platform.network.topology.routes(*ends)[1].tolist()
+    return [links[one >> 1].name + ("" if links[one >> 1].shared else ("_UP", "_DOWN")[one & 1]) for one in passed]
+
+
+def test_hosts_and_routes_by_hand():
+    platform = read("hosts.xml")
+    assert [(pe.name, pe.node, pe.cores) for pe in platform.pes] == [
+        ("Tremblay", "Tremblay", 1),
+        ("Jupiter", "Jupiter", 2),
+        ("Fafard", "Fafard", 1),
+    ]
+    assert [pe.speeds["flops"].mid[0] for pe in platform.pes] == [98.095e6, 76.296e6, 30e6]
+    assert isinstance(platform.network.topology, Listed)
+    assert links_of(platform, "Tremblay", "Jupiter") == ["1", "2_UP"]
+    assert links_of(platform, "Jupiter", "Tremblay") == ["2_DOWN", "1"]
+    assert links_of(platform, "Jupiter", "Fafard") == ["2_DOWN"]
+    assert links_of(platform, "Fafard", "Jupiter") == ["3"]
+    assert platform.message_s(0, 1, 4279375.0) == pytest.approx(1 + 659.904e-6)
+    assert platform.network.loopback_s(np.array([498e6]))[0] == pytest.approx(1 + 15e-6)
+    assert platform.network.links[1].bandwidth_bytes_per_s == 125e6
+    assert platform.network.links[2].bandwidth_bytes_per_s == 125e6  # 1Gbps
+
+
+def test_speed_profiles_become_availability_from_time_0_on():
+    slow, steady = read("profiles.xml").pes
+    assert (slow.load.rule, slow.load.drawn, slow.load.trace.after_end) == ("given", False, "cycle")
+    assert slow.load.trace.times_s[:4].tolist() == [0, 1, 2, 5]
+    assert slow.load.trace.values[:4].tolist() == [1, 0.5, 0.2, 1]
+    assert slow.load.trace.end_s == 10
+    assert steady.load.trace.after_end == "hold"
+
+
+def test_a_single_cluster_is_a_star_of_any_size(tmp_path):
+    path = tmp_path / "c.xml"
+    path.write_text(HEAD + '<platform version="4.1"><cluster id="c" prefix="n" radical="0-99999" suffix="" speed="1Gf" '
+                    'bw="125MBps" lat="50us" bb_bw="2GBps" bb_lat="0" core="8"/></platform>')  # fmt: skip
+    platform = read_simgrid(path, kernel="flops").platform
+    assert isinstance(platform.network.topology, Star)
+    assert len(platform.pes) == 100_000
+    assert platform.network.contention == "fair"
+    assert platform.message_s(0, 99_999, 125e6) == pytest.approx(1 + 1e-4)
+
+
+@pytest.mark.parametrize("name", ["hosts.xml", "zones.xml", "floyd.xml", "backbone.xml"])
+def test_every_route_is_simgrids(name):
+    command = [PYTHON, "-c", ORACLE, str(FOLDER / name)]
+    if not Path(PYTHON).exists() or subprocess.run([PYTHON, "-c", "import simgrid"], capture_output=True).returncode:  # noqa: PLW1510
+        pytest.skip("Debian's python3-simgrid is not installed")
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told, platform = json.loads(done.stdout), read(name)
+    assert {pe.name: [pe.speeds["flops"].mid[0], pe.cores] for pe in platform.pes} == told["hosts"]
+    for pair, (links, latency_s) in told["routes"].items():
+        source, destination = pair.split()
+        assert links_of(platform, source, destination) == links, pair
+        ends = [platform.node_names.index(source), platform.node_names.index(destination)]
+        assert platform.message_s(*ends, 0.0) == pytest.approx(latency_s, rel=1e-12)
+    for link in platform.network.links:
+        name = link.name if link.shared else f"{link.name}_UP"
+        assert [link.bandwidth_bytes_per_s, link.latency_s] == pytest.approx(told["links"][name], rel=1e-12)
+
+
+def test_a_scenario_names_a_platform_file(tmp_path):
+    for name in ("profiles.xml", "slow.profile", "steady.profile"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "format: 1\nplatform: {simgrid: profiles.xml, contention: fifo, eager: 1kB}\n"
+        "application: {name: matmul, kernel: dgemm, parameters: {n: 10}}\nconfigurations: {all: {partition: [5, 5]}}\n"
+    )
+    loaded = load_scenario(path)
+    assert set(loaded.inputs) == {"s.yaml", "profiles.xml", "slow.profile", "steady.profile"}
+    assert (loaded.platform.network.contention, loaded.platform.network.eager_bytes) == ("fifo", 1000)
+    assert loaded.platform.pes[0].speed_of("dgemm").mid[0] == 100
+
+
+def platform_text(inside):
+    return f'{HEAD}<platform version="4.1"><zone id="z" routing="Full">\n{inside}\n</zone></platform>'
+
+
+HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><link id="l" bandwidth="1MBps" latency="1us"/>'
+ROUTE = '<route src="a" dst="b"><link_ctn id="l"/></route>'
+BOMB = "\n".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+BAD = {
+    "billion laughs": (f'<!DOCTYPE p [<!ENTITY e0 "ha">{BOMB}]><p>&e9;</p>', r":1: entity 'e0' found"),
+    "outer entity": ('<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><p>&x;</p>', r":1: entity 'x' found"),
+    "parameter entity": ('<!DOCTYPE p [<!ENTITY % x SYSTEM "http://h/x.dtd"> %x;]><p/>', r":1: entity 'x' found"),
+    "unknown entity": (HEAD + "<platform>&x;</platform>", r":3: (entity 'x' found|undefined entity)"),
+    "deep": ("<a>" * 70 + "</a>" * 70, "more than 64 levels found"),
+    "torn": ("<platform>", r"c.xml:1: no element found"),
+    "no XML": ("format: 1", r":1: .*XML allowed"),
+    "binary": ("\0\1", r":1: .*XML allowed"),
+    "other root": ("<html/>", "html: root: 'html' found, a platform allowed"),
+    "old version": ('<platform version="3"/>', "version: 3 found, 4 or 4.1 allowed"),
+    "no hosts": (platform_text(""), "host: none found"),
+    "no route": (platform_text(HOSTS), r":3: zone z: route: none from a to b found"),
+    "unknown link": (platform_text(HOSTS + ROUTE.replace('id="l"', 'id="m"')), "link_ctn m: id: link 'm' found"),
+    "unknown host": (platform_text(HOSTS + ROUTE.replace('dst="b"', 'dst="c"')), "src, dst: 'c' found"),
+    "empty route": (platform_text(HOSTS + '<route src="a" dst="b"/>'), "link_ctn: none found"),
+    "two routes": (platform_text(HOSTS + '<link id="m" bandwidth="1MBps"/>' + ROUTE + ROUTE.replace('"l"', '"m"')),
+                   "a second route from a to b"),
+    "host twice": (platform_text(HOSTS + '<host id="a" speed="1Gf"/>'), "host a: id: 'a' twice found"),
+    "link twice": (platform_text(HOSTS + '<link id="l" bandwidth="1Bps"/>'), "link 'l' twice found"),
+    "unit": (platform_text(HOSTS.replace("1MBps", "1MB")), "link l: bandwidth: '1MB' found"),
+    "zero bandwidth": (platform_text(HOSTS.replace("1MBps", "0")), "link l: link: 0 B/s found, above 0 allowed"),
+    "zero speed": (platform_text(HOSTS.replace("1Gf", "0") + ROUTE), "speed: 0 found"),
+    "pstate": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" pstate="1"') + ROUTE), "pstate: '1' found, 0 to 0"),
+    "cores": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" core="0"') + ROUTE), "core: '0' found"),
+    "state": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" state_file="s"') + ROUTE), "state_file: a profile found"),
+    "latency profile": (platform_text(HOSTS.replace('"1us"', '"1us" latency_file="s"')), "latency_file: a profile"),
+    "missing profile": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" speed_file="no"') + ROUTE), "no: no such file"),
+    "duplex direction": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="SPLITDUPLEX"') + ROUTE),
+                         "direction: 'NONE' found, UP or DOWN"),
+    "policy": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="WIFI"')), "sharing_policy: 'WIFI'"),
+    "fat": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="FATPIPE"') + ROUTE), "l: FATPIPE found"),
+    "routing": (platform_text("").replace("Full", "Vivaldi"), "routing: 'Vivaldi' found"),
+    "unknown element": (platform_text(HOSTS + '<peer id="p"/>'), "peer p: peer: found"),
+    "trace": (platform_text('<host id="a" speed="1f"><trace id="t"/></host>'), "trace t: trace: found in a host"),
+    "topology": (platform_text('<cluster id="c" radical="0-1" speed="1f" bw="1" lat="0" topology="TORUS"/>'),
+                 "topology: 'TORUS' found"),
+    "radical": (platform_text('<cluster id="c" radical="1-0" speed="1f" bw="1" lat="0"/>'), "radical: '1-0' found"),
+    "ways as long": (platform_text(HOSTS + '<host id="c" speed="1f"/><host id="d" speed="1f"/>' + "".join(
+        f'<route src="{a}" dst="{b}"><link_ctn id="l"/></route>' for a, b in ("ac", "ad", "bc", "bd"))
+    ).replace("Full", "Floyd"), "several shortest from a to b found"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_read_gets_one_line(tmp_path, case):
+    text, message = BAD[case]
+    path = tmp_path / "c.xml"
+    path.write_text(text)
+    with pytest.raises(ApportionError, match=message) as caught:
+        read_simgrid(path, kernel="flops")
+    assert all(str(tmp_path) in line and "\n" not in line for line in caught.value.lines)
+
+
+def test_a_bandwidth_profile_must_stay_what_it_is(tmp_path):
+    path = tmp_path / "c.xml"
+    path.write_text(platform_text(HOSTS.replace('"1us"', '"1us" bandwidth_file="b"') + ROUTE))
+    (tmp_path / "b").write_text("0 500\n10 500\n")
+    assert read_simgrid(path, kernel="k").platform.network.links[0].bandwidth_bytes_per_s == 500
+    (tmp_path / "b").write_text("0 500\n10 400\n")
+    with pytest.raises(ApportionError, match="link l: bandwidth_file: a bandwidth that changes found"):
+        read_simgrid(path, kernel="k")
+    (tmp_path / "b").write_text("0 many\n")
+    with pytest.raises(ApportionError, match="b:1: value: 'many' found"):
+        read_simgrid(path, kernel="k")
+
+
+def test_nothing_is_expanded_in_a_process_of_little_memory(tmp_path):
+    """The attack would need 10^9 characters; the reader stops at its first declaration."""
+    path = tmp_path / "c.xml"
+    path.write_text(BAD["billion laughs"][0])
+    code = (
+        "import resource, sys, pathlib\nfrom simulator.platform_import import read_simgrid\n"
+        "from simulator.errors import ScenarioError\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))\n"
+        "try: read_simgrid(pathlib.Path(sys.argv[1]), kernel='k')\n"
+        "except ScenarioError: print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert done.stdout == "refused\n", done.stderr

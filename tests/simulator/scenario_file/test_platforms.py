@@ -1,0 +1,227 @@
+"""Nodes by kinds, networks and configurations as files say them, and the way back to a file."""
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import dump_scenario, files, load_scenario, resolved_text, scenario_schema
+from simulator.errors import ScenarioError
+from simulator.networks import Bus, Listed, Mesh, Star, Torus, Tree
+from simulator.scenario_file.names import compact, counted, expanded
+
+ROOT = Path(__file__).parents[3]
+LINK = "{latency: 10us, bandwidth: 1Gbit/s}"
+HEAD = """
+format: 1
+platform:
+  nodes:
+    - name: "fast[01-04]"
+      memory: 16GiB
+      disk: {latency: 1ms, bandwidth: 200MB/s}
+      LINK
+      pes:
+        - {cores: 2, speeds: {dgemm: 2Gflop/s, fft: {sizes: [1e3, 1e6], speeds: [1e9, 5e8]}}}
+    - name: slow
+      count: 2
+      pes:
+        - name: "{node}.cpu[0-1]"
+          speeds: {dgemm: {sizes: [1e3], low: [9e8], mid: [1e9], high: [1.1e9]}}
+          load: {trace: {times_s: [0, 10], values: [0, 1], end_s: 20}, rule: fair, start: zero}
+  network:
+"""
+TAIL = """
+application: {name: matmul, kernel: dgemm, parameters: {n: 100}}
+configurations:
+  equal: {partition: equal}
+  some: {partition: [60, 40], pes: ["fast[01-02]"]}
+  several: {partition: equal, allocation: {"fast[01-02]": 2, slow1.cpu0: 1}}
+"""
+NETWORKS = {
+    "uniform": f"topology: uniform\nlink: {LINK}\neager: 64KiB",
+    "packets": "topology: uniform\nlink: {latency: 1us, packet: 1500B, packet_time: 12us}",
+    "star": f"topology: star\nlink: {LINK}\ncontention: fair\nloopback: {LINK}",
+    "backbone": f"topology: star\nlink: {LINK}\nbackbone: {{latency: 1us, bandwidth: 300MB/s}}\ncontention: fifo",
+    "bus": f"topology: bus\nlink: {LINK}\ncontention: fair",
+    "switches": f"topology: tree\nlink: {LINK}\nuplink: {LINK}\nswitches:\n  - {{nodes: \"fast[01-04]\"}}\n"
+    "  - {nodes: \"slow[1-2]\", name: old, uplink: {latency: 1us, bandwidth: 10Gbit/s}}",
+    "tree": f"topology: tree\nlink: {LINK}\nuplink: {LINK}\nnodes_per_switch: 3\ncontention: fair",
+    "torus": f"topology: torus\nshape: [2, 3]\nlink: {LINK}",
+    "mesh": "topology: mesh\nlink: {sizes_bytes: [1, 1e6], times_s: [1e-5, 1e-2], shared: true}",
+    "listed": f"topology: listed\nlinks: {{up: {LINK}, bus: {{latency: 0s, bandwidth: 1GB/s, shared: true}}}}\nroutes:\n"
+    + "".join(
+        f"  - {{from: {a}, to: {b}, via: [{'up, bus' if a == 'fast01' else 'bus'}]}}\n"
+        for number, a in enumerate(["fast01", "fast02", "fast03", "fast04", "slow1", "slow2"])
+        for b in ["fast01", "fast02", "fast03", "fast04", "slow1", "slow2"][number + 1 :]
+    ),
+}  # fmt: skip
+NETWORKS = {name: text + ("" if "loopback" in text else f"\nloopback: {LINK}") for name, text in NETWORKS.items()}
+
+
+def scenario_of(tmp_path, network, *, link=""):
+    path = tmp_path / "s.yaml"
+    indented = "".join(f"    {line}\n" for line in NETWORKS[network].splitlines())
+    path.write_text(HEAD.replace("LINK", link) + indented + TAIL)
+    return path
+
+
+def same(one, other):
+    """Equality that looks into arrays and dataclasses."""
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if is_dataclass(one):
+        return type(one) is type(other) and all(
+            same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.name != "inputs"
+        )
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return one == other
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_explicit_form_loads_to_an_equal_scenario(tmp_path, network):
+    path = scenario_of(tmp_path, network)
+    loaded = load_scenario(path)
+    text = resolved_text(path)
+    again = tmp_path / "again.yaml"
+    again.write_text(text)
+    assert same(load_scenario(again), loaded)
+    assert resolved_text(again) == text
+    assert dump_scenario(loaded) == text
+
+
+def test_nodes_of_a_kind_share_their_models(tmp_path):
+    platform = load_scenario(scenario_of(tmp_path, "star")).platform
+    names = ["fast01", "fast02", "fast03", "fast04", "slow1.cpu0", "slow1.cpu1", "slow2.cpu0", "slow2.cpu1"]
+    assert [pe.name for pe in platform.pes] == names
+    assert platform.node_names == ("fast01", "fast02", "fast03", "fast04", "slow1", "slow2")
+    assert [pe.cores for pe in platform.pes] == [2] * 4 + [1] * 4
+    fast, slow = platform.pes[:4], platform.pes[4:]
+    assert len({id(pe.speeds) for pe in fast}) == len({id(pe.speeds) for pe in slow}) == 1
+    assert len({id(pe.load) for pe in slow}) == 1
+    assert fast[0].speeds["dgemm"].speed([1.0, 1e9]).tolist() == [2e9, 2e9]
+    assert fast[0].speeds["fft"].speed([1e6]).tolist() == [5e8]
+    assert not slow[0].load.drawn
+    assert slow[0].load.trace.end_s == 20
+    assert platform.known_nodes[0].memory_bytes == 16 * 2**30
+    assert platform.known_nodes[0].disk.bandwidth_bytes_per_s == 2e8
+    assert platform.known_nodes[5].memory_bytes is None
+
+
+def test_processes_are_placed_by_pes_or_by_allocation(tmp_path):
+    equal, some, several = load_scenario(scenario_of(tmp_path, "star")).configurations
+    assert (equal.partition, equal.placement) == ((13, 13, 13, 13, 12, 12, 12, 12), tuple(range(8)))
+    assert (some.partition, some.placement) == ((60, 40), (0, 1))
+    assert (several.partition, several.placement) == ((20,) * 5, (0, 0, 1, 1, 4))
+
+
+def test_networks_are_what_they_say(tmp_path):
+    found = {name: load_scenario(scenario_of(tmp_path, name)).platform for name in NETWORKS}
+    networks = {name: platform.network for name, platform in found.items()}
+    kinds = {"star": Star, "backbone": Star, "bus": Bus, "switches": Tree, "tree": Tree, "torus": Torus, "mesh": Mesh}
+    assert {name: type(networks[name].topology) for name in kinds} == kinds
+    assert networks["uniform"].eager_bytes == 65536
+    assert networks["packets"].model.time_s(1501) == pytest.approx(25e-6)
+    assert networks["star"].contention == "fair"
+    assert networks["star"].loopback_s(np.array([0.0]))[0] == pytest.approx(1e-5)
+    assert networks["tree"].topology.switch_of == (0, 0, 0, 1, 1, 1)
+    assert networks["switches"].topology.switch_of == (0, 0, 0, 0, 1, 1)
+    assert [link.name for link in networks["switches"].topology.uplinks] == ["switch1", "old"]
+    assert networks["switches"].topology.uplinks[1].bandwidth_bytes_per_s == 1.25e9
+    assert found["mesh"].message_s(0, 1, 1.0) == pytest.approx(1e-5)
+    listed = networks["listed"].topology
+    assert isinstance(listed, Listed)
+    assert (listed.table[0, 1], listed.table[1, 0]) == ((0, 2), (3, 1))
+    assert found["listed"].message_s(0, 1, 125e6) == pytest.approx(1 + 1e-5)
+
+
+def test_nodes_may_have_a_link_of_their_own_kind(tmp_path):
+    path = scenario_of(tmp_path, "star", link="link: {latency: 1us, bandwidth: 10Gbit/s}")
+    private = load_scenario(path).platform.network.topology.private
+    assert [link.bandwidth_bytes_per_s for link in private] == [1.25e9] * 4 + [1.25e8] * 2
+    assert [link.name for link in private][:2] == ["fast01", "fast02"]
+    again = tmp_path / "again.yaml"
+    again.write_text(resolved_text(path))
+    assert same(load_scenario(again), load_scenario(path))
+
+
+def test_a_hundred_thousand_pes_by_kinds(tmp_path):
+    path = tmp_path / "large.yaml"
+    path.write_text(f"""
+format: 1
+platform:
+  nodes:
+    - {{name: "fast[00001-60000]", pes: [{{speeds: {{dgemm: 2Gflop/s}}}}]}}
+    - {{name: slow, count: 40000, pes: [{{speeds: {{dgemm: 1Gflop/s}}}}]}}
+  network: {{topology: tree, nodes_per_switch: 100, link: {LINK}, uplink: {LINK}, contention: fair}}
+application: {{name: matmul, kernel: dgemm, parameters: {{n: 100}}}}
+configurations:
+  few: {{partition: equal, pes: ["fast[59991-60000]"]}}
+""")
+    platform = load_scenario(path).platform
+    assert len(platform.pes) == 100_000
+    assert len({id(pe.speeds) for pe in platform.pes}) == 2
+    assert platform.message_s(0, 99_999, 0.0) == pytest.approx(4e-5)
+    text = resolved_text(path)
+    assert len(text) < 200_000
+    assert text.count("Gunits/s") == 2
+
+
+def test_speed_models_are_read_from_their_files(tmp_path):
+    band = {"sizes": [1000.0, 2000.0], "low": [1e9, 1e9], "mid": [2e9, 2e9], "high": [3e9, 3e9]}
+    files.write_json(tmp_path / "dgemm.json", {"format": 1, "kind": "speed", "model": band})
+    path = scenario_of(tmp_path, "star")
+    path.write_text(path.read_text().replace("dgemm: 2Gflop/s", "dgemm: {model: dgemm.json}"))
+    loaded = load_scenario(path)
+    assert loaded.platform.pes[0].speeds["dgemm"].to_dict() == band
+    assert set(loaded.inputs) == {"s.yaml", "dgemm.json"}
+    assert "low: [1000000000.0, 1000000000.0]" in resolved_text(path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("a", ["a"]),
+        ("a[1-3]", ["a1", "a2", "a3"]),
+        ("a[08-11]b", ["a08b", "a09b", "a10b", "a11b"]),
+        ("a[8-11]", ["a8", "a9", "a10", "a11"]),
+        ("r2n[0-1].x", ["r2n0.x", "r2n1.x"]),
+    ],
+)
+def test_names_by_pattern_and_back(pattern, names):
+    assert expanded(pattern) == names
+    assert compact(names) == pattern
+
+
+def test_names_without_a_pattern():
+    assert compact(["a1", "a3"]) is None
+    assert compact(["a1", "b2"]) is None
+    assert compact(["a", "b"]) is None
+    assert compact(["a[1-2]"]) is None
+    assert compact(["a1", "a2", "a1"]) is None
+
+
+def test_names_by_count():
+    assert counted("a", 3) == ["a1", "a2", "a3"]
+    assert counted("a", 1) == ["a1"]
+    assert counted("a", 10)[0] == "a01"
+    assert counted("a[1-3]", 3) == ["a1", "a2", "a3"]
+    with pytest.raises(ScenarioError, match="count: 2 found"):
+        counted("a[1-3]", 2)
+
+
+def test_the_schema_that_is_shipped_is_that_of_the_forms():
+    """If it is not: apportion check --schema > scenarios/scenario.schema.json."""
+    assert files.shipped("scenarios", "scenario.schema.json").read_text() == scenario_schema()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios" / "tutorial").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_tutorials_go_to_their_explicit_form_and_back(tmp_path, path):
+    loaded, text = load_scenario(path), resolved_text(path)
+    text = text.replace("../../traces", str(ROOT / "traces"))
+    again = tmp_path / "again.yaml"
+    again.write_text(text)
+    assert same(load_scenario(again), loaded)

@@ -1,0 +1,30 @@
+"""Every bad scenario file says in its first lines what the command line must answer: exit code 2 and just these lines."""
+
+from pathlib import Path
+
+import pytest
+
+from advisor.cli import _run
+
+FOLDER = Path(__file__).parent / "bad_inputs" / "scenarios"
+CASES = sorted(path for path in FOLDER.iterdir())
+
+
+def expected(path):
+    """`# error:` lines at the top, with FILE for the file, FOLDER for its folder."""
+    head = [line.removeprefix("# error: ") for line in path.read_text().splitlines() if line.startswith("# error: ")]
+    return [f"error: {line}".replace("FILE", str(path)).replace("FOLDER", str(FOLDER)) for line in head]
+
+
+def test_there_are_cases():
+    assert len(CASES) >= 80
+    assert all(expected(path) for path in CASES)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("command", [["check"], ["check", "--resolved"]], ids=["check", "resolved"])
+def test_a_bad_scenario_gets_its_lines(capsys, path, command):
+    assert _run([*command, str(path)]) == 2
+    said = capsys.readouterr()
+    assert said.err.splitlines() == expected(path)
+    assert said.out == ""
