@@ -9,7 +9,6 @@ from simulator.models.load import AfterEnd, availability
 from simulator.platform import PE
 from simulator.scenario import Draws
 
-
 ALL_TIME = np.array([0, LAST_TICK])
 
 

@@ -2,39 +2,34 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import simpy
 from simpy.events import ProcessGenerator
 
-from simulator.columns import KIND_NAMES, Columns, Kind
-from simulator.costs import Costs, Ticks, to_ticks
+from simulator.columns import KIND_NAMES, Kind
+from simulator.costs import to_ticks
 from simulator.engines import faults
 from simulator.engines.resources import (
     Barriers,
     Clock,
     FairLinks,
     Farms,
-    FarmTerms,
     FifoLinks,
     Instant,
     Messages,
-    Movements,
     NoContention,
     Occurrence,
     OwnPE,
-    Service,
     SharedPE,
     Site,
     Transfers,
     Usage,
 )
+from simulator.engines.setup import Setup
 from simulator.program import ANY
 from simulator.results import LoggedOperation
-from simulator.scenario import Scenario
 
 CustomOperation = Callable[["Context", Mapping[str, float]], ProcessGenerator]
 """An operation of the user's own: a generator that yields the events that it waits for."""
@@ -43,35 +38,6 @@ COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
 """Kinds that may wait more than once."""
 POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
 """Other kinds in which a process waits for others."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The columns of a program as lists, which Python reads faster than arrays."""
-
-    first: list[int]
-    kind: list[int]
-    partner: list[int]
-    source: list[int]
-    tag: list[int]
-
-    @classmethod
-    def of(cls, columns: Columns) -> "Listing":
-        """Once per block of costs."""
-        return cls(*(getattr(columns, name).tolist() for name in cls.__dataclass_fields__))
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What the runs of a block of costs share."""
-
-    scenario: Scenario
-    costs: Costs
-    listing: Listing
-    service: Callable[[int, int], Service]
-    """For a PE and a number of processes."""
-    operations: Mapping[str, CustomOperation]
-    tick_s: float
 
 
 class Simulation:
@@ -83,19 +49,12 @@ class Simulation:
         self.env = Clock()
         self.instant = Instant(self.env)
         self.placement: list[int] = costs.placement[configuration].tolist()
-        self.ticks = _ticks(costs, configuration, replication)
-        self.eager: list[bool] = costs.eager.tolist()
+        self.ticks = setup.ticks(configuration, replication)
         self.transfers = self._transfers(configuration)
-        self.messages = Messages(self.env, self.instant, self.transfers, from_anyone=_from_anyone(costs.columns))
+        self.messages = Messages(self.env, self.instant, self.transfers, from_anyone=setup.from_anyone)
         self.barriers = Barriers(self.env, costs.columns.barriers.tolist())
-        self.farms = Farms(self.env, self.instant, _farm_terms(costs))
-        self.farm_ticks = [
-            [
-                of_process.tolist()
-                for of_process in _at(_at(ticks, configuration), replication - costs.replications.start)
-            ]
-            for ticks in costs.farm_ticks
-        ]
+        self.farms = Farms(self.env, self.instant, setup.farms)
+        self.farm_ticks = setup.farm_ticks(configuration, replication)
         self.usage = Usage(processes)
         self.finish = [0] * processes
         """When each process ended."""
@@ -125,11 +84,12 @@ class Simulation:
             raise faults.unreceived(self.setup.costs, self._name, unreceived)
 
     def _transfers(self, configuration: int) -> Transfers:
-        costs, platform = self.setup.costs, self.setup.scenario.platform
-        movements = Movements.of(costs, configuration)
-        if costs.contention == "fair":
-            return FairLinks(self.env, self.instant, movements, capacities=costs.capacities.tolist(), platform=platform)
-        if costs.contention == "fifo":
+        setup, movements = self.setup, self.setup.movements(configuration)
+        if setup.costs.contention == "fair":
+            capacities: list[int] = setup.costs.capacities.tolist()
+            name_of = partial(faults.link_name, setup.scenario.platform)
+            return FairLinks(self.env, self.instant, movements, setup.deciding, capacities=capacities, name_of=name_of)
+        if setup.costs.contention == "fifo":
             return FifoLinks(self.instant, movements)
         return NoContention(movements)
 
@@ -143,35 +103,6 @@ class Simulation:
             site = Site(place, every[place].name, partial(self.setup.service, place), starts[place])
             pes[place] = kind(self.env, self.instant, self.usage, site)
         return pes
-
-
-def _at(values: Ticks, place: int) -> Ticks:
-    """An entry of a first axis that has length 1 where all are alike."""
-    return np.asarray(values[min(place, values.shape[0] - 1)])
-
-
-def _ticks(costs: Costs, configuration: int, replication: int) -> list[int]:
-    """What each operation takes where it meets nobody, computations included."""
-    ticks = _at(costs.ticks, configuration).copy()
-    nominal = _at(_at(costs.nominal_ticks, configuration), replication - costs.replications.start)
-    computes = costs.computation >= 0
-    ticks[computes] = nominal[costs.computation[computes]]
-    found: list[int] = ticks.tolist()
-    return found
-
-
-def _from_anyone(columns: Columns) -> set[tuple[int, int]]:
-    """Receiver and tag of the receives from anyone."""
-    rows = np.flatnonzero((columns.kind == Kind.RECV) & (columns.partner == ANY))
-    return set(zip(columns.process[rows].tolist(), columns.tag[rows].tolist(), strict=True))
-
-
-def _farm_terms(costs: Costs) -> list[FarmTerms]:
-    tables = [
-        FarmTerms(table.volumes.size, table.chunk, pull)
-        for table, pull in zip(costs.columns.farm_tables, costs.pull_ticks, strict=True)
-    ]
-    return [tables[table] for table in costs.columns.farms.tolist()]
 
 
 class _Actor:
@@ -208,7 +139,7 @@ class _Actor:
 
     def send(self, row: int) -> simpy.Event | None:
         channel = self._number, self._listing.partner[row], self._listing.tag[row]
-        return self._messages.send(row, channel, eager=self._simulation.eager[row])
+        return self._messages.send(row, channel, eager=self._simulation.setup.eager[row])
 
     def receive(self, row: int) -> simpy.Event | None:
         sender, tag = self._listing.partner[row], self._listing.tag[row]
