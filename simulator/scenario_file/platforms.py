@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.errors import ScenarioError
+from simulator.foreign_platforms import read_simgrid
 from simulator.models.load import LoadTrace
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 from simulator.platform import PE, Load, Node, Platform
-from simulator.platform_import import read_simgrid
 from simulator.scenario_file.forms import (
     BandForm,
     FunctionForm,

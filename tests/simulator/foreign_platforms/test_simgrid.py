@@ -10,8 +10,8 @@ import pytest
 
 from simulator import load_scenario
 from simulator.errors import ApportionError
+from simulator.foreign_platforms import read_simgrid
 from simulator.networks import Listed, Star
-from simulator.platform_import import read_simgrid
 
 FOLDER = Path(__file__).parent / "simgrid"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -194,7 +194,7 @@ def test_nothing_is_expanded_in_a_process_of_little_memory(tmp_path):
     path = tmp_path / "c.xml"
     path.write_text(BAD["billion laughs"][0])
     code = (
-        "import resource, sys, pathlib\nfrom simulator.platform_import import read_simgrid\n"
+        "import resource, sys, pathlib\nfrom simulator.foreign_platforms import read_simgrid\n"
         "from simulator.errors import ScenarioError\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))\n"
         "try: read_simgrid(pathlib.Path(sys.argv[1]), kernel='k')\n"
