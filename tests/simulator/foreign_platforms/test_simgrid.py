@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import load_scenario
+from simulator import load_scenario, resolved_text
 from simulator.errors import ApportionError
 from simulator.foreign_platforms import read_simgrid
 from simulator.networks import Listed, Star
@@ -113,6 +113,13 @@ def test_a_scenario_names_a_platform_file(tmp_path):
     assert set(loaded.inputs) == {"s.yaml", "profiles.xml", "slow.profile", "steady.profile"}
     assert (loaded.platform.network.contention, loaded.platform.network.eager_bytes) == ("fifo", 1000)
     assert loaded.platform.pes[0].speed_of("dgemm").mid[0] == 100
+    again = tmp_path / "again.yaml"
+    again.write_text(resolved_text(path))
+    explicit = load_scenario(again).platform
+    assert [pe.load.trace.values.tolist() for pe in explicit.pes] == [
+        pe.load.trace.values.tolist() for pe in loaded.platform.pes
+    ]
+    assert explicit.network == loaded.platform.network
 
 
 def platform_text(inside):
