@@ -15,7 +15,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   assembly
 #   applications
 #   load_traces
-#   platform_import
+#   foreign_platforms
 #   calibration
 #   characterisation
 #   scenario

@@ -80,20 +80,22 @@ def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = Fal
     return read
 
 
-def finite(value: Any) -> float:
-    """An integer stays one; a boolean or text is no number.
+def number_or_text(value: Any) -> float | str:
+    """A parameter of an application: an integer stays one, and a boolean is neither.
 
     Raises
     ------
     ValueError
         For anything else, and for numbers that no float can hold.
     """
+    if isinstance(value, str):
+        return value
     try:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return value
     except OverflowError:  # an integer that no float can hold
         pass
-    raise ValueError("a finite number allowed")
+    raise ValueError("a finite number or a text allowed")
 
 
 def _as_text(read: Callable[[Any], float]) -> PlainValidator:
@@ -112,12 +114,5 @@ Payload = Annotated[int, _as_text(_quantity(units.SIZE, whole=True))]
 """Bytes above zero."""
 Speed = Annotated[float, _as_text(_quantity(units.SPEED))]
 """Units of volume per second."""
-
-
-def number_or_text(value: Any) -> float | str:
-    """A parameter of an application: a finite number (an integer stays one) or a text."""
-    return value if isinstance(value, str) else finite(value)
-
-
 Parameter = Annotated[float | str, PlainValidator(number_or_text, json_schema_input_type=float | str)]
 """A finite number or a text."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.errors import ScenarioError
+from simulator.foreign_platforms import read_simgrid
+from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 from simulator.platform import PE, Load, Node, Platform
-from simulator.platform_import import read_simgrid
 from simulator.scenario_file.forms import (
     BandForm,
     FunctionForm,
@@ -172,4 +173,9 @@ def _trace(form: LoadForm, named: NamedFiles) -> LoadTrace:
     if isinstance(form.trace, TraceForm):
         times_s, values = np.array(form.trace.times_s, np.float64), np.array(form.trace.values, np.float64)
         return LoadTrace(times_s, values, form.trace.end_s, form.after_end)
-    return named.trace(form.trace, form.after_end)
+    trace = named.trace(form.trace, form.after_end)
+    column = trace_column(named.path(form.trace))
+    if (column == "available") != (form.rule == "given"):
+        allowed = "given" if column == "available" else "fair or idle"
+        raise ScenarioError(f"{form.trace}: column {column!r} with the rule {form.rule!r} found, {allowed} allowed")
+    return trace

@@ -201,6 +201,18 @@ def test_speed_models_are_read_from_their_files(tmp_path):
     assert "low: [1000000000.0, 1000000000.0]" in resolved_text(path)
 
 
+@pytest.mark.parametrize(("column", "rule"), [("load", "given"), ("available", "fair"), ("available", "idle")])
+def test_a_trace_and_its_rule_agree(tmp_path, column, rule):
+    (tmp_path / "t.csv").write_text(f"time_s,{column}\n0,1\n10,0\n")
+    path = scenario_of(tmp_path, "star")
+    text = path.read_text().replace("{times_s: [0, 10], values: [0, 1], end_s: 20}", "t.csv")
+    path.write_text(text.replace("rule: fair", f"rule: {rule}"))
+    with pytest.raises(ScenarioError, match=f"load.trace: t.csv: column '{column}' with the rule '{rule}' found"):
+        load_scenario(path)
+    path.write_text(text.replace("rule: fair", f"rule: {'given' if column == 'available' else 'fair'}"))
+    assert load_scenario(path).platform.pes[4].load.trace.end_s == 20
+
+
 @pytest.mark.parametrize(
     ("pattern", "names"),
     [

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from simulator.errors import ScenarioError
+from simulator.foreign_platforms.xml_tree import Element
 from simulator.networks import Link
-from simulator.platform_import.xml_tree import Element
 
 UP, DOWN = 0, 1
 ROUTINGS = ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache")

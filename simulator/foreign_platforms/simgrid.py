@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simulator import files
+from simulator.foreign_platforms.simgrid_zones import ROUTINGS, Way, Zone, Zones, amount, radical
+from simulator.foreign_platforms.xml_tree import Element, read_xml
 from simulator.load_traces import import_trace
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Contention, Listed, Network, Star, Topology
 from simulator.platform import PE, Load, Platform
-from simulator.platform_import.simgrid_zones import ROUTINGS, Way, Zone, Zones, amount, radical
-from simulator.platform_import.xml_tree import Element, read_xml
 
 MAX_HOSTS = 600
 """Hosts up to which every pair's route is written out; a single cluster may have any number."""

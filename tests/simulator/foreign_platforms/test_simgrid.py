@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import load_scenario
+from simulator import load_scenario, resolved_text
 from simulator.errors import ApportionError
+from simulator.foreign_platforms import read_simgrid
 from simulator.networks import Listed, Star
-from simulator.platform_import import read_simgrid
 
 FOLDER = Path(__file__).parent / "simgrid"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -113,6 +113,13 @@ def test_a_scenario_names_a_platform_file(tmp_path):
     assert set(loaded.inputs) == {"s.yaml", "profiles.xml", "slow.profile", "steady.profile"}
     assert (loaded.platform.network.contention, loaded.platform.network.eager_bytes) == ("fifo", 1000)
     assert loaded.platform.pes[0].speed_of("dgemm").mid[0] == 100
+    again = tmp_path / "again.yaml"
+    again.write_text(resolved_text(path))
+    explicit = load_scenario(again).platform
+    assert [pe.load.trace.values.tolist() for pe in explicit.pes] == [
+        pe.load.trace.values.tolist() for pe in loaded.platform.pes
+    ]
+    assert explicit.network == loaded.platform.network
 
 
 def platform_text(inside):
@@ -194,7 +201,7 @@ def test_nothing_is_expanded_in_a_process_of_little_memory(tmp_path):
     path = tmp_path / "c.xml"
     path.write_text(BAD["billion laughs"][0])
     code = (
-        "import resource, sys, pathlib\nfrom simulator.platform_import import read_simgrid\n"
+        "import resource, sys, pathlib\nfrom simulator.foreign_platforms import read_simgrid\n"
         "from simulator.errors import ScenarioError\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))\n"
         "try: read_simgrid(pathlib.Path(sys.argv[1]), kernel='k')\n"
