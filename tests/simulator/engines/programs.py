@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
-from simulator.networks import Link, Network
-from simulator.networks.network import Star
+from simulator.networks import Link, Network, Star
 from simulator.platform import PE, Load, Node, Platform
 from simulator.program import ANY, Barrier, Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
 from simulator.scenario import Application, Draws, Scenario

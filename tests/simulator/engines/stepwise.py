@@ -14,7 +14,7 @@ from simulator.program import ANY
 POLLED = (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.BARRIER)
 
 
-class TooLong(Exception):
+class TooLongError(Exception):
     """More ticks than anybody wants to wait for."""
 
 
@@ -82,7 +82,7 @@ class Stepwise:
                 break
             self.now += 1
             if self.now > self.longest:
-                raise TooLong
+                raise TooLongError
         stuck = [row for row, last in zip(self.row, self.columns.first[1:].tolist(), strict=True) if row < last]
         if stuck:
             raise faults.stuck(self.costs, self.name, stuck)
@@ -95,15 +95,15 @@ class Stepwise:
         timers = any(state and state.get("until", -1) > self.now for state in self.state)
         return timers or bool(self.computing) or any(one.over is None for one in self.transfers)
 
-    # (a)
+    # What is due ends, phase a
 
     def ended(self):
         for process, (pe, left, _) in list(self.computing.items()):
             table = service_table(self.scenario.platform.pes[pe], self.m[pe], tick_s=self.tick_s)
             at = self.starts[pe] + self.now
-            left -= service(table, at) - service(table, at - 1)
-            self.computing[process] = (pe, left, None)
-            if left <= 0:
+            still = left - service(table, at) + service(table, at - 1)
+            self.computing[process] = (pe, still, None)
+            if still <= 0:
                 del self.computing[process]
                 self.state[process]["done"] = True
         for one in self.transfers:
@@ -116,7 +116,7 @@ class Stepwise:
             elif one.ends == self.now:
                 one.over = self.now
 
-    # (b)
+    # Processes advance, phase b
 
     def advance(self, process):
         row = self.row[process]
@@ -246,7 +246,7 @@ class Stepwise:
         self.compute(process, max(1, int(before[after] - before[first])))
         return False
 
-    # (c)
+    # Grants, phase c
 
     def grant(self):
         for tick, process, state in sorted(self.receives, key=lambda one: one[:2]):
@@ -290,7 +290,7 @@ class Stepwise:
                 one.ends = self.now + self.cost(self.costs.ticks, one.row)
             taken |= links
 
-    # (d)
+    # Shares and rates, phase d
 
     def share(self):
         for pe in range(len(self.scenario.platform.pes)):

@@ -1,0 +1,185 @@
+"""What an operation log tells: where PEs spent their time, which operations made a run as long as it was, link traffic.
+
+| metric | formula | unit |
+|---|---|---|
+| busy | sum over a PE's processes of `busy_ticks`: computing, also while others share the PE | process-seconds |
+| communication | sum over its processes of what SEND, RECV, EXCHANGE, BARRIER, FARM and READ_WRITE took, waiting included, less what they computed meanwhile | process-seconds |
+| idle | makespan times the number of its processes, less busy and communication: asleep, or ended | process-seconds |
+| link bytes | sum of the payloads of all messages and disk transfers whose route has the directed link | bytes |
+| critical path | from the last finish back to tick 0: of each operation what came last of all that it waited for | ticks |
+"""  # noqa: E501 - a table
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.assembly import assemble
+from simulator.columns import Columns, Kind
+from simulator.costs.messages import message_costs
+from simulator.engines.faults import link_name
+from simulator.errors import ScenarioError
+from simulator.program import ANY
+from simulator.results import LoggedOperation, RunSet
+from simulator.scenario import Scenario
+
+__all__ = ["Step", "Times", "critical_path", "link_bytes", "times_by_pe"]
+
+COMMUNICATION = ("send", "recv", "exchange", "barrier", "farm", "read_write")
+
+
+@dataclass(frozen=True)
+class Times:
+    """Where a PE's processes spent a run, in process-seconds; the three add up to makespan times processes."""
+
+    pe: str
+    processes: int
+    busy_s: float
+    communication_s: float
+    idle_s: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of a critical path: what happened from one tick to another, the later end of the operation."""
+
+    operation: LoggedOperation
+    from_ticks: int
+    to_ticks: int
+
+
+def times_by_pe(runs: RunSet, configuration: int, replication: int) -> list[Times]:
+    """Busy, communication and idle time of each PE that ran a process, in the order of its first process.
+
+    Raises
+    ------
+    ScenarioError
+        If this replication was not logged.
+    """
+    log = _log(runs, configuration, replication)
+    busy = runs.busy_ticks[configuration][replication]
+    makespan = int(runs.makespan_ticks[configuration, replication])
+    members: dict[str, set[int]] = defaultdict(set)
+    communication: dict[str, int] = defaultdict(int)
+    computed: dict[str, int] = defaultdict(int)
+    for entry in log:
+        members[entry.pe].add(entry.process)
+        if entry.operation in COMMUNICATION:
+            communication[entry.pe] += entry.end_ticks - entry.start_ticks
+        if entry.operation == "compute":
+            computed[entry.pe] += entry.end_ticks - entry.start_ticks
+    found = []
+    for pe, processes in members.items():
+        total = sum(int(busy[process]) for process in processes)
+        in_farms = total - computed[pe]
+        waited = communication[pe] - in_farms
+        ticks = total, waited, makespan * len(processes) - total - waited
+        found.append(Times(pe, len(processes), *(one * runs.tick_s for one in ticks)))
+    return found
+
+
+def link_bytes(scenario: Scenario, configuration: int) -> dict[tuple[str, str], float]:
+    """Bytes over each directed link or disk that anything passes, by its name and `up`, `down` or `both`."""
+    columns = assemble(scenario.program(scenario.configurations[configuration]))
+    placement = np.array([scenario.configurations[configuration].placement], dtype=np.int64)
+    costs = message_costs(scenario.platform, columns, placement, tick_s=1e-12)
+    links = scenario.platform.network.links
+    passed = np.zeros(2 * len(links) + len(scenario.platform.known_nodes))
+    for row in np.flatnonzero(costs.route[0] >= 0).tolist():
+        route = costs.route[0, row]
+        passed[costs.route_links[costs.route_first[route] : costs.route_first[route + 1]]] += columns.amount[row]
+    found = {}
+    for directed in np.flatnonzero(passed).tolist():
+        one_way = directed < 2 * len(links) and not links[directed // 2].shared
+        direction = ("up", "down")[directed % 2] if one_way else "both"
+        found[link_name(scenario.platform, directed), direction] = float(passed[directed])
+    return found
+
+
+def critical_path(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> list[Step]:
+    """The operations that made a run as long as it was, first to last; together they last as long as the run.
+
+    A step that waited for another process begins when that one was ready; waiting for links, for PEs shared with
+    others and for a farm's work is part of a step.
+
+    Raises
+    ------
+    ScenarioError
+        If this replication was not logged.
+    """
+    log = _log(runs, configuration, replication)
+    columns = assemble(scenario.program(scenario.configurations[configuration]))
+    eager_bytes = scenario.platform.network.eager_bytes or -1
+    causes = _Causes(columns, log, eager=columns.amount <= eager_bytes)
+    finished = [(entry.end_ticks, -row) for row, entry in enumerate(log)]
+    steps: list[Step] = []
+    row = -max(finished)[1] if finished else -1
+    while row >= 0:
+        begin, cause = causes.of(row)
+        steps.append(Step(log[row], begin, log[row].end_ticks))
+        first = cause == columns.first[columns.process[cause]]
+        row = -1 if first else cause - 1
+    return steps[::-1]
+
+
+class _Causes:
+    """What each operation of a logged run waited for; logs and columns list the same operations in the same order."""
+
+    def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: NDArray[np.bool_]) -> None:
+        self._columns, self._log, self._eager = columns, log, eager
+        self._sender_of, self._receiver_of = self._matches()
+        self._barriers: dict[int, list[int]] = defaultdict(list)
+        for row in np.flatnonzero(columns.kind == Kind.BARRIER).tolist():
+            self._barriers[int(columns.partner[row])].append(row)
+
+    def of(self, row: int) -> tuple[int, int]:
+        """When the last thing that an operation waited for was ready, and the operation, maybe itself, that began then."""
+        ready = [(self._log[other].start_ticks, other) for other in self._waited_for(row)]
+        mine = self._log[row].start_ticks, row
+        latest = max(ready, default=mine)
+        if latest[0] > mine[0]:
+            return latest
+        sender = self._sender_of.get(row)
+        if sender is not None and self._eager[sender] and self._log[row].end_ticks > mine[0]:
+            return self._log[sender].start_ticks, sender  # under way already when it was received
+        return mine
+
+    def _waited_for(self, row: int) -> list[int]:
+        """Operations of others without which it could not have ended."""
+        kind = Kind(self._columns.kind[row])
+        if kind == Kind.BARRIER:
+            return self._barriers[int(self._columns.partner[row])]
+        found = []
+        if row in self._sender_of:
+            found.append(self._sender_of[row])
+        if row in self._receiver_of and not self._eager[row]:
+            found.append(self._receiver_of[row])
+        return found
+
+    def _matches(self) -> tuple[dict[int, int], dict[int, int]]:
+        """The operation that sent what each receive got, and the other way round.
+
+        A receive from anyone takes, of all that are left, the message posted first.
+        """
+        columns = self._columns
+        posted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        process = columns.process.tolist()
+        for row in np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)).tolist():
+            inbox = int(columns.partner[row]), int(columns.tag[row])
+            posted[inbox].append((self._log[row].start_ticks, row))
+        for messages in posted.values():
+            messages.sort()
+        sender_of: dict[int, int] = {}
+        for row in np.flatnonzero((columns.kind == Kind.RECV) | (columns.kind == Kind.EXCHANGE)).tolist():
+            column = columns.partner if columns.kind[row] == Kind.RECV else columns.source
+            inbox, source = (process[row], int(columns.tag[row])), int(column[row])
+            place = next(i for i, (_, sent) in enumerate(posted[inbox]) if source in (ANY, process[sent]))
+            sender_of[row] = posted[inbox].pop(place)[1]
+        return sender_of, {sender: row for row, sender in sender_of.items()}
+
+
+def _log(runs: RunSet, configuration: int, replication: int) -> tuple[LoggedOperation, ...]:
+    if (configuration, replication) not in runs.logs:
+        raise ScenarioError(f"log: replication {replication}: not logged, ask for it with log_replications")
+    return runs.logs[configuration, replication]

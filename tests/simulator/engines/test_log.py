@@ -1,0 +1,93 @@
+"""What logs tell, by hand and as sums that must come out."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+from simulator.engines import process
+from simulator.engines.log import critical_path, link_bytes, times_by_pe
+from simulator.errors import ApportionError, ScenarioError
+from simulator.program import ANY, Barrier, Compute, Delay, Farm, Recv, Send
+from tests.simulator.engines.programs import scenarios
+from tests.simulator.engines.test_rules import EAGER, TICK, build, simulate, star
+
+
+def path(rows, **options):
+    """Process, operation and its part of the critical path."""
+    runs = simulate(rows, **options)
+    return [
+        (step.operation.process, step.operation.operation, step.from_ticks, step.to_ticks)
+        for step in critical_path(build(rows, **options), runs, 0, 0)
+    ]
+
+
+def test_the_critical_path_goes_to_who_came_last():
+    rows = [[Compute(5, 1), Send(1, 4)], [Compute(2, 1), Recv(0), Compute(3, 1)]]
+    assert path(rows) == [(0, "compute", 0, 5), (1, "recv", 5, 10), (1, "compute", 10, 13)]
+    rows = [[Compute(5, 1), Send(1, 4)], [Compute(7, 1), Recv(0), Compute(3, 1)]]
+    assert path(rows) == [(1, "compute", 0, 7), (1, "recv", 7, 12), (1, "compute", 12, 15)]
+
+
+def test_the_critical_path_goes_to_the_last_at_a_barrier():
+    rows = [[Compute(5, 1), Barrier(), Compute(1, 1)], [Delay(8), Barrier(), Compute(2, 1)]]
+    assert path(rows) == [(1, "delay", 0, 8), (1, "barrier", 8, 8), (1, "compute", 8, 10)]
+
+
+def test_the_critical_path_goes_along_an_eager_message_under_way():
+    rows = [[Compute(2, 1), Send(1, 5)], [Compute(4, 1), Recv(0)]]
+    assert path(rows, network=EAGER) == [(0, "compute", 0, 2), (1, "recv", 2, 8)]
+    rows = [[Compute(2, 1), Send(1, 5)], [Compute(9, 1), Recv(0)]]
+    assert path(rows, network=EAGER) == [(1, "compute", 0, 9)]
+
+
+def test_the_critical_path_knows_what_anyone_sent():
+    rows = [[Recv(ANY), Recv(ANY)], [Delay(9), Send(0, 1)], [Delay(3), Send(0, 1)]]
+    assert path(rows) == [(1, "delay", 0, 9), (0, "recv", 9, 11)]
+
+
+def test_times_by_pe_by_hand():
+    farm = Farm(np.array([5.0, 1.0]), 1.0, 1, 1.0)
+    runs = simulate([[Compute(5, 1), farm], [Delay(2), farm, Delay(1)]])
+    first, second = times_by_pe(runs, 0, 0)
+    assert (first.busy_s, first.communication_s, first.idle_s) == (6.0, 2.0, 2.0)
+    assert (second.busy_s, second.communication_s, second.idle_s) == (5.0, 2.0, 3.0)
+
+
+def test_bytes_by_link():
+    rows = [[Send(1, 10), Send(2, 5), Recv(1)], [Recv(0), Send(0, 3)], [Recv(0)]]
+    found = link_bytes(build(rows, network=star([1, 1, 1], contention="fifo", backbone=1)), 0)
+    assert found == {
+        ("link0", "up"): 15.0,
+        ("link0", "down"): 3.0,
+        ("link1", "up"): 3.0,
+        ("link1", "down"): 10.0,
+        ("link2", "down"): 5.0,
+        ("backbone", "both"): 18.0,
+    }
+
+
+def test_only_logged_replications_can_be_told():
+    runs = simulate([[Compute(1, 1)]])
+    with pytest.raises(ScenarioError, match="replication 1: not logged"):
+        times_by_pe(runs, 0, 1)
+
+
+@given(scenarios())
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_sums_come_out(case):
+    """A critical path covers the run without a gap; what PEs did adds up to the makespan."""
+    made, draws = case
+    try:
+        runs = process.run(made, draws, tick_s=TICK, log_replications=1)
+    except ApportionError:
+        assume(False)
+    for place in range(len(made.configurations)):
+        makespan = int(runs.makespan_ticks[place, 0])
+        steps = critical_path(made, runs, place, 0)
+        edges = [0, *(step.to_ticks for step in steps)]
+        assert [step.from_ticks for step in steps] == edges[:-1]
+        assert edges[-1] == makespan
+        for times in times_by_pe(runs, place, 0):
+            parts = times.busy_s, times.communication_s, times.idle_s
+            assert min(parts) >= 0
+            assert sum(parts) == makespan * times.processes
