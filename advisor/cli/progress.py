@@ -28,3 +28,24 @@ def progress_bar(expected_s: float) -> Iterator[Callable[[str, float], None]]:
             bar.update(task, description=stage, completed=min(1.0, share), left=left, refresh=True)
 
         yield show
+
+
+@contextmanager
+def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
+    """The bar for whoever watches; a line on standard error at every tenth of the way where it goes into a file."""
+    import sys
+    import time
+
+    if sys.stderr.isatty():
+        with progress_bar(expected_s) as show:
+            yield show
+        return
+    begun, told = time.monotonic(), 0
+
+    def tell(stage: str, share: float) -> None:
+        nonlocal told
+        if share * 10 >= told + 1:
+            told = int(share * 10)
+            print(f"{10 * told} % after {time.monotonic() - begun:.0f} s, now {stage}", file=sys.stderr, flush=True)
+
+    yield tell

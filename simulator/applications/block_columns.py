@@ -51,13 +51,14 @@ class BlockColumns:
         Raises
         ------
         ScenarioError
-            If a cycle is longer than all blocks.
+            If a cycle is longer than all blocks, and longer than 1 for each process.
         """
         per_cycle = np.array(configuration.partition, dtype=np.int64)
         cycle = int(per_cycle.sum())
-        if cycle > self.count:
+        most = max(self.count, per_cycle.size)
+        if cycle > most:
             where = f"configuration {configuration.name}: partition"
-            allowed = f"column blocks per cycle, in all 1 to {self.count} (n / nb), allowed, such as 1 for each process"
+            allowed = f"column blocks per cycle, in all 1 to {most}, allowed, such as 1 for each process"
             raise ScenarioError(f"{where}: {cycle} blocks found, {allowed}")
         process = np.repeat(np.arange(per_cycle.size), per_cycle)
         which = np.arange(cycle) - np.repeat(np.cumsum(per_cycle) - per_cycle, per_cycle)

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simulator.applications.parameters import ORDER, Parameters, read
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
-from simulator.program import Compute, Operation, Program, Recv, Send
+from simulator.program import Compute, Loop, Program, Recv, Send
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -57,7 +59,7 @@ class MatrixProduct(Work):
 
     def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
         """The multiplication of so many rows."""
-        return lambda rows: _compute(self.n, rows)
+        return lambda rows: Compute(volume(self.n, rows), problem_size(self.n, rows))
 
     def messages_bytes(self, units: int) -> tuple[int, ...]:
         """To a worker and back."""
@@ -69,13 +71,17 @@ class MatrixProduct(Work):
         if sum(rows) != n:
             where = f"configuration {configuration.name}: partition"
             raise ScenarioError(f"{where}: {sum(rows)} rows found, n = {n} rows in all allowed")
-        workers = [process for process in range(1, len(rows)) if rows[process]]
-        master: list[Operation] = [Send(to, sent_bytes(n, rows[to]), DISTRIBUTE) for to in workers]
-        if rows[0]:
-            master.append(_compute(n, rows[0]))
-        master += [Recv(source, COLLECT) for source in workers]
+        compute = Compute(*(np.array([amount(n, count) for count in rows]) for amount in (volume, problem_size)))
+        sent, collected = (np.array([size(n, count) for count in rows]) for size in (sent_bytes, collected_bytes))
+        workers = np.flatnonzero(rows[1:])[:, np.newaxis] + 1
+        master = (
+            Loop(workers.size, (Send(workers, sent[workers], DISTRIBUTE),)),
+            compute,
+            Loop(workers.size, (Recv(workers, COLLECT),)),
+        )
+        worker = (Recv(0, DISTRIBUTE), compute, Send(0, collected, COLLECT))
         return Program(
-            operations=(tuple(master), *(_worker(n, rows[process]) for process in range(1, len(rows)))),
+            operations=(master, *(worker if count else () for count in rows[1:])),
             footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
         )
 
@@ -89,16 +95,6 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> MatrixProduct:
         If they do not fit, or there is a model.
     """
     return MatrixProduct(read("matmul", parameters, model, {"n": ORDER})["n"])
-
-
-def _worker(n: int, rows: int) -> tuple[Operation, ...]:
-    if not rows:
-        return ()
-    return (Recv(0, DISTRIBUTE), _compute(n, rows), Send(0, collected_bytes(n, rows), COLLECT))
-
-
-def _compute(n: int, rows: int) -> Compute:
-    return Compute(volume(n, rows), problem_size(n, rows))
 
 
 def _footprint_bytes(n: int, rows: int) -> int:

@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history import RunRecord, add_runs, list_runs
     from simulator.calibration.history_application import ApplicationPlan, make_application_plan
     from simulator.calibration.history_formats import export_runs, import_runs, save_export
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApplicationPlan": "simulator.calibration.history_application",
+    "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
@@ -49,6 +51,7 @@ _HOMES = {
     "SizedKernel": "simulator.calibration.kernels.sized",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
+    "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
@@ -79,6 +82,7 @@ __all__ = [
     "KERNELS",
     "SIZED_KERNELS",
     "ApplicationPlan",
+    "Compared",
     "Competitor",
     "Kernel",
     "Measurement",
@@ -94,6 +98,7 @@ __all__ = [
     "SizedKernel",
     "Usage",
     "add_runs",
+    "compare_builders",
     "export_runs",
     "fit_table",
     "import_runs",

@@ -1,8 +1,9 @@
 """Real runs as the source of a band's points: kernels or a command line on one pinned PE, every finished point kept."""
 
+import copy
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -11,18 +12,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import units
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
-from simulator.calibration.measure import LEAST_SAMPLE_S, LEAST_SAMPLES, PRECISION
+from simulator.calibration.measure import PRECISION
 from simulator.calibration.real.point_store import PointStore
-from simulator.calibration.real.runners import Runner, open_runner
-from simulator.calibration.real.sampling import Effort, RealPoint, sample_point
+from simulator.calibration.real.runners import LateRunner, Runner, open_runner
+from simulator.calibration.real.sampling import Effort, RealPoint, sample_point, visit
 from simulator.calibration.real.subjects import KernelSubject, Subject, command_subject, largest_taken
 from simulator.calibration.real.upper_end import Ends, Room, find_ends
 from simulator.calibration.usage import Usage
 from simulator.errors import ScenarioError
 from simulator.machine import Machine, memory_available_bytes, require_linux, this_machine
+from simulator.randomness import stream
 
 MEMORY_SHARE = 0.5
 """Share of the memory available now that a kernel may take."""
@@ -55,6 +58,8 @@ class RealSource:
         JSON file of finished points; the same source on the same file continues, and measures none of them twice.
     memory_share
         Share of the memory available now that operands may take, above 0 and at most 0.9.
+    seed
+        For the order of sizes that are measured together.
 
     Raises
     ------
@@ -73,18 +78,17 @@ class RealSource:
         max_size: float | None,
         store: Path | None,
         memory_share: float = MEMORY_SHARE,
+        seed: int = 0,
     ) -> None:
         require_linux()
-        machine = this_machine()
+        self._machine = machine = this_machine()
         _check(machine, cpu, effort, max_size, memory_share)
-        self._subject, self._cpu, self._effort = subject, cpu, effort
+        self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
-        self._runner: Runner | None = None
         self._started_s = 0.0
+        self._child = LateRunner(self._open)
         self._used: dict[int, RealPoint] = {}
-        self._store = PointStore(
-            store, read=RealPoint.from_dict, subject={**subject.to_dict(), "cpu": cpu}, machine=machine
-        )
+        self._store = self._store_at(store, machine)
         try:
             self.ends = self._find_ends(machine)
         except BaseException:
@@ -167,9 +171,38 @@ class RealSource:
         return tuple(self._used[n] for n in sorted(self._used))
 
     @property
+    def longest_run_s(self) -> float:
+        """What a single run at b was foretold to take at most: the time cap."""
+        return self._effort.time_cap_s
+
+    @property
     def reused(self) -> int:
         """How many of the points asked for an earlier process had finished."""
         return len(self._store.before & self._used.keys())
+
+    @property
+    def level_ends(self) -> tuple[tuple[str, float], ...]:
+        """Each data cache, and the problem size in elements at which all that is stored no longer fits it."""
+        return tuple(
+            (f"the {units.show_size(cache.size_bytes)} of L{cache.level}", cache.size_bytes / WORD_BYTES)
+            for cache in self._machine.caches
+            if cache.kind != "instruction"
+        )
+
+    @property
+    def kept(self) -> Mapping[int, RealPoint]:
+        """Every finished point of the store, by n."""
+        return {point.n: point for point in self._store.points.values()}
+
+    @property
+    def label(self) -> str:
+        """What messages call what is measured."""
+        return self._subject.label
+
+    @property
+    def effort(self) -> Effort:
+        """How hard each point is looked at."""
+        return self._effort
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -194,9 +227,9 @@ class RealSource:
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
-        n = min(max(self._subject.n_of(size), self.ends.smallest_n), self.ends.largest_n)
-        if n not in self._store.points or self._hasty(self._store.points[n]):
-            self._store.keep(sample_point(self._running(), self._subject, n=n, effort=self._effort))
+        n = self.n_of(size)
+        if n not in self._store.points:
+            self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
         self._used[n] = self._store.points[n]
         return self._used[n].measured()
 
@@ -216,36 +249,79 @@ class RealSource:
             As in `measure`.
         """
         point = self.measure(size)
-        runner = self._running()
+        runner = self._child.running()
         runner.prepare(self._subject.n_of(point.size))
         runner.sample(1)
         while True:
             yield point, runner.sample(1)
 
-    def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Foretold seconds of points whose single runs take so long: warm-up and samples, as far as the cap goes.
+    def measure_together(self, sizes: Sequence[float]) -> None:
+        """Measure sizes known in advance in passes of one sample each, every pass in a new random order."""
+        wanted = {self.n_of(size) for size in sizes}
+        generator = stream(self._seed, self._subject.label, "passes")
+        while still_open := sorted(wanted - self._store.points.keys()):
+            for index in generator.permutation(len(still_open)):
+                self.visit(self._subject.size(still_open[index]))
 
-        What preparing a point costs beside that shows in the cheapest point measured.
+    def visit(self, size: float) -> RealPoint:
+        """Take one more sample at a problem size and keep it; a finished point is handed out as it is."""
+        n = self.n_of(size)
+        if n not in self._store.points:
+            known = self._store.open.get(n)
+            self._store.keep(visit(self._child.running(), self._subject, n=n, effort=self._effort, known=known))
+        return self._store.points.get(n) or self._store.open[n]
+
+    def known(self, size: float) -> RealPoint | None:
+        """What the store holds of a problem size, finished or not; nothing is run."""
+        n = self.n_of(size)
+        return self._store.points.get(n) or self._store.open.get(n)
+
+    def n_of(self, size: float) -> int:
+        """The parameter, between the ends, whose problem size is nearest."""
+        return min(max(self._subject.n_of(size), self.ends.smallest_n), self.ends.largest_n)
+
+    def size_of(self, n: int) -> float:
+        """Problem size in elements."""
+        return self._subject.size(n)
+
+    def volume_of(self, n: int) -> float:
+        """Volume of computation of one run."""
+        return self._subject.volume(n)
+
+    def beside(self, store: Path | None, *, effort: Effort | None = None) -> "RealSource":
+        """The same subject, ends and child with points of its own, so that nothing of this source's is used again.
+
+        Closing one of them closes the child of all; it starts again when it is needed.
         """
-        runs = 1 + LEAST_SAMPLES
-        sampled = np.maximum(times_s, LEAST_SAMPLE_S) * LEAST_SAMPLES + times_s
-        return np.asarray(np.maximum(times_s, np.minimum(sampled, self._effort.time_cap_s + times_s / runs)))
+        other = copy.copy(self)
+        other._effort = effort or self._effort  # noqa: SLF001 - another of this class
+        other._used = {}  # noqa: SLF001
+        other._store = other._store_at(store, this_machine())  # noqa: SLF001
+        return other
+
+    def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Foretold seconds of points whose single runs take so long; see `Effort.cost_s`."""
+        return self._effort.cost_s(times_s)
 
     def close(self) -> None:
         """End every process; what was measured stays."""
-        if self._runner is not None:
-            self._runner.close()
-            self._runner = None
+        self._child.close()
 
-    def _running(self) -> Runner:
-        """The child, started when it is first needed: a store that holds everything needs none."""
-        if self._runner is None:
-            begin = time.monotonic()
-            limit_s = OVERRUN * self._effort.time_cap_s
-            memory_bytes = self._room.memory_bytes + SLACK_BYTES
-            self._runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
-            self._started_s += time.monotonic() - begin
-        return self._runner
+    def _open(self) -> Runner:
+        """Start the child."""
+        limit_s = OVERRUN * self._effort.time_cap_s
+        memory_bytes = self._room.memory_bytes + SLACK_BYTES
+        begin = time.monotonic()
+        runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+        self._started_s += time.monotonic() - begin
+        return runner
+
+    def _store_at(self, path: Path | None, machine: Machine) -> PointStore[RealPoint]:
+        subject = {**self._subject.to_dict(), "cpu": self._cpu}
+        store = PointStore(path, read=RealPoint.from_dict, subject=subject, machine=machine)
+        for point in [point for point in store.points.values() if self._hasty(point)]:
+            store.forget(point.n)
+        return store
 
     def _find_ends(self, machine: Machine) -> Ends:
         settings = {"max_size": self._room.max_size, "memory_share": self._room.memory_share, **asdict(self._effort)}
@@ -257,7 +333,9 @@ class RealSource:
                 f"--max-size: {self._room.max_size:g} found, above the smallest size, "
                 f"{self._subject.size(smallest_n):g} elements, allowed"
             )
-        found = find_ends(self._running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort)
+        found = find_ends(
+            self._child.running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort
+        )
         self._store.keep_ends(settings, found.to_dict())
         return found
 

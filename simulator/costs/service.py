@@ -9,6 +9,8 @@ from simulator.models.load import AfterEnd, availability
 from simulator.platform import PE
 from simulator.scenario import Draws
 
+ALL_TIME = np.array([0, LAST_TICK])
+
 
 @dataclass(frozen=True)
 class ServiceTable:
@@ -29,8 +31,8 @@ class ServiceTable:
 def service_table(pe: PE, processes: int, *, tick_s: float) -> ServiceTable:
     """How a PE's load shares it with `processes` runnable processes of ours, in ticks from the trace's start."""
     if pe.load is None:
-        share = np.full(1, min(1.0, pe.cores / processes))
-        return ServiceTable(np.array([0, LAST_TICK]), share, np.array([0, int(share[0] * LAST_TICK)]), "hold")
+        share = min(1.0, pe.cores / processes)
+        return ServiceTable(ALL_TIME, np.array([share]), np.array([0, int(share * LAST_TICK)]), "hold")
     trace = pe.load.trace
     knots = np.rint(np.append(trace.times_s, trace.end_s) / tick_s).astype(np.int64)
     rates = availability(trace.values, pe.load.rule, processes=processes, cores=pe.cores)

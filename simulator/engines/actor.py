@@ -2,76 +2,42 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import simpy
 from simpy.events import ProcessGenerator
 
-from simulator.columns import KIND_NAMES, Columns, Kind
-from simulator.costs import Costs, Ticks, to_ticks
+from simulator.columns import KIND_NAMES, Kind
+from simulator.costs import to_ticks
 from simulator.engines import faults
 from simulator.engines.resources import (
     Barriers,
     Clock,
     FairLinks,
     Farms,
-    FarmTerms,
     FifoLinks,
     Instant,
     Messages,
-    Movements,
     NoContention,
     Occurrence,
     OwnPE,
-    Service,
     SharedPE,
     Site,
     Transfers,
     Usage,
 )
+from simulator.engines.setup import Setup
 from simulator.program import ANY
 from simulator.results import LoggedOperation
-from simulator.scenario import Scenario
 
-Handler = Callable[[int], Any]
 CustomOperation = Callable[["Context", Mapping[str, float]], ProcessGenerator]
 """An operation of the user's own: a generator that yields the events that it waits for."""
+COMPUTE = int(Kind.COMPUTE)
 COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
 """Kinds that may wait more than once."""
 POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
 """Other kinds in which a process waits for others."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The columns of a program as lists, which Python reads faster than arrays."""
-
-    first: list[int]
-    kind: list[int]
-    partner: list[int]
-    source: list[int]
-    tag: list[int]
-
-    @classmethod
-    def of(cls, columns: Columns) -> "Listing":
-        """Once per block of costs."""
-        return cls(*(getattr(columns, name).tolist() for name in cls.__dataclass_fields__))
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What the runs of a block of costs share."""
-
-    scenario: Scenario
-    costs: Costs
-    listing: Listing
-    service: Callable[[int, int], Service]
-    """For a PE and a number of processes."""
-    operations: Mapping[str, CustomOperation]
-    tick_s: float
 
 
 class Simulation:
@@ -83,19 +49,12 @@ class Simulation:
         self.env = Clock()
         self.instant = Instant(self.env)
         self.placement: list[int] = costs.placement[configuration].tolist()
-        self.ticks = _ticks(costs, configuration, replication)
-        self.eager: list[bool] = costs.eager.tolist()
+        self.ticks = setup.ticks(configuration, replication)
         self.transfers = self._transfers(configuration)
-        self.messages = Messages(self.env, self.instant, self.transfers, from_anyone=_from_anyone(costs.columns))
+        self.messages = Messages(self.env, self.instant, self.transfers, from_anyone=setup.from_anyone)
         self.barriers = Barriers(self.env, costs.columns.barriers.tolist())
-        self.farms = Farms(self.env, self.instant, _farm_terms(costs))
-        self.farm_ticks = [
-            [
-                of_process.tolist()
-                for of_process in _at(_at(ticks, configuration), replication - costs.replications.start)
-            ]
-            for ticks in costs.farm_ticks
-        ]
+        self.farms = Farms(self.env, self.instant, setup.farms)
+        self.farm_ticks = setup.farm_ticks(configuration, replication)
         self.usage = Usage(processes)
         self.finish = [0] * processes
         """When each process ended."""
@@ -125,11 +84,12 @@ class Simulation:
             raise faults.unreceived(self.setup.costs, self._name, unreceived)
 
     def _transfers(self, configuration: int) -> Transfers:
-        costs, platform = self.setup.costs, self.setup.scenario.platform
-        movements = Movements.of(costs, configuration)
-        if costs.contention == "fair":
-            return FairLinks(self.env, self.instant, movements, capacities=costs.capacities.tolist(), platform=platform)
-        if costs.contention == "fifo":
+        setup, movements = self.setup, self.setup.movements(configuration)
+        if setup.costs.contention == "fair":
+            capacities: list[int] = setup.costs.capacities.tolist()
+            name_of = partial(faults.link_name, setup.scenario.platform)
+            return FairLinks(self.env, self.instant, movements, setup.deciding, capacities=capacities, name_of=name_of)
+        if setup.costs.contention == "fifo":
             return FifoLinks(self.instant, movements)
         return NoContention(movements)
 
@@ -145,35 +105,6 @@ class Simulation:
         return pes
 
 
-def _at(values: Ticks, place: int) -> Ticks:
-    """An entry of a first axis that has length 1 where all are alike."""
-    return np.asarray(values[min(place, values.shape[0] - 1)])
-
-
-def _ticks(costs: Costs, configuration: int, replication: int) -> list[int]:
-    """What each operation takes where it meets nobody, computations included."""
-    ticks = _at(costs.ticks, configuration).copy()
-    nominal = _at(_at(costs.nominal_ticks, configuration), replication - costs.replications.start)
-    computes = costs.computation >= 0
-    ticks[computes] = nominal[costs.computation[computes]]
-    found: list[int] = ticks.tolist()
-    return found
-
-
-def _from_anyone(columns: Columns) -> set[tuple[int, int]]:
-    """Receiver and tag of the receives from anyone."""
-    rows = np.flatnonzero((columns.kind == Kind.RECV) & (columns.partner == ANY))
-    return set(zip(columns.process[rows].tolist(), columns.tag[rows].tolist(), strict=True))
-
-
-def _farm_terms(costs: Costs) -> list[FarmTerms]:
-    tables = [
-        FarmTerms(table.volumes.size, table.chunk, pull)
-        for table, pull in zip(costs.columns.farm_tables, costs.pull_ticks, strict=True)
-    ]
-    return [tables[table] for table in costs.columns.farms.tolist()]
-
-
 class _Actor:
     """One process."""
 
@@ -186,72 +117,47 @@ class _Actor:
 
     def live(self) -> ProcessGenerator:
         """Its operations, one after the other; what takes no time waits for nothing."""
-        env, waiting, log, number, polls = (
-            self._env,
-            self._simulation.waiting,
-            self._simulation.log,
-            self._number,
-            self._polls,
-        )
-        handlers, kinds = self._handlers(), self._listing.kind
-        for row in range(self._listing.first[number], self._listing.first[number + 1]):
-            kind, begin = kinds[row], env.now
+        number, listing, waiting = self._number, self._listing, self._simulation.waiting
+        log, polls, compute, ticks = self._simulation.log, self._polls, self._pe.compute, self._ticks
+        rows = range(listing.first[number], listing.first[number + 1])
+        for row, kind in zip(rows, listing.kind[rows.start : rows.stop], strict=True):
             waiting[number] = row
-            if kind in COMPOUND:
-                yield from handlers[kind](row)
-            else:
-                event = handlers[kind](row)
-                if event is None:
-                    pass
-                elif polls and kind in POLLS:
+            begin = self._env.now if log is not None else 0
+            if kind == COMPUTE:
+                yield compute(ticks[row], number)
+            elif kind in COMPOUND:
+                yield from HANDLERS[kind](self, row)
+            elif (event := HANDLERS[kind](self, row)) is not None:
+                if polls and kind in POLLS:
                     yield from self._poll(event)
                 else:
                     yield event
             if log is not None:
                 log.append(self._entry(row, begin))
         waiting[number] = -1
-        self._simulation.finish[number] = env.now
+        self._simulation.finish[number] = self._env.now
 
-    def _handlers(self) -> list[Handler]:
-        """By kind: a row's operation to the event that it ends with, or of compound kinds to a generator."""
-        by_kind: dict[int, Handler] = {
-            Kind.COMPUTE: self._compute,
-            Kind.SEND: self._send,
-            Kind.RECV: self._receive,
-            Kind.EXCHANGE: self._exchange,
-            Kind.BARRIER: self._barrier,
-            Kind.FARM: self._farm,
-            Kind.WAIT_UNTIL: self._wait_until,
-            Kind.DELAY: self._delay,
-            Kind.READ_WRITE: self._read_write,
-            Kind.CUSTOM: self._custom,
-        }
-        return [by_kind.get(kind, self._compute) for kind in Kind]
-
-    def _compute(self, row: int) -> simpy.Event:
-        return self._pe.compute(self._ticks[row], self._number)
-
-    def _send(self, row: int) -> simpy.Event | None:
+    def send(self, row: int) -> simpy.Event | None:
         channel = self._number, self._listing.partner[row], self._listing.tag[row]
-        return self._messages.send(row, channel, eager=self._simulation.eager[row])
+        return self._messages.send(row, channel, eager=self._simulation.setup.eager[row])
 
-    def _receive(self, row: int) -> simpy.Event | None:
+    def receive(self, row: int) -> simpy.Event | None:
         sender, tag = self._listing.partner[row], self._listing.tag[row]
         if sender == ANY:
             return self._messages.receive_from_anyone((self._number, tag))
         return self._messages.receive((sender, self._number, tag))
 
-    def _exchange(self, row: int) -> ProcessGenerator:
-        sent = self._send(row)
+    def exchange(self, row: int) -> ProcessGenerator:
+        sent = self.send(row)
         received = self._messages.receive((self._listing.source[row], self._number, self._listing.tag[row]))
         for event in (sent, received):
             if event is not None:
                 yield from self._poll(event)
 
-    def _barrier(self, row: int) -> simpy.Event | None:
+    def barrier(self, row: int) -> simpy.Event | None:
         return self._simulation.barriers.arrive(self._listing.partner[row])
 
-    def _farm(self, row: int) -> ProcessGenerator:
+    def farm(self, row: int) -> ProcessGenerator:
         number = self._listing.partner[row]
         costs, farms = self._simulation.setup.costs, self._simulation.farms
         table = int(costs.columns.farms[number])
@@ -263,19 +169,19 @@ class _Actor:
                 return
             yield self._pe.compute(max(1, before[after] - before[first]), self._number)
 
-    def _wait_until(self, row: int) -> simpy.Event | None:
+    def wait_until(self, row: int) -> simpy.Event | None:
         left = self._ticks[row] - self._env.now
-        return self._env.timeout(left) if left > 0 else None
+        return simpy.Timeout(self._env, left) if left > 0 else None
 
-    def _delay(self, row: int) -> simpy.Event:
+    def delay(self, row: int) -> simpy.Event:
         return Occurrence(self._env).after(self._ticks[row])
 
-    def _read_write(self, row: int) -> simpy.Event:
+    def read_write(self, row: int) -> simpy.Event:
         done = Occurrence(self._env)
         self._transfers.start(row, done)
         return done
 
-    def _custom(self, row: int) -> ProcessGenerator:
+    def custom(self, row: int) -> ProcessGenerator:
         name, arguments = self._simulation.setup.costs.columns.customs[self._listing.partner[row]]
         operation = self._simulation.setup.operations[name]
         yield from operation(Context(self._simulation, self._number, self._pe), arguments)
@@ -294,6 +200,21 @@ class _Actor:
         pe = scenario.platform.pes[self._simulation.placement[self._number]].name
         name = KIND_NAMES[Kind(self._listing.kind[row])]
         return LoggedOperation(self._number, pe, name, int(columns.index[row]), begin, self._env.now)
+
+
+Handler = Callable[[_Actor, int], Any]
+HANDLERS: dict[int, Handler] = {
+    Kind.SEND: _Actor.send,
+    Kind.RECV: _Actor.receive,
+    Kind.EXCHANGE: _Actor.exchange,
+    Kind.BARRIER: _Actor.barrier,
+    Kind.FARM: _Actor.farm,
+    Kind.WAIT_UNTIL: _Actor.wait_until,
+    Kind.DELAY: _Actor.delay,
+    Kind.READ_WRITE: _Actor.read_write,
+    Kind.CUSTOM: _Actor.custom,
+}
+"""By kind: a row's operation to the event that it ends with (None: at once), or of compound kinds to a generator."""
 
 
 class Context:

@@ -8,8 +8,9 @@ import numpy as np
 
 from simulator.costs import Costs, ServiceTable, lower, service_table, start_ticks
 from simulator.engines import faults
-from simulator.engines.actor import CustomOperation, Listing, Setup, Simulation
+from simulator.engines.actor import CustomOperation, Simulation
 from simulator.engines.resources import Service
+from simulator.engines.setup import Setup
 from simulator.platform import PE
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Draws, Scenario
@@ -62,7 +63,7 @@ def run(
     results = _Results(scenario)
     for costs in lower(scenario, draws, tick_s=tick_s):
         faults.check_customs(costs, operations or {})
-        setup = Setup(scenario, costs, Listing.of(costs.columns), services, dict(operations or {}), tick_s)
+        setup = Setup(scenario, costs, services, dict(operations or {}), tick_s)
         for configuration, replication in _runs(costs):
             place = costs.configurations[configuration]
             logged = replication < log_replications

@@ -34,3 +34,27 @@ def test_the_faster_pe_gets_its_share(name):
     assert advice.baselines["fastest-pe"].mean > 1.1
     if name != "farm":
         assert advice.baselines["equal"].mean > 1.1
+
+
+def test_advice_for_a_grid_keeps_to_the_grid():
+    """2 x 2 processes of speeds 4, 2, 2 and 1: rows and columns of 2 to 1 balance them."""
+    pes = tuple(pe(f"pe{index}", speed * 1e8) for index, speed in enumerate((4, 2, 2, 1)))
+    application = Application("matmul_2d", "dgemm", {"n": 61, "nb": 8, "grid_rows": 2})
+    made = Scenario(Platform.uniform(pes, LinkModel.from_latency(1e-9, 1e12)), application, (), 1)
+    advice = recommend(made)
+    assert advice.configuration.partition in {(a * b, a * (61 - b), (61 - a) * b, (61 - a) * (61 - b)) for a, b in NEAR}
+    for candidate in advice.candidates:
+        assert candidate.partition == application.work.fitting(candidate.partition)
+
+
+NEAR = [(a, b) for a in range(38, 43) for b in range(38, 43)]
+
+
+def test_what_is_refined_keeps_to_the_grid_too():
+    """Speeds 5, 2, 1 and 1 fit no grid: simulation finds a better one than proportional rows and columns."""
+    pes = tuple(pe(f"pe{index}", speed * 1e8) for index, speed in enumerate((5, 2, 1, 1)))
+    application = Application("matmul_2d", "dgemm", {"n": 61, "nb": 8, "grid_rows": 2})
+    made = Scenario(Platform.uniform(pes, LinkModel.from_latency(1e-6, 1e9)), application, (), 1)
+    advice = recommend(made)
+    assert advice.configuration.name == "refined"
+    assert application.work.fitting(advice.configuration.partition) == advice.configuration.partition

@@ -3,8 +3,8 @@
 python -m tests.benchmarks.bench [--scenarios A,B] [--engines compiled,simgrid] [--samples 5] [--quick] [-o FILE]
 
 Every sample builds the scenario in the engine and simulates it; starting up, compiling, drawing the numbers and reading
-them are not counted. Samples of all engines alternate. Times are medians of wall time; beside them stands the processor
-time, which says more where the machine was busy.
+them are not counted. Samples of all engines alternate. Times are medians of wall time. Beside them stands the processor
+time: equal to it on an idle machine, and steadier on a busy one.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -23,6 +23,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from simulator.errors import UnsupportedProgram
 from tests.benchmarks import simgrid_cpp
 from tests.benchmarks.scenarios import CASES, Case, Scenario
 from tests.benchmarks.simgrid_cpp import Sample
@@ -31,7 +32,7 @@ OUT = Path(__file__).parents[2] / "out" / "bench.json"
 SIMGRID = "simgrid"
 SIMGRID_TI = "simgrid-ti"
 SLOW_S, VERY_SLOW_S = 1.0, 5.0
-"""Longer samples are taken three times, or once."""
+"""Processor time from which samples are taken three times only, or once."""
 BUSY = 1.15
 """Wall time over processor time from which the table warns."""
 ROOM_PER_BYTE = 6
@@ -40,7 +41,10 @@ ROOM_PER_BYTE = 6
 
 @dataclass(frozen=True)
 class Row:
-    """One engine on one scenario; ratios are the other's time over this one's, None where the other did not run."""
+    """One engine on one scenario; ratios are the other's time over this one's, None where the other did not run.
+
+    `ratio_to_simgrid_cpu` is the same ratio in processor time.
+    """
 
     scenario: str
     size: str
@@ -52,6 +56,7 @@ class Row:
     samples: int
     agrees: bool
     ratio_to_simgrid: float | None = None
+    ratio_to_simgrid_cpu: float | None = None
     ratio_to_simpy: float | None = None
 
 
@@ -63,7 +68,8 @@ Samplers = dict[tuple[str, str], Sampler]
 def timed(run: Callable[[Scenario], float], scenario: Scenario) -> Sample:
     cpu, wall = time.process_time(), time.perf_counter()
     makespan = run(scenario)
-    return Sample(time.perf_counter() - wall, time.process_time() - cpu, float(makespan))
+    seconds = time.perf_counter() - wall
+    return Sample(seconds, max(time.process_time() - cpu, 1e-9), float(makespan))
 
 
 def samples_wanted(first_s: float, samples: int) -> int:
@@ -75,7 +81,7 @@ def samples_wanted(first_s: float, samples: int) -> int:
 def take(samplers: Samplers, samples: int) -> dict[tuple[str, str], list[Sample]]:
     """Samples of all engines in turn; each as often as its first one allows."""
     taken = {key: [sampler()] for key, sampler in samplers.items()}
-    wanted = {key: samples_wanted(found[0].seconds, samples) for key, found in taken.items()}
+    wanted = {key: samples_wanted(found[0].cpu_s, samples) for key, found in taken.items()}
     for turn in range(1, samples):
         for key, sampler in samplers.items():
             if turn < wanted[key]:
@@ -101,19 +107,16 @@ def rows_of(case: Case, taken: dict[tuple[str, str], list[Sample]]) -> list[Row]
         )
         if engine not in rows or row.median_s < rows[engine].median_s:
             rows[engine] = row
-    simgrid = min((rows[name].median_s for name in (SIMGRID, SIMGRID_TI) if name in rows), default=None)
-    simpy = rows["simpy"].median_s if "simpy" in rows else None
-
-    def ratio(other: float | None, own: float) -> float | None:
-        return None if other is None else other / own
-
+    best = min(
+        (rows[name] for name in (SIMGRID, SIMGRID_TI) if name in rows), key=lambda row: row.median_s, default=None
+    )
+    simpy = rows.get("simpy")
     return [
-        Row(
-            **{
-                **asdict(row),
-                "ratio_to_simgrid": ratio(simgrid, row.median_s),
-                "ratio_to_simpy": ratio(simpy, row.median_s),
-            }
+        replace(
+            row,
+            ratio_to_simgrid=best and best.median_s / row.median_s,
+            ratio_to_simgrid_cpu=best and best.cpu_s / row.cpu_s,
+            ratio_to_simpy=simpy and simpy.median_s / row.median_s,
         )
         for row in rows.values()
     ]
@@ -131,7 +134,7 @@ def samplers_for(
     for name, run in engines.items():
         try:
             run(warm_up)
-        except NotImplementedError as reason:
+        except UnsupportedProgram as reason:
             print(f"{case.name}: {name} left out: {reason}", file=sys.stderr)
         else:
             samplers[name, ""] = lambda run=run: timed(run, scenario)
@@ -163,12 +166,13 @@ def show(rows: list[Row], console: Console) -> None:
     )
     for heading in ("scenario", "engine", "mode"):
         table.add_column(heading)
-    for heading in ("median s", "CPU s", "samples", "x SimGrid", "x SimPy", "makespan s"):
+    for heading in ("median s", "CPU s", "samples", "x SimGrid", "x in CPU", "x SimPy", "makespan s"):
         table.add_column(heading, justify="right")
     before = ""
     for row in rows:
         name = f"{row.scenario} {row.size}".strip()
-        ratios = ["" if value is None else f"{value:.3g}" for value in (row.ratio_to_simgrid, row.ratio_to_simpy)]
+        found = (row.ratio_to_simgrid, row.ratio_to_simgrid_cpu, row.ratio_to_simpy)
+        ratios = ["" if ratio is None else f"{ratio:.3g}" for ratio in found]
         times = [f"{value:.4g}" for value in (row.median_s, row.cpu_s)]
         makespan = f"{row.makespan_s:.10g}" + ("" if row.agrees else " WRONG")
         shown = "" if name == before else name

@@ -4,6 +4,7 @@ Each function builds and runs one scenario and returns the makespan in seconds. 
 change of a trace is a timeout, and whoever shares recomputes all shares at every arrival and end.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -32,25 +33,24 @@ def fluctuating_hosts(scenario: FluctuatingHosts) -> float:
     env = simpy.Environment()
 
     def changes(h: int) -> Iterator[tuple[float, float]]:
-        """How long which speed holds; read by the thousand, as Python's numbers take six times an array's room."""
-        while True:
-            for first in range(0, scenario.holds_s.shape[1], 1000):
-                part = slice(first, first + 1000)
-                speeds = (scenario.shares[h, part] * scenario.peaks[h]).tolist()
-                yield from zip(scenario.holds_s[h, part].tolist(), speeds, strict=True)
+        """How long each speed holds, and the flop meanwhile; lists of numbers would need four times the room."""
+        amounts = scenario.holds_s[h] * scenario.shares[h] * scenario.peaks[h]
+        passes = (zip(scenario.holds_s[h].data, amounts.data, strict=True) for _ in itertools.count())
+        return itertools.chain.from_iterable(passes)
 
     def host(h: int) -> ProcessGenerator:
         trace = changes(h)
-        held_s, speed = next(trace)
+        held_s, possible = next(trace)
         for flops in scenario.flops[h].tolist():
-            left, possible = flops, held_s * speed
+            left = flops
             while left > possible:
                 left -= possible
                 yield env.timeout(held_s)
-                held_s, speed = next(trace)
-                possible = held_s * speed
-            held_s -= left / speed
-            yield env.timeout(left / speed)
+                held_s, possible = next(trace)
+            last_s = held_s * left / possible
+            held_s -= last_s
+            possible -= left
+            yield env.timeout(last_s)
 
     for h in range(len(scenario.peaks)):
         env.process(host(h))

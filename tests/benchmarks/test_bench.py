@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from simulator.errors import UnsupportedProgram
 from tests.benchmarks import bench, engines, simgrid_cpp
 from tests.benchmarks.bench import Sample
 from tests.benchmarks.scenarios import CASES
@@ -13,14 +14,14 @@ from tests.benchmarks.scenarios import CASES
 CASE = next(case for case in CASES if case.name == "D 64")
 
 
-def sample(seconds, makespan_s=CASE.makespan_s):
-    return Sample(seconds, seconds, makespan_s)
+def sample(seconds, makespan_s=CASE.makespan_s, cpu_s=None):
+    return Sample(seconds, seconds if cpu_s is None else cpu_s, makespan_s)
 
 
 def test_ratios_are_to_the_fastest_mode_and_to_plain_simpy():
     taken = {
         ("simpy", ""): [sample(4.0), sample(6.0), sample(50.0)],
-        ("compiled", ""): [sample(0.5)],
+        ("compiled", ""): [sample(0.5, cpu_s=0.05)],
         ("simgrid", "default"): [sample(3.0)],
         ("simgrid", "Full"): [sample(2.0)],
         ("simgrid-ti", "TI"): [sample(1.0)],
@@ -32,6 +33,7 @@ def test_ratios_are_to_the_fastest_mode_and_to_plain_simpy():
         {"simpy": 1 / 6, "compiled": 2.0, "simgrid": 0.5, "simgrid-ti": 1.0}
     )
     assert rows["compiled"].ratio_to_simpy == 12.0
+    assert rows["compiled"].ratio_to_simgrid_cpu == pytest.approx(20.0)
 
 
 def test_without_simgrid_there_is_no_ratio_to_it_and_a_wrong_makespan_is_told():
@@ -57,7 +59,7 @@ def test_slow_samples_are_taken_less_often_and_engines_take_turns():
 
 def test_an_engine_that_does_not_support_a_scenario_is_left_out(capsys):
     def refuses(scenario):
-        raise NotImplementedError("no flows")
+        raise UnsupportedProgram("no flows")
 
     with bench.samplers_for(CASE, {"compiled": refuses, "simpy": engines.IN_PROCESS["simpy"]}, simgrid=set()) as ready:
         assert list(ready) == [("simpy", "")]

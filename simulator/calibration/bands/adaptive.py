@@ -26,6 +26,12 @@ THICKEN_SHARE, HALVINGS = 0.03, 2
 """Share of the rest that halving the sweep's intervals takes at most, each time."""
 MIDDLE_SHARE, TOP_SHARE = 0.2, 0.9
 """Shares of the rest for the point on the way up, and of what is then left for the top one."""
+RESERVE = 4
+"""Cheapest points that are left over for intervals that turn out not to be straight."""
+WIDE = 1.2 * np.log(2)
+"""An interval is halved with what is left if it is wider, in log size."""
+WIDEST_STEP = 2 * np.log(2)
+"""The first sweep takes wider steps, up to this, where even its cheapest points are not cheap beside the whole."""
 LEAST_POINTS = 8
 """The sweep takes one point per octave, or more where a to b would have fewer than this many."""
 LEAST_REACH = np.log(1.15)
@@ -85,6 +91,15 @@ class Adaptive:
         weights = curve.weights(self.top)
         return float(np.dot(weights, np.append(mean, top_mean))), float(max(np.max(most, initial=0.0), top_most))
 
+    def cheap_points(self, share: float) -> float:
+        """How many of the cheapest points a share of what may still be spent pays for."""
+        return max(1.0, share * self.left_s() / self.cheapest_s)
+
+    @property
+    def cheapest_s(self) -> float:
+        """Cost of the cheapest point so far: even a small one has to be made ready and repeated."""
+        return min(point.cost_s for point in self.session.points)
+
     def needed_s(self) -> float:
         """Foretold cost of one point at b, which would put the trend to the test."""
         return float(self.curve.cost(np.array(self.top)))
@@ -111,6 +126,7 @@ def build_adaptive(session: Session, *, accuracy: float, verify_largest: bool = 
         _thicken(state)
         _reach_up(state)
         _refine(state, GRID_SHARE)
+        _cover(state)
         if verify_largest and state.curve.x[-1] < state.top:
             state.measure(state.top, "b, as asked for")
             _refine(state, VERIFIED_SHARE)
@@ -128,6 +144,7 @@ def _sweep(state: Adaptive) -> None:
     start = float(np.log(source.smallest))
     step = min(np.log(2), (state.top - start) / LEAST_POINTS)
     state.measure(start, "a")
+    step = max(step, min(WIDEST_STEP, (state.top - start) / state.cheap_points(SWEEP_SHARE)))
     x = start + step
     while x < state.top - step / 2:
         if len(state.session.points) > 1:
@@ -151,8 +168,11 @@ def _thicken(state: Adaptive) -> None:
 
 def _reach_up(state: Adaptive) -> None:
     """Two points as far up as the cost allows."""
-    for share, why in ((MIDDLE_SHARE, "on the way up"), (TOP_SHARE, "the top point that the cost allows")):
-        x = _dearest(state, share * state.left_s())
+    for share, reserve, why in (
+        (MIDDLE_SHARE, 0, "on the way up"),
+        (TOP_SHARE, RESERVE, "the top point that the cost allows"),
+    ):
+        x = _dearest(state, share * state.left_s() - reserve * state.cheapest_s)
         if x is not None:
             state.measure(x, why)
 
@@ -178,6 +198,20 @@ def _refine(state: Adaptive, share: float) -> None:
         if choice is None:
             return
         state.measure(*choice)
+
+
+def _cover(state: Adaptive) -> None:
+    """Halve what is wider than an octave with what is left: few points cannot show how little they show."""
+    while len(state.session.points) < MOST_POINTS:
+        curve = state.curve
+        widths = np.diff(curve.x)
+        middle = curve.x[:-1] + widths / 2
+        cost_s = curve.cost(middle)
+        open_ones = (widths > WIDE) & (cost_s <= state.left_s()) & ~np.isin(middle, state.settled)
+        if not np.any(open_ones):
+            return
+        gain = np.where(open_ones, curve.weights(state.top)[:-1] * widths**2 / cost_s, 0.0)
+        state.measure(float(middle[np.argmax(gain)]), "wider than an octave")
 
 
 def _best(state: Adaptive, left_s: float) -> tuple[float, str] | None:

@@ -92,14 +92,29 @@ def _built_adaptive(state: Adaptive) -> BuiltBand:
             f"{100 * state.accuracy:g} % and {300 * state.accuracy:g} % were asked for; a point at b would take about "
             f"{state.needed_s():.3g} s: state a larger budget"
         )
-    late, _ = curve.slopes
-    if top < b * (1 - 1e-9) and late < -0.3:
-        session.violated.append(
+    session.violated += _trend_faults(state, top, b)
+    expected = {"mean": mean, "max": most}
+    return _built(session, "adaptive", _adaptive_band(state), assumptions=tuple(assumptions), expected=expected)
+
+
+def _trend_faults(state: Adaptive, top: float, largest: float) -> list[str]:
+    """What speaks against a trend from the largest point measured up to the largest size."""
+    if top >= largest * (1 - 1e-9):
+        return []
+    faults = []
+    levels = getattr(state.session.source, "level_ends", ())
+    if beyond := [name for name, size in levels if top < size < largest]:
+        faults.append(
+            f"trend: {' and '.join(beyond)} will be full above the largest point measured ({top:.6g} elements): "
+            "speed may drop there unseen"
+        )
+    late, _ = state.curve.slopes
+    if late < -0.3:
+        faults.append(
             f"trend: speed falls steeply at the largest point measured ({top:.6g} elements, size to the power "
             f"{late:.2f}); what lies beyond is a guess"
         )
-    expected = {"mean": mean, "max": most}
-    return _built(session, "adaptive", _adaptive_band(state), assumptions=tuple(assumptions), expected=expected)
+    return faults
 
 
 def _adaptive_band(state: Adaptive) -> SpeedBand:

@@ -59,11 +59,20 @@ class Curve:
     def cost(self, x: Floats, *, falling: bool = True) -> Floats:
         """Foretold experimental seconds of points at log sizes, never less than those of the cheapest so far.
 
-        Unless `falling`, speed is taken to stay as it is beyond the last point.
+        Unless `falling`, speed is taken to fall no further beyond the last point. A rise goes on for an octave only: it
+        comes from overheads that fade, and taken as a power over all sizes it would foretell that all is nearly free.
         """
-        speed = self.speed(x) if falling else np.maximum(self.speed(x), np.interp(x, self.x, self.s))
+        known = np.interp(x, self.x, self.s)
+        speed = np.minimum(self.speed(x), known + max(0.0, self.slope) * np.log(2))
+        speed = speed if falling else np.maximum(speed, known)
         times = np.exp(self.volume(x) - speed)
-        return np.asarray(np.maximum(np.min(self.cost_s), self.cost_of(times)))
+        return np.asarray(np.maximum(np.min(self.cost_s), self.dearness * self.cost_of(times)))
+
+    @cached_property
+    def dearness(self) -> float:
+        """By what factor points cost more than foretold, as on a busy machine; by least squares: dear ones count."""
+        foretold = self.cost_of(np.exp(self.v - self.s))
+        return float(np.dot(self.cost_s, foretold) / np.dot(foretold, foretold))
 
     @cached_property
     def slopes(self) -> tuple[float, float]:

@@ -20,6 +20,9 @@ def build_grid(session: Session) -> None:
     if source.largest_is_memory_limit:
         session.cuts[sizes.pop()] = Cut(source.largest, 0.0, 0.0, 0.0)
         session.say("the cut at b is (0, 0): b is the memory limit")
+    together = getattr(source, "measure_together", None)
+    if together is not None and session.budget_s is None:  # a budget needs each point's cost before the next
+        together(sizes)
     try:
         for size in sizes:
             session.say(f"grid, {tell(session.measure(size))}")

@@ -84,15 +84,17 @@ class Session:
         return cut
 
     def foretell_s(self, size: float) -> float:
-        """Cost of a point by the trend of those measured: time is a power of the size through the two nearest below it.
+        """Cost of a point by the time of those measured: between two, a power of the size; beyond, the last such power.
 
-        With one point only, time is taken to grow with the size itself, the least that any program does.
+        With one point only, time is taken to grow with the size itself, the least that any program does; and never is a
+        run foretold to take longer than the source allowed for b.
         """
         known = sorted((point.size, point.ideal_s) for point in self.points)
-        at = [pair for pair in known if pair[0] <= size][-2:] or known[:1]
-        (left, before), (right, last) = at[0], at[-1]
-        slope = float(np.log(last / before) / np.log(right / left)) if right > left else 1.0
-        time_s = last * (size / right) ** max(0.0, min(slope, 3.0))
+        sizes, times = np.log(np.array(known).T)
+        slope = (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]) if len(known) > 1 else 1.0
+        beyond = max(0.0, float(np.log(size)) - sizes[-1]) * float(np.clip(slope, 0.0, 3.0))
+        time_s = float(np.exp(np.interp(np.log(size), sizes, times) + beyond))
+        time_s = min(time_s, max(float(np.exp(times[-1])), getattr(self.source, "longest_run_s", np.inf)))
         cheapest = min(point.cost_s for point in self.points)
         foretold = float(self.source.cost_s(np.array(time_s)))
         return max(cheapest, foretold + self._beside_s(size))

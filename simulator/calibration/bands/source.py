@@ -45,6 +45,11 @@ class PointMeasured:
         """Its size, which no two points of a table share."""
         return self.size
 
+    @property
+    def finished(self) -> bool:
+        """A recorded point has no more samples to come."""
+        return True
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return asdict(self)

@@ -21,6 +21,10 @@ class Keepable(Protocol):
     def key(self) -> float:
         """What no two points of a subject share: its n, or its size."""
 
+    @property
+    def finished(self) -> bool:
+        """Whether no more samples are to come."""
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
 
@@ -61,6 +65,9 @@ class PointStore(Generic[P]):
         self._head["machine"] = None if machine is None else _plain(machine.to_dict())
         self._ends: dict[str, Any] | None = None
         self.points: dict[float, P] = {}
+        """Finished points, by key."""
+        self.open: dict[float, P] = {}
+        """Points of which more samples are to come, by key."""
         self._texts: dict[float, str] = {}
         if path is not None and path.exists():
             self._read(path, read)
@@ -80,20 +87,29 @@ class PointStore(Generic[P]):
         self._write()
 
     def keep(self, point: P) -> None:
-        """Remember a finished point."""
+        """Remember a point, finished or as far as it is."""
         self._hold(point)
         self.before -= {point.key}
         self._write()
 
+    def forget(self, key: float) -> None:
+        """Forget a finished point, so that it is measured anew."""
+        del self.points[key], self._texts[key]
+        self.before -= {key}
+
     def _hold(self, point: P) -> None:
-        self.points[point.key] = point
+        self.open.pop(point.key, None)
+        (self.points if point.finished else self.open)[point.key] = point
         self._texts[point.key] = json.dumps(point.to_dict(), allow_nan=False)
 
     def _write(self) -> None:
         if self._path is not None:
-            points = [self._texts[key] for key in sorted(self._texts)]
+            points, still_open = (
+                "[\n" + ",\n".join(self._texts[key] for key in sorted(kept)) + "\n]"
+                for kept in (self.points, self.open)
+            )
             head = json.dumps(self._head | {"ends": self._ends}, allow_nan=False)
-            files.write_text(self._path, head[:-1] + ', "points": [\n' + ",\n".join(points) + "\n]}\n")
+            files.write_text(self._path, f'{head[:-1]}, "points": {points}, "open": {still_open}}}\n')
 
     def _read(self, path: Path, read: Callable[[dict[str, Any]], P]) -> None:
         document = files.read_json(path)
@@ -103,8 +119,8 @@ class PointStore(Generic[P]):
             machine, subject = dict(document["machine"] or {}), document["subject"]
             self._ends = document["ends"]
             if subject == self._head["subject"]:
-                for point in map(read, document["points"]):
-                    self._hold(point)
+                for entry in (*document["points"], *document.get("open", ())):
+                    self._hold(read(entry))
         except (KeyError, TypeError, ValueError) as error:
             raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
         if subject != self._head["subject"]:

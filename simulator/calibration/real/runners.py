@@ -151,3 +151,23 @@ def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float
     """
     kinds: dict[type, Callable[..., Runner]] = {KernelSubject: KernelRunner, CommandSubject: CommandRunner}
     return kinds[type(subject)](subject, cpu=cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+
+
+class LateRunner:
+    """A runner that is started when it is first needed: points that are all known already need none."""
+
+    def __init__(self, start: Callable[[], Runner]) -> None:
+        self._start = start
+        self._runner: Runner | None = None
+
+    def running(self) -> Runner:
+        """The runner, started if it was not."""
+        if self._runner is None:
+            self._runner = self._start()
+        return self._runner
+
+    def close(self) -> None:
+        """End every process."""
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None

@@ -125,6 +125,6 @@ def _once(runner: Runner, n: int, effort: Effort) -> float:
     warm_s = runner.sample(1).wall_s
     if warm_s >= _PROBED_SHARE * effort.time_cap_s:
         return warm_s
-    inner = inner_runs(runner, warm_s, min(effort.least_sample_s, _PROBED_SHARE * effort.time_cap_s))
-    found = one_of(runner.sample(inner), inner).wall_s
+    inner, used = inner_runs(runner, warm_s, min(effort.least_sample_s, _PROBED_SHARE * effort.time_cap_s))
+    found = one_of(used or runner.sample(inner), inner).wall_s
     return found if math.isfinite(found) and found > 0 else warm_s

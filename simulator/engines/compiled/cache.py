@@ -35,6 +35,12 @@ def callee(function: _F) -> _F:
     return cast("_F", numba.njit(**options)(function))
 
 
+def subroutine(function: _F) -> _F:
+    """A function that kernels call in many places; a copy in each would take long to compile."""
+    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast("_F", numba.njit(**options)(function))
+
+
 @cache
 def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel as machine code for the types that its annotations name, from the cache or compiled now."""

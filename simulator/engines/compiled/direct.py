@@ -16,20 +16,16 @@ ALONE = 200_000
 """Steps below which a second thread costs more than it saves."""
 
 
-def why_not(block: Block) -> str | None:
-    """Why a block cannot take this path; None if it can."""
-    kinds, columns = block.kinds, block.costs.columns
-    messages = kinds[Kind.RECV] + kinds[Kind.EXCHANGE] > 0
-    if messages and (np.any(columns.partner == ANY) or np.any(columns.source == ANY)):
-        return "a receive from any process"
+def takes(block: Block) -> bool:
+    """Whether a block can take this path."""
+    kinds, costs = block.kinds, block.costs
     if kinds[Kind.FARM]:
-        return "a farm"
-    costs = block.costs
+        return False
+    if kinds[Kind.RECV] + kinds[Kind.EXCHANGE] > 0 and ANY in (costs.columns.partner.min(), costs.columns.source.min()):
+        return False
     if costs.contention != "none" and np.any(costs.route >= 0):
-        return f"links shared by messages ({costs.contention})"
-    if _shares(block.scenario, costs):
-        return "a PE shared by processes"
-    return None
+        return False
+    return not _shares(block.scenario, costs)
 
 
 def _shares(scenario: Scenario, costs: Costs) -> bool:

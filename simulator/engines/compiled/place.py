@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from simulator import files
-from simulator.errors import ScenarioError
+from simulator.errors import ApportionError
 
 __all__ = ["cache_folder", "has_code", "on_compile"]
 
@@ -32,7 +32,7 @@ def cache_folder() -> Path | None:
     base = os.environ.get("XDG_CACHE_HOME") or ""
     root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
     folder = root / "apportion" / "compiled" / _fingerprint()
-    with suppress(OSError, ScenarioError):
+    with suppress(OSError, ApportionError):
         files.make_folder(folder)
         return folder
     return None

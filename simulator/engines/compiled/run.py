@@ -8,7 +8,7 @@ import numpy as np
 from simulator.columns import Kind
 from simulator.costs import lower, start_ticks
 from simulator.engines import process
-from simulator.engines.compiled import direct
+from simulator.engines.compiled import direct, general
 from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
 from simulator.errors import UnsupportedProgram
 from simulator.results import LoggedOperation, RunSet
@@ -70,20 +70,13 @@ def _joined(parts: list[tuple[Outcome, int]], name: str) -> Ints:
 
 
 def _done(block: Block, draws: Draws) -> Outcome:
-    reason = why_not(block)
-    if reason is not None:
-        raise UnsupportedProgram(f"engine compiled: {reason} found, the engine process does it")
-    outcome = direct.do_block(block)
+    if block.kinds[Kind.CUSTOM]:
+        found = f"the operation {block.costs.columns.customs[0][0]!r} of your own found"
+        raise UnsupportedProgram(f"engine compiled: {found}, the engine process does it")
+    outcome = direct.do_block(block) if direct.takes(block) else general.do_block(block)
     for place, replication in np.argwhere(outcome.fault).tolist():
         _again(block, outcome, place, replication, draws)
     return outcome
-
-
-def why_not(block: Block) -> str | None:
-    """Why no path of this engine does a block; None if one does."""
-    if block.kinds[Kind.CUSTOM]:
-        return f"an operation of the user's own ({block.costs.columns.customs[0][0]})"
-    return direct.why_not(block)
 
 
 def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: Draws) -> None:

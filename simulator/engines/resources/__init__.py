@@ -5,6 +5,7 @@ decided at the end of an instant is asked for through `Instant`.
 """
 
 from simulator.engines.resources.cpu import OwnPE, SharedPE, Site, Usage
+from simulator.engines.resources.filling import deciding
 from simulator.engines.resources.flows import FairLinks
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.links import FifoLinks, Movements, NoContention, Transfers
@@ -31,4 +32,5 @@ __all__ = [
     "Site",
     "Transfers",
     "Usage",
+    "deciding",
 ]

@@ -10,7 +10,7 @@ import simpy
 from simulator.costs import LAST_TICK, TickOverflowError
 from simulator.engines import faults
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
-from simulator.engines.resources.service import Service
+from simulator.engines.resources.service import EXACT, Service
 from simulator.errors import ApportionError
 
 
@@ -22,11 +22,6 @@ class Usage:
         """Ticks from the begin to the end of computations, summed."""
         self.computed = [0] * processes
         """When the last computation ended."""
-
-    def add(self, process: int, begin: int, end: int) -> None:
-        """Count a computation."""
-        self.busy[process] += end - begin
-        self.computed[process] = end
 
 
 @dataclass(frozen=True)
@@ -57,17 +52,25 @@ class OwnPE:
     def __init__(self, env: Clock, instant: Instant, usage: Usage, site: Site) -> None:
         self._env, self._instant, self._usage, self._site = env, instant, usage, site
         self._service, self._start = site.service(1), site.start
+        self._undisturbed = EXACT - self._start if self._service.full else 0
+        """Up to this tick computations take their nominal ticks."""
 
     def compute(self, nominal_ticks: int, process: int) -> simpy.Event:
         """The event of the end of a computation that begins now."""
         begin = self._env.now
-        at = self._start + begin
-        try:
-            end = _end_of(self._service, self._site.name, self._service.at(at) + nominal_ticks) - self._start
-        except (ApportionError, TickOverflowError) as fault:
-            return self._refuse(fault)
-        self._usage.add(process, begin, end)
-        return self._env.timeout(end - begin)
+        end = begin + nominal_ticks
+        if end > self._undisturbed:
+            try:
+                end = self._end(begin, nominal_ticks)
+            except (ApportionError, TickOverflowError) as fault:
+                return self._refuse(fault)
+        self._usage.busy[process] += end - begin
+        self._usage.computed[process] = end
+        return simpy.Timeout(self._env, end - begin)
+
+    def _end(self, begin: int, nominal_ticks: int) -> int:
+        attained = self._service.at(self._start + begin) + nominal_ticks
+        return _end_of(self._service, self._site.name, attained) - self._start
 
     def _refuse(self, fault: Exception) -> simpy.Event:
         """Raise a fault in its turn among those of other PEs: at the end of the instant."""
@@ -93,10 +96,13 @@ class SharedPE:
         self._arrived: list[tuple[int, int, Occurrence]] = []
         self._order = count()
         self._polling = 0
-        self._runnable = 0
-        """`m` since the last settlement."""
         self._attained = 0
         self._settled = 0
+        self._shared_by = 0
+        """`m` since then."""
+        self._in_force = site.service(1)
+        """The service since then, and in `_mark` what it had attained by then."""
+        self._mark = 0
         self._planned: tuple[int, int] | None = None
         """Target and `m` that the wake-up in force was planned for."""
         self._wake: simpy.Event | None = None
@@ -116,28 +122,30 @@ class SharedPE:
 
     def _advance(self, now: int) -> None:
         """Bring the attained service up to now, at the number of processes that has held so far."""
-        if self._running and now > self._settled:
-            service = self._service(self._runnable)
-            self._attained += service.at(self._start + now) - service.at(self._start + self._settled)
-        self._settled = now
+        if now > self._settled:
+            if self._running:
+                mark = self._in_force.at(self._start + now)
+                self._attained += mark - self._mark
+                self._mark = mark
+            self._settled = now
 
     def _settle(self) -> None:
-        env = self._env
-        self._advance(env.now)
+        now, running = self._env.now, self._running
+        self._advance(now)
         for nominal_ticks, process, done in self._arrived:
-            entry = (self._attained + nominal_ticks, next(self._order), process, env.now, done)
-            heapq.heappush(self._running, entry)
+            heapq.heappush(running, (self._attained + nominal_ticks, next(self._order), process, now, done))
         self._arrived.clear()
-        self._runnable = len(self._running) + self._polling
-        if not self._running:
+        if not running:
             return
-        target = self._running[0][0]
-        if self._planned == (target, self._runnable):
+        target, shared_by, at = running[0][0], len(running) + self._polling, self._start + now
+        if self._planned == (target, shared_by):
             return
-        self._planned = target, self._runnable
-        service, at = self._service(self._runnable), self._start + env.now
-        end = _end_of(service, self._site.name, service.at(at) + target - self._attained)
-        self._wake = env.timeout(end - at)
+        self._planned = target, shared_by
+        if shared_by != self._shared_by:
+            self._shared_by, self._in_force = shared_by, self._service(shared_by)
+            self._mark = self._in_force.at(at)
+        end = _end_of(self._in_force, self._site.name, self._mark + target - self._attained)
+        self._wake = simpy.Timeout(self._env, end - at)
         self._wake.callbacks.append(self._end_due)
 
     def _end_due(self, wake: simpy.Event) -> None:
@@ -147,8 +155,11 @@ class SharedPE:
         self._advance(now)
         while self._running and self._running[0][0] <= self._attained:
             _, _, process, begin, done = heapq.heappop(self._running)
-            self._usage.add(process, begin, now)
+            self._usage.busy[process] += now - begin
+            self._usage.computed[process] = now
             done.succeed()
+        if not self._running:
+            self._shared_by = 0  # `_mark` is not kept up meanwhile
         self._instant.ask(Phase.PES, self._settle, self._site.index)
 
 

@@ -49,3 +49,21 @@ def fill(capacities: Mapping[int, int], routes: Sequence[Sequence[int]]) -> list
                         free[passed] -= least
                         waiting[passed] -= 1
     return [one for one in found if one is not None]
+
+
+def deciding(routes: Sequence[tuple[int, ...]], capacities: Sequence[int]) -> list[tuple[int, ...]]:
+    """The routes without links that cannot hold anything back: those whose flows all pass one that is no faster, too.
+
+    Of such two the share `free // flows` of the slower is never more, whatever of these routes is in use: it has no
+    more free, and no fewer flows.
+    """
+    slower: dict[int, set[int]] = {}
+    for route in routes:
+        passed = set(route)
+        for link in route:
+            if link in slower:
+                slower[link] &= passed
+            else:
+                order = capacities[link], link
+                slower[link] = {other for other in passed if (capacities[other], other) < order}
+    return [tuple(link for link in route if not slower[link]) for route in routes]

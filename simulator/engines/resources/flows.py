@@ -1,186 +1,165 @@
-"""Flows that share links max-min fairly, in exact integers."""
+"""Flows that share links max-min fairly, in exact integers; rates are found anew only where something has changed."""
 
-import heapq
-from collections.abc import Callable
-from itertools import count
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import count, islice
 from typing import Any
 
 import simpy
 
-from simulator.costs import LAST_TICK, TickOverflowError
 from simulator.engines import faults
 from simulator.engines.resources.filling import fill
+from simulator.engines.resources.flow_links import Flow, FlowLink
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.links import Movements
-from simulator.platform import Platform
-
-RATE_BITS = 40
-"""A flow of rate `r` has delivered `floor(r * t / 2**RATE_BITS)` units by tick `t`, but for a constant."""
-
-
-class _Flow:
-    __slots__ = ("clock", "done", "left", "links", "order", "target")
-
-    def __init__(self, order: int, links: "tuple[_Link, ...]", units: int, done: Occurrence) -> None:
-        self.order, self.links, self.left, self.done = order, links, units, done
-        self.clock: _Link | None = None
-        """The link that holds it back; until it has one, `left` counts, then `target`."""
-        self.target = 0
-
-
-class _Link:
-    """A directed link, and the clock of the flows that it holds back, which all have the same rate.
-
-    So what one of them has delivered since a moment holds for all (virtual time), and each only keeps the mark at which
-    it has delivered everything.
-    """
-
-    __slots__ = ("_env", "_held", "_planned", "_since", "_wake", "capacity", "delivered", "flows", "number", "rate")
-
-    def __init__(self, env: Clock, number: int, capacity: int) -> None:
-        self._env, self.number, self.capacity = env, number, capacity
-        self.flows: dict[_Flow, None] = {}
-        """All that pass it."""
-        self.rate = 0
-        self.delivered = 0
-        self._since = 0
-        self._held: list[tuple[int, int, _Flow]] = []
-        """Heap of those that it holds back: mark, order, flow; those that have left it are dropped late."""
-        self._planned = (-1, 0)
-        self._wake: simpy.Event | None = None
-
-    def advance(self) -> None:
-        """Bring `delivered` up to now."""
-        now = self._env.now
-        self.delivered += (self.rate * now >> RATE_BITS) - (self.rate * self._since >> RATE_BITS)
-        self._since = now
-
-    def set_rate(self, rate: int) -> None:
-        """From now on."""
-        if rate != self.rate:
-            self.advance()
-            self.rate = rate
-
-    def hold(self, flow: _Flow) -> None:
-        """From now on the flow has this link's rate."""
-        if flow.clock is not None:
-            flow.clock.advance()
-            flow.left = flow.target - flow.clock.delivered
-        self.advance()
-        flow.clock, flow.target = self, self.delivered + flow.left
-        heapq.heappush(self._held, (flow.target, flow.order, flow))
-
-    def first(self) -> tuple[int, int, _Flow] | None:
-        """Of the flows held back, the one that ends first."""
-        held = self._held
-        while held and (held[0][2].clock is not self or held[0][2].target != held[0][0]):
-            heapq.heappop(held)
-        return held[0] if held else None
-
-    def plan(self, wake: Callable[[simpy.Event], None]) -> None:
-        """Have `wake` called when the first flow ends."""
-        first = self.first()
-        if first is None or (first[0], self.rate) == self._planned:
-            return
-        self._planned = first[0], self.rate
-        needed = first[0] - self.delivered + (self.rate * self._since >> RATE_BITS)
-        end = -(-(needed << RATE_BITS) // self.rate)
-        if end > LAST_TICK:
-            raise TickOverflowError
-        self._wake = self._env.timeout(end - self._env.now, self)
-        self._wake.callbacks.append(wake)
-
-    def ended(self, wake: simpy.Event) -> list[_Flow]:
-        """The flows that end now, no longer held back; none if the wake-up is not the last one planned."""
-        if wake is not self._wake:
-            return []
-        self.advance()
-        flows = []
-        while (first := self.first()) is not None and first[0] <= self.delivered:
-            first[2].clock = None
-            flows.append(first[2])
-        return flows
+from simulator.errors import SimulationError
 
 
 class FairLinks:
-    """All that moves over a link shares it max-min fairly; rates are found anew once per instant with a change."""
+    """All that moves over a link shares it max-min fairly."""
 
     def __init__(
         self,
         env: Clock,
         instant: Instant,
         movements: Movements,
+        deciding: Sequence[tuple[int, ...]],
         *,
-        capacities: list[int],
-        platform: Platform,
+        capacities: Sequence[int],
+        name_of: Callable[[int], str],
     ) -> None:
-        self._env, self._instant, self._movements = env, instant, movements
-        self._capacities, self._platform = capacities, platform
-        self._links: dict[int, _Link] = {}
+        self._env, self._instant, self._movements, self._deciding = env, instant, movements, deciding
+        self._capacities, self._name_of = capacities, name_of
+        self._links: dict[int, FlowLink] = {}
         self._order = count()
-        self._begun: list[_Flow] = []
-        self._touched: dict[_Link, None] = {}
+        self._begun: list[Flow] = []
+        self._changed: dict[FlowLink, None] = {}
         """Links on which flows have begun or ended in this instant."""
 
     def start(self, row: int, done: Occurrence) -> None:
         """See `Transfers`."""
-        latency, units, route = (
-            column[row] for column in (self._movements.ticks, self._movements.units, self._movements.route)
-        )
+        moves = self._movements
+        latency, units, route = moves.ticks[row], moves.units[row], moves.route[row]
         if route < 0 or not units:
             done.after(latency)
         elif latency:
-            Occurrence(self._env).after(latency).callbacks.append(lambda _event: self._begin(route, units, done))
+            Occurrence(self._env).after(latency).callbacks.append(partial(self._begin, route, units, done))
         else:
             self._begin(route, units, done)
 
-    def _begin(self, route: int, units: int, done: Occurrence) -> None:
-        links = tuple(self._link(number) for number in self._movements.routes[route])
-        flow = _Flow(next(self._order), links, units, done)
-        self._touch(flow)
-        for link in links:
-            link.flows[flow] = None
+    def _begin(self, route: int, units: int, done: Occurrence, _event: simpy.Event | None = None) -> None:
+        links = tuple(self._link(number) for number in self._deciding[route])
+        flow = Flow(next(self._order), links, self._movements.routes[route], units, done)
+        flow.join()
+        self._begun.append(flow)
+        self._change(flow)
 
-    def _link(self, number: int) -> _Link:
+    def _link(self, number: int) -> FlowLink:
         if number not in self._links:
-            self._links[number] = _Link(self._env, number, self._capacities[number])
+            self._links[number] = FlowLink(self._env, number, self._capacities[number])
         return self._links[number]
 
-    def _touch(self, flow: _Flow) -> None:
-        self._touched.update(dict.fromkeys(flow.links))
+    def _change(self, flow: Flow) -> None:
+        for link in flow.links:
+            self._changed[link] = None
         self._instant.ask(Phase.FLOWS, self._settle)
 
     def _end(self, wake: simpy.Event) -> None:
         link: Any = wake.value
         for flow in link.ended(wake):
-            self._touch(flow)
-            for passed in flow.links:
-                del passed.flows[flow]
+            flow.leave()
+            self._change(flow)
             flow.done.succeed()
+        self._changed[link] = None  # to plan for the next one
 
     def _settle(self) -> None:
         """Find the rates of all flows that the changes of this instant may have an effect on."""
-        changed, self._touched = self._touched, {}
-        crowded = [link.number for link in changed if len(link.flows) > link.capacity]
+        changed, self._changed = self._changed, {}
+        begun, self._begun = self._begun, []
+        crowded = [link for link in changed if len(link.flows) > link.capacity]
         if crowded:
-            raise faults.no_rate(faults.link_name(self._platform, min(crowded)))
-        flows = _joined_to(changed)
-        links = {link.number: link for flow in flows for link in flow.links}
-        capacities = {number: link.capacity for number, link in links.items()}
-        rates = fill(capacities, [[link.number for link in flow.links] for flow in flows])
-        for flow, (rate, number) in zip(flows, rates, strict=True):
-            link = links[number]
-            link.set_rate(rate)
-            if flow.clock is not link:
-                link.hold(flow)
-        for link in (*changed, *links.values()):
+            raise self._no_rate(crowded)
+        hubs, others = _sorted_out(changed)
+        touched = dict(changed)
+        for hub in hubs:
+            touched.update(dict.fromkeys(_fill_hub(hub, begun)))
+        if others:
+            touched.update(dict.fromkeys(_fill(others)))
+        for link in touched:
             link.plan(self._end)
 
+    def _no_rate(self, crowded: Iterable[FlowLink]) -> SimulationError:
+        """Names the first link with too many flows, those included that never decide."""
+        flows = {flow for link in crowded for flow in link.flows}
+        counts = Counter(number for flow in flows for number in flow.route)
+        first = min(number for number, flows_on in counts.items() if flows_on > self._capacities[number])
+        return faults.no_rate(self._name_of(first))
 
-def _joined_to(changed: dict[_Link, None]) -> list[_Flow]:
-    """The flows on links that have changed, those that share a link with them, and so on."""
-    links, flows = dict(changed), dict[_Flow, None]()
-    waiting = list(changed)
+
+def _sorted_out(changed: Iterable[FlowLink]) -> tuple[dict[FlowLink, None], list[FlowLink]]:
+    """Hubs, which are the only place where their flows meet, as with one backbone, and links that belong to none."""
+    hubs: dict[FlowLink, None] = {}
+    others = []
+    for link in changed:
+        if link.flows:
+            flow = next(iter(link.flows))
+            hub = link if len(link.flows) > 1 else next(iter(flow.shared), flow.links[0])
+            if hub.crossing or len(flow.shared) > 1:
+                others.append(link)
+            else:
+                hubs[hub] = None
+    return hubs, others
+
+
+def _fill_hub(hub: FlowLink, begun: Iterable[Flow]) -> list[FlowLink]:
+    """What `fill` finds, where flows meet on one link only: each is held back by a link of its own, or by the hub.
+
+    Returns the links whose flows or rates may have changed.
+    """
+    known = hub.by_limit is not None
+    if hub.by_limit is None:
+        hub.by_limit = sorted(flow.limit(hub) for flow in hub.flows)
+        hub.capped, hub.free = 0, hub.capacity
+    touched = [hub]
+    for limit, _, flow in islice(hub.by_limit, hub.capped, None):
+        if limit >= hub.free // (len(hub.by_limit) - hub.capped):
+            break
+        link = flow.tightest(hub)
+        link.set_rate(limit)
+        link.hold(flow)
+        touched.append(link)
+        hub.free -= limit
+        hub.capped += 1
+    sharing = len(hub.by_limit) - hub.capped
+    if sharing:
+        hub.set_rate(hub.free // sharing)
+        for _, _, flow in islice(hub.by_limit, hub.capped, None):
+            if known and flow.clock is hub:
+                break  # so are all behind it, but for those that have just begun
+            hub.hold(flow)
+        for flow in begun:
+            if flow.clock is None and hub in flow.links:
+                hub.hold(flow)
+    return touched
+
+
+def _fill(changed: Iterable[FlowLink]) -> list[FlowLink]:
+    """Rates of the flows on links that have changed, of those that meet these, and so on; returns their links."""
+    flows = _joined_to(changed)
+    links = {link.number: link for flow in flows for link in flow.links}
+    capacities = {number: link.capacity for number, link in links.items()}
+    rates = fill(capacities, [[link.number for link in flow.links] for flow in flows])
+    for flow, (rate, number) in zip(flows, rates, strict=True):
+        links[number].set_rate(rate)
+        links[number].hold(flow)
+    return list(links.values())
+
+
+def _joined_to(changed: Iterable[FlowLink]) -> list[Flow]:
+    links = dict.fromkeys(changed)
+    flows = dict[Flow, None]()
+    waiting = list(links)
     while waiting:
         for flow in waiting.pop().flows:
             if flow not in flows:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import IntEnum
+from operator import itemgetter
 from typing import Any
 
 import simpy
@@ -85,10 +86,10 @@ class Instant:
             self._env.schedule(end, priority=AFTER_PROCESSES)
 
     def _settle(self, _event: simpy.Event) -> None:
-        for phase in Phase:  # a grant may ask for a later phase of the same instant
-            asked = self._asked[phase]
+        for asked in self._asked:  # a grant may ask for a later phase of the same instant
             if asked:
-                self._asked[phase] = {}
-                for key in sorted(asked):
-                    asked[key]()
+                due = sorted(asked.items(), key=itemgetter(0))
+                asked.clear()
+                for _, settle in due:
+                    settle()
         self._planned = False

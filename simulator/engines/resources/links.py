@@ -4,12 +4,10 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Protocol
 
 import simpy
 
-from simulator.costs import Costs, Ticks
 from simulator.engines.resources.instant import Instant, Occurrence, Phase
 
 
@@ -22,18 +20,6 @@ class Movements:
     route: Sequence[int]
     routes: Sequence[tuple[int, ...]]
     """The directed links of each route."""
-
-    @classmethod
-    def of(cls, costs: Costs, configuration: int) -> "Movements":
-        """Those of the `configuration`-th of a block."""
-
-        def row(values: Ticks) -> list[int]:
-            found: list[int] = values[min(configuration, values.shape[0] - 1)].tolist()
-            return found
-
-        links, first = costs.route_links.tolist(), costs.route_first.tolist()
-        routes = [tuple(links[a:b]) for a, b in pairwise(first)]
-        return cls(row(costs.ticks), row(costs.units), row(costs.route), routes)
 
 
 class Transfers(Protocol):

@@ -19,12 +19,16 @@ class Service:
         self._after_end = table.after_end
         self._end: int = self._knots[-1]
         self._total: int = self._attained[-1]
-        self._full = len(self._rates) == 1 and self._rates[0] == 1.0 and self._after_end == "hold"
+        self._even = self._after_end == "hold" and len(self._rates) == 1
+        """One share for ever."""
+        self._rate: float = self._rates[0]
+        self.full = self._even and self._rate == 1.0
+        """Whether a process has the PE to itself for ever."""
 
     def at(self, tick: int) -> int:
         """Nominal ticks attained from the trace's start to `tick`."""
-        if self._full and tick <= EXACT:
-            return tick
+        if self._even and tick < self._end:
+            return min(floor(self._rate * tick), self._total)
         laps, inside = divmod(tick, self._end) if self._after_end == "cycle" else (0, tick)
         if inside >= self._end:
             return self._beyond(inside)
@@ -40,8 +44,8 @@ class Service:
         TraceError
             If the trace ends before.
         """
-        if self._full and attained <= EXACT:
-            return attained
+        if self._even and attained <= self._total:
+            return _steps(self._rate, attained, self._end)
         laps, inside = 0, attained
         if self._after_end == "cycle":
             if self._total == 0:

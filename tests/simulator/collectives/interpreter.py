@@ -4,6 +4,7 @@ It knows nothing of collectives. Messages are blocking: a sender goes on when it
 sends what its process held before it.
 """
 
+import itertools
 from collections import deque
 from dataclasses import dataclass
 
@@ -43,10 +44,10 @@ def messages(operation, processes, members=None):
 def run(columns):
     """All messages of a program of sends, receives and exchanges; barriers, computations and the like are skipped."""
     wanted = (Kind.SEND, Kind.RECV, Kind.EXCHANGE)
-    keep = [
-        [row for row in range(columns.first[p], columns.first[p + 1]) if columns.kind[row] in wanted]
-        for p in range(columns.processes)
-    ]
+    names = ("kind", "partner", "source", "tag", "amount")
+    rows = list(zip(*(getattr(columns, name).tolist() for name in names), strict=True))
+    edges = columns.first.tolist()
+    keep = [[row for row in rows[a:b] if row[0] in wanted] for a, b in itertools.pairwise(edges)]
     at = [0] * columns.processes
     open_sends, open_recvs, found = {}, {}, []
     halves = [0] * columns.processes
@@ -62,20 +63,19 @@ def run(columns):
         process = ready.popleft()
         if at[process] == len(keep[process]):
             continue
-        row = keep[process][at[process]]
-        kind, partner, tag = columns.kind[row], int(columns.partner[row]), int(columns.tag[row])
-        source = int(columns.source[row]) if kind == Kind.EXCHANGE else partner
+        kind, partner, source, tag, size_bytes = keep[process][at[process]]
+        source = source if kind == Kind.EXCHANGE else partner
         assert source != ANY
         assert partner != process
         assert source != process
         halves[process] = 2 if kind == Kind.EXCHANGE else 1
         place = at[process]
         if kind != Kind.RECV:
-            open_sends[process, partner, tag] = (float(columns.amount[row]), place, kind == Kind.EXCHANGE)
+            open_sends[process, partner, tag] = (size_bytes, place, kind == Kind.EXCHANGE)
         if kind != Kind.SEND:
             open_recvs[source, process, tag] = place
         if kind == Kind.RECV:
-            assert columns.amount[row] == 0
+            assert size_bytes == 0
         channels = [(process, partner, tag)] if kind != Kind.RECV else []
         channels += [(source, process, tag)] if kind != Kind.SEND else []
         for channel in channels:

@@ -112,3 +112,50 @@ def test_sizes_that_snap_are_counted_once_and_never_asked_for_ever(method):
     assert len({point.size for point in built.points}) == len(built.points)
     assert len(source.asked) < 120
     assert set(built.band.sizes[[0, -1]]) == {source.smallest, source.largest}
+
+
+@dataclasses.dataclass
+class Floored:
+    """A table whose points cost at least something, as those of real runs do."""
+
+    table: object
+    floor_s: float
+
+    smallest = property(lambda self: self.table.smallest)
+    largest = property(lambda self: self.table.largest)
+    largest_is_memory_limit = False
+
+    def cost_s(self, times_s):
+        return np.maximum(times_s, self.floor_s)
+
+    def measure(self, size):
+        point = self.table.measure(size)
+        return dataclasses.replace(point, cost_s=max(point.cost_s, self.floor_s))
+
+
+@pytest.mark.parametrize("name", ["smooth decay", "rising", "flat", "cliff", "slow steps"])
+def test_where_small_points_are_not_cheap_they_still_cover_all_sizes(name):
+    table = shapes.recorded(name)
+    source = Floored(table, table.cpu_s[-1] / 70)
+    grid = build(source, method="grid", rule=RULE)
+    built = build(source, method="adaptive", rule=RULE)
+    assert grid.experimental_s / built.experimental_s >= 15
+    assert shapes.errors(built, table).mean() <= 0.05
+    assert max(point.size for point in built.points) > 0.3 * table.largest
+
+
+def test_a_steep_rise_at_the_smallest_sizes_does_not_make_the_rest_look_free():
+    table = dataclasses.replace(shapes.recorded("flat"))
+    early = np.minimum(table.sizes / 2e4, 1.0) ** 0.5
+    table = dataclasses.replace(table, cpu_s=table.cpu_s / early)
+    built = build(Floored(table, table.cpu_s[-1] / 25), method="adaptive", rule=RULE)
+    assert len(built.points) > 2
+    assert max(point.size for point in built.points) > 0.1 * table.largest
+
+
+def test_a_cache_that_ends_beyond_the_points_is_named():
+    source = Floored(shapes.recorded("flat"), 0.0)
+    source.level_ends = (("the 16 MiB of L3", 4e7), ("the 1 MiB of L2", 1e5))
+    lines = build(source, method="adaptive", rule=RULE).assumptions_violated
+    assert [line for line in lines if line.startswith("trend: the 16 MiB of L3 will be full above")]
+    assert not any("L2" in line for line in lines)

@@ -1,0 +1,141 @@
+"""PEs that several processes share: service attained by each, and who reaches its target when.
+
+A PE keeps what each of its computing processes has attained since it was last idle (`served`), and a heap of targets.
+It is brought up to now before anything on it changes, and its next end is found again once per instant.
+"""
+
+from simulator.engines.compiled.cache import subroutine
+
+from simulator.costs import LAST_TICK
+from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, services, targets
+from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNING, STALLED, cancel, pop, push, schedule
+from simulator.engines.compiled.service import (
+    NEVER,
+    OVERFLOW,
+    attained_at,
+    finish,
+    tick_when,
+)
+
+
+@subroutine
+def compute(w: Words, process: int, nominal: int) -> None:
+    """A process starts to compute so many nominal ticks."""
+    one = processes(w)[process]
+    number = one.pe
+    pe, now = pes(w)[number], w[W.NOW]
+    one.joined = now
+    if pe.alone:
+        end = finish(services(w), pe.table, pe.start, now, nominal)
+        if end >= 0:
+            schedule(w, process, end)
+        else:
+            _fault(w, number, end)
+        return
+    settle(w, number)
+    if pe.running == 0:
+        pe.served, pe.settled, pe.base = 0, now, NONE
+    if nominal > 2 * LAST_TICK - 1 - pe.served:
+        _fault(w, number, OVERFLOW)
+        return
+    push(targets(w), pe.first, pe.running, pe.served + nominal, process, process)
+    pe.running += 1
+    touch(w, number)
+
+
+@subroutine
+def wait_busily(w: Words, process: int, change: int) -> None:
+    """A process that polls begins (1) or ceases (-1) to wait for others."""
+    number = processes(w)[process].pe
+    pe = pes(w)[number]
+    if pe.alone:
+        return
+    settle(w, number)
+    pe.polling += change
+    touch(w, number)
+
+
+@subroutine
+def touch(w: Words, number: int) -> None:
+    """A PE is re-evaluated at the end of this instant."""
+    pe = pes(w)[number]
+    if pe.next_dirty == OUTSIDE:
+        pe.next_dirty = w[W.DIRTY_PE]
+        w[W.DIRTY_PE] = number
+
+
+@subroutine
+def settle(w: Words, number: int) -> None:
+    """Bring up to now what each process on a PE has attained, at the number of processes that has held so far."""
+    pe, now = pes(w)[number], w[W.NOW]
+    if pe.settled == now or pe.running == 0:
+        return
+    reached = attained_at(services(w), pe.table + pe.m - 1, pe.start + now)
+    pe.served += reached - pe.base
+    pe.settled, pe.base = now, reached
+
+
+@subroutine
+def evaluate(w: Words) -> None:
+    """The number of runnable processes of every PE on which something changed, and its next end."""
+    number = w[W.DIRTY_PE]
+    w[W.DIRTY_PE] = NONE
+    while number != NONE:
+        pe = pes(w)[number]
+        following = pe.next_dirty
+        pe.next_dirty = OUTSIDE
+        _evaluate(w, number)
+        number = following
+
+
+@subroutine
+def _evaluate(w: Words, number: int) -> None:
+    pe, now = pes(w)[number], w[W.NOW]
+    event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + number
+    if pe.running == 0:
+        cancel(w, event)
+        return
+    m = pe.running + pe.polling
+    if pe.start > LAST_TICK - now:
+        _fault(w, number, OVERFLOW)
+        return
+    if m != pe.m or pe.base == NONE:
+        pe.m = m
+        pe.base = attained_at(services(w), pe.table + m - 1, pe.start + now)
+        if pe.base < 0:
+            _fault(w, number, pe.base)
+            return
+    missing = targets(w)[pe.first].key - pe.served
+    end = tick_when(services(w), pe.table + m - 1, pe.base + missing) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
+    if end < 0:
+        _fault(w, number, end)
+    else:
+        schedule(w, event, end - pe.start)
+
+
+@subroutine
+def next_done(w: Words, number: int) -> int:
+    """A process whose computation on a PE ends now, taken off it, or NONE; the PE is settled."""
+    pe = pes(w)[number]
+    if pe.running == 0 or targets(w)[pe.first].key > pe.served:
+        return NONE
+    process = targets(w)[pe.first].value
+    pop(targets(w), pe.first, pe.running)
+    pe.running -= 1
+    touch(w, number)
+    return process
+
+
+@subroutine
+def _fault(w: Words, number: int, reason: int) -> None:
+    """Note why a PE's next end cannot be told; the first PE's reason stays."""
+    if w[W.PE_FAULT] == NONE or number < w[W.PE_FAULT]:
+        w[W.PE_FAULT] = number
+        w[W.PE_STATUS] = PAST_LAST_TICK if reason == OVERFLOW else STALLED if reason == NEVER else ENDED_TRACE
+
+
+@subroutine
+def raise_faults(w: Words) -> None:
+    """The fault of the first PE that has one becomes the run's."""
+    if w[W.STATUS] == RUNNING and w[W.PE_FAULT] != NONE:
+        w[W.STATUS], w[W.FAULT] = w[W.PE_STATUS], w[W.PE_FAULT]

@@ -1,0 +1,191 @@
+"""Transfers of messages and to disks: without contention, link by link in turn, or as flows."""
+
+from simulator.engines.compiled.cache import subroutine
+
+from simulator.engines.compiled.flows import end_flow, mark_dirty, start_flow
+from simulator.engines.compiled.groups import due
+from simulator.engines.compiled.memory import (
+    NONE,
+    OUTSIDE,
+    W,
+    Words,
+    links,
+    nodes,
+    processes,
+    requests,
+    route,
+    route_first,
+    route_links,
+    slots,
+    ticks,
+    units,
+)
+from simulator.engines.compiled.queues import later, pop, push, schedule
+
+FREELY, IN_TURN, FAIRLY = 0, 1, 2
+"""`w[CONTENTION]`: none, fifo, fair."""
+IDLE, PENDING, MOVING, LATENCY, FLOWING, OVER = range(6)
+"""Where a slot's transfer is: not requested, waiting for links, under way, before it flows, flowing, ended."""
+
+
+@subroutine
+def request(w: Words, slot: int) -> None:
+    """Ask for the transfer of what a slot holds."""
+    one = slots(w)[slot]
+    row = one.row
+    routed = w[W.CONTENTION] != FREELY and route(w)[row] != NONE
+    if not routed:
+        one.moving = MOVING
+    elif w[W.CONTENTION] == IN_TURN:
+        one.moving = PENDING
+        push(requests(w), 0, w[W.REQUESTED], row, 0, slot)
+        w[W.REQUESTED] += 1
+        return
+    elif ticks(w)[row] == 0 and units(w)[row] > 0:
+        _await_start(w, slot)
+        return
+    else:
+        one.moving = LATENCY
+    schedule(w, w[W.PROCESS_COUNT] + slot, later(w, max(1, ticks(w)[row])))
+
+
+@subroutine
+def transfer_due(w: Words, slot: int) -> None:
+    """The event of a slot: the end of its latency or of its transfer."""
+    one = slots(w)[slot]
+    if one.moving == LATENCY and units(w)[one.row] > 0:
+        _await_start(w, slot)
+        return
+    if one.moving == FLOWING:
+        end_flow(w, slot)
+    elif one.moving == MOVING and w[W.CONTENTION] == IN_TURN and route(w)[one.row] != NONE:
+        way = route(w)[one.row]
+        for hop in range(route_first(w)[way], route_first(w)[way + 1]):
+            links(w)[route_links(w)[hop]].busy = 0
+            mark_dirty(w, route_links(w)[hop])
+    transferred(w, slot)
+
+
+@subroutine
+def transferred(w: Words, slot: int) -> None:
+    """A transfer has ended: for the receiver, and unless it is eager for the sender."""
+    one = slots(w)[slot]
+    one.moving = OVER
+    if one.receiver != NONE:
+        part_done(w, one.receiver)
+    if not one.eager:
+        part_done(w, one.sender)
+    elif one.receiver != NONE:
+        release(w, slot)
+
+
+@subroutine
+def part_done(w: Words, process: int) -> None:
+    """One of the things that a process waits for has ended."""
+    one = processes(w)[process]
+    one.parts -= 1
+    if one.parts == 0:
+        make_ready(w, process)
+
+
+@subroutine
+def make_ready(w: Words, process: int) -> None:
+    """A process's operation ends now."""
+    processes(w)[process].next = w[W.READY]
+    w[W.READY] = process
+
+
+@subroutine
+def release(w: Words, slot: int) -> None:
+    """An eager message's slot is free for another."""
+    slots(w)[slot].next = w[W.FREE_SLOT]
+    w[W.FREE_SLOT] = slot
+
+
+@subroutine
+def start_flows(w: Words) -> None:
+    """All flows that begin at this instant."""
+    slot = w[W.STARTING]
+    w[W.STARTING] = NONE
+    while slot != NONE:
+        start_flow(w, slot)
+        slots(w)[slot].moving = FLOWING
+        slot = slots(w)[slot].following
+
+
+@subroutine
+def _await_start(w: Words, slot: int) -> None:
+    slots(w)[slot].following = w[W.STARTING]
+    w[W.STARTING] = slot
+
+
+@subroutine
+def flows_due(w: Words, link: int) -> None:
+    """The event of a link's group: the flows that end now."""
+    group = links(w)[link]
+    slot = due(w, link)
+    while slot != NONE:
+        following = slots(w)[slot].fixed_next
+        end_flow(w, slot)
+        transferred(w, slot)
+        slot = following
+
+
+@subroutine
+def grant_links(w: Words) -> None:
+    """Under contention `fifo`: new requests line up, and whoever is first on all its links, all free, holds them.
+
+    A transfer can become so only when it is requested or when a link before which it stands first becomes free; one
+    that is granted lets nobody else in.
+    """
+    heap, line = requests(w), NONE
+    while w[W.REQUESTED] > 0:
+        slot = heap[0].value
+        pop(heap, 0, w[W.REQUESTED])
+        w[W.REQUESTED] -= 1
+        _line_up(w, slot)
+        slots(w)[slot].following = line
+        line = slot
+    link = w[W.DIRTY_LINK]
+    w[W.DIRTY_LINK] = NONE
+    while link != NONE:
+        one = links(w)[link]
+        if one.head != NONE:
+            _try_grant(w, nodes(w)[one.head].slot)
+        link = one.next_dirty
+        one.next_dirty = OUTSIDE
+    while line != NONE:
+        if slots(w)[line].moving == PENDING:
+            _try_grant(w, line)
+        line = slots(w)[line].following
+
+
+@subroutine
+def _line_up(w: Words, slot: int) -> None:
+    every, way = nodes(w), route(w)[slots(w)[slot].row]
+    first = route_first(w)[way]
+    for hop in range(first, route_first(w)[way + 1]):
+        one, node = links(w)[route_links(w)[hop]], slot * w[W.HOPS] + hop - first
+        every[node].slot, every[node].next = slot, NONE
+        if one.head == NONE:
+            one.head = node
+        else:
+            every[one.tail].next = node
+        one.tail = node
+
+
+@subroutine
+def _try_grant(w: Words, slot: int) -> None:
+    one, every = slots(w)[slot], nodes(w)
+    way = route(w)[one.row]
+    first, last = route_first(w)[way], route_first(w)[way + 1]
+    for hop in range(first, last):
+        link = links(w)[route_links(w)[hop]]
+        if link.busy or every[link.head].slot != slot:
+            return
+    for hop in range(first, last):
+        link = links(w)[route_links(w)[hop]]
+        link.busy = 1
+        link.head = every[link.head].next
+    one.moving = MOVING
+    schedule(w, w[W.PROCESS_COUNT] + slot, later(w, ticks(w)[one.row]))

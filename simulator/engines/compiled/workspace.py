@@ -1,0 +1,253 @@
+"""Lays out the event engine's memory for a block of runs, and does them one by one."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.columns import Columns, Kind
+from simulator.costs import Costs
+from simulator.engines.compiled import memory
+from simulator.engines.compiled.block import step
+from simulator.engines.compiled.cache import compiled
+from simulator.engines.compiled.events import simulate
+from simulator.engines.compiled.memory import NONE, W
+from simulator.engines.compiled.queues import MORE_SLOTS
+from simulator.engines.compiled.service import ServiceTables
+from simulator.program import ANY
+
+Ints = NDArray[np.int64]
+Records = NDArray[np.void]
+CONTENTIONS = {"none": 0, "fifo": 1, "fair": 2}
+FEW_SLOTS = 4096
+"""Slots for eager messages at first; their number grows when a run needs more."""
+MANY_KEYS = 2**22
+"""Possible channels up to which they are numbered through a table."""
+STRAIGHT = ("nominal_ticks", "computation", "ticks", "units", "route", "route_first", "route_links", "capacities")
+"""What the kernel reads where it lies."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all runs of a block share, and none changes."""
+
+    costs: Costs
+    services: ServiceTables
+    operations: Records
+    channels: Records
+    """As they are in the beginning."""
+    inboxes: Records
+    messages: int
+    """Places in all inboxes."""
+    hops: int
+    """Links of the longest route."""
+
+    @classmethod
+    def of(cls, costs: Costs, services: ServiceTables) -> "Layout":
+        """Number channels and inboxes, and write the operations down as records."""
+        columns = costs.columns
+        straight = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
+        costs = replace(costs, farm_ticks=tuple(_straight(table) for table in costs.farm_ticks), **straight)
+        operations = np.zeros(columns.kind.size, memory.OPERATION)
+        operations["kind"], operations["eager"] = columns.kind, costs.eager
+        operations["partner"], operations["out"], operations["into"] = columns.partner, NONE, NONE
+        _place_farms(columns, operations)
+        channels, inboxes, places = _connect(columns, operations)
+        lengths = np.diff(costs.route_first)
+        flows = costs.contention != "none" and lengths.size
+        return cls(costs, services, operations, channels, inboxes, places, int(lengths.max()) if flows else 0)
+
+
+def _place_farms(columns: Columns, operations: Records) -> None:
+    """Where in its farm each process stands."""
+    for number, table in enumerate(columns.farm_tables):
+        rows = np.flatnonzero(columns.kind == Kind.FARM)
+        rows = rows[columns.farms[columns.partner[rows]] == number]
+        place = np.zeros(columns.processes, dtype=np.int64)
+        place[list(table.processes)] = np.arange(len(table.processes))
+        operations["into"][rows] = place[columns.process[rows]]
+
+
+def _connect(columns: Columns, operations: Records) -> tuple[Records, Records, int]:
+    """Channels by (sender, receiver, tag), and inboxes for receives from anyone; places in all inboxes."""
+    kind, process = columns.kind, columns.process
+    sends = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE))
+    takes = np.flatnonzero((kind == Kind.RECV) | (kind == Kind.EXCHANGE))
+    source = np.where(kind[takes] == Kind.RECV, columns.partner[takes], columns.source[takes])
+    anyone = takes[source == ANY]
+    takes, source = takes[source != ANY], source[source != ANY]
+    rows = np.concatenate((sends, takes))
+    sender = np.concatenate((process[sends], source)).astype(np.int64)
+    receiver = np.concatenate((columns.partner[sends], process[takes])).astype(np.int64)
+    tags, tag = np.unique(columns.tag, return_inverse=True)
+    keys = (sender * columns.processes + receiver) * tags.size + tag[rows]
+    distinct, number = _numbered(keys, columns.processes**2 * tags.size)
+    operations["out"][sends], operations["into"][takes] = number[: sends.size], number[sends.size :]
+    channels = np.zeros(distinct.size, memory.CHANNEL)
+    channels["receiver"], channels["inbox"] = distinct // tags.size % columns.processes, NONE
+    boxes, box = np.unique(process[anyone] * np.int64(tags.size) + tag[anyone], return_inverse=True)
+    operations["into"][anyone] = -2 - box
+    inboxes = np.zeros(boxes.size, memory.INBOX)
+    if not boxes.size:
+        return channels, inboxes, 0
+    into = distinct % (columns.processes * tags.size)
+    place = np.minimum(np.searchsorted(boxes, into), boxes.size - 1)
+    channels["inbox"] = np.where(boxes[place] == into, place, NONE)
+    found = channels["inbox"][number[: sends.size]]
+    counts = np.bincount(found[found >= 0], minlength=boxes.size)
+    inboxes["first"] = np.cumsum(counts) - counts
+    return channels, inboxes, int(counts.sum())
+
+
+def _numbered(keys: Ints, possible: int) -> tuple[Ints, Ints]:
+    """Distinct keys in order, and the place among them of each key."""
+    if possible > MANY_KEYS:
+        distinct, place = np.unique(keys, return_inverse=True)
+        return distinct, place
+    number = np.zeros(possible, dtype=np.int64)
+    number[keys] = 1
+    distinct = np.flatnonzero(number)
+    number[distinct] = np.arange(distinct.size)
+    return distinct, number[keys]
+
+
+class Workspace:
+    """The memory of one thread, for one run after the other."""
+
+    def __init__(self, layout: Layout) -> None:
+        costs, columns = layout.costs, layout.costs.columns
+        self._layout = layout
+        self.w = np.zeros(W.END, dtype=np.int64)
+        self._kept: dict[W, NDArray[Any]] = {}
+        self.slots = columns.processes
+        eager = int(np.count_nonzero(costs.eager))
+        self._most_slots = columns.processes + eager
+        self._keep(W.OPERATIONS, layout.operations)
+        self._keep(W.CHANNELS, layout.channels.copy())
+        self._keep(W.INBOXES, layout.inboxes.copy())
+        self._keep(W.MESSAGES, np.zeros(layout.messages, memory.ENTRY))
+        self._keep(W.COMPUTATION, costs.computation)
+        self._keep(W.ROUTE_FIRST, costs.route_first)
+        self._keep(W.ROUTE_LINKS, costs.route_links)
+        self._place_processes()
+        self._place_others()
+        self._make_slots(min(self._most_slots, columns.processes + FEW_SLOTS))
+
+    @property
+    def processes(self) -> Records:
+        """What became of each process; see `memory.PROCESS`."""
+        return self._kept[W.PROCESSES]
+
+    @property
+    def makespan(self) -> int:
+        """Of the last run, in ticks."""
+        return int(self.w[W.NOW])
+
+    def run(self, configuration: int, replication: int, starts: Ints, log: tuple[Ints, Ints] | None = None) -> int:
+        """Do one run; its status.
+
+        Parameters
+        ----------
+        configuration, replication
+            Places in the costs.
+        starts
+            Tick of each PE's trace at tick 0; (PE,).
+        log
+            Where the begin and end of each operation are written; (N,) each.
+        """
+        self._place(configuration, starts)
+        self._charge(configuration, replication)
+        begin, end = log or (None, None)
+        self.w[W.BEGAN] = 0 if begin is None else begin.ctypes.data
+        self.w[W.ENDED] = 0 if end is None else end.ctypes.data
+        kernel = compiled(simulate)
+        status = int(kernel(self.w))
+        while status == MORE_SLOTS:
+            self._make_slots(min(self._most_slots, 4 * int(self.w[W.SLOT_COUNT])))
+            status = int(kernel(self.w))
+        return status
+
+    def _keep(self, place: W, values: NDArray[Any]) -> None:
+        """An array that the kernel reads or writes, from now on."""
+        if not values.flags.c_contiguous or not values.flags.aligned:
+            raise ValueError(place)
+        self._kept[place] = values
+        self.w[place] = values.ctypes.data
+
+    def _place_processes(self) -> None:
+        columns = self._layout.costs.columns
+        processes = np.zeros(columns.processes, memory.PROCESS)
+        processes["first"], processes["end"] = columns.first[:-1], columns.first[1:]
+        self._keep(W.PROCESSES, processes)
+        self._keep(W.TARGETS, np.zeros(columns.processes, memory.ENTRY))
+        self._keep(W.PULLS, np.zeros(columns.processes, memory.ENTRY))
+        self._keep(W.ASKING, np.zeros(columns.processes, dtype=np.int64))
+        barriers = np.zeros(columns.barriers.size, memory.BARRIER)
+        barriers["expected"] = columns.barriers
+        self._keep(W.BARRIERS, barriers)
+        farms = np.zeros(columns.farms.size, memory.FARM)
+        farms["table"] = columns.farms
+        self._keep(W.FARMS, farms)
+        tables = np.zeros(len(columns.farm_tables), memory.TABLE)
+        tables["units"] = [table.volumes.size for table in columns.farm_tables]
+        tables["chunk"] = [table.chunk for table in columns.farm_tables]
+        tables["pull"] = self._layout.costs.pull_ticks
+        self._keep(W.TABLES, tables)
+        self.w[[W.PROCESS_COUNT, W.BARRIER_COUNT, W.FARM_COUNT]] = columns.processes, barriers.size, farms.size
+        self.w[W.POLLS] = columns.polls
+
+    def _place_others(self) -> None:
+        costs, layout = self._layout.costs, self._layout
+        pes = np.zeros(layout.services.of_pe.size, memory.PE_STATE)
+        self._keep(W.PES, pes)
+        for place, values in enumerate(layout.services):
+            self.w[W.SERVICES + place] = values.ctypes.data
+        used = layout.hops > 0
+        links = np.zeros(costs.capacities.size if used else 0, memory.LINK)
+        links["capacity"] = costs.capacities[: links.size]
+        self._keep(W.LINKS, links)
+        self.w[[W.PE_COUNT, W.LINK_COUNT, W.HOPS]] = pes.size, links.size, layout.hops
+        self.w[[W.CHANNEL_COUNT, W.INBOX_COUNT]] = layout.channels.size, layout.inboxes.size
+        self.w[W.CONTENTION] = CONTENTIONS[costs.contention] if used else 0
+
+    def _make_slots(self, count: int) -> None:
+        """Room for so many messages and disk transfers at once."""
+        self.w[W.SLOT_COUNT] = count
+        links = int(self.w[W.LINK_COUNT])
+        self._keep(W.SLOTS, np.zeros(count, memory.SLOT))
+        self._keep(W.NODES, np.zeros(count * self._layout.hops, memory.NODE))
+        events = int(self.w[W.PROCESS_COUNT]) + count + int(self.w[W.PE_COUNT]) + links
+        self._keep(W.QUEUE, np.zeros(events + 1, memory.QUEUE))
+        shares = self.w[W.CONTENTION] != 0
+        self._keep(W.REQUESTS, np.zeros(count if shares else 0, memory.ENTRY))
+        self._keep(W.FILLING, np.zeros(count + links if shares else 0, memory.ENTRY))
+
+    def _place(self, configuration: int, starts: Ints) -> None:
+        """Processes on their PEs."""
+        placement, tables = self._layout.costs.placement[configuration], self._layout.services
+        pes = self._kept[W.PES]
+        counts = np.bincount(placement, minlength=pes.size)
+        pes["first"], pes["alone"] = np.cumsum(counts) - counts, counts < 2
+        pes["table"], pes["start"] = tables.of_pe, starts
+        self._kept[W.PROCESSES]["pe"] = placement
+
+    def _charge(self, configuration: int, replication: int) -> None:
+        """The costs of a run."""
+        costs = self._layout.costs
+        for place, values in ((W.TICKS, costs.ticks), (W.UNITS, costs.units), (W.ROUTE, costs.route)):
+            self.w[place] = _at(values, configuration)
+        self.w[W.NOMINAL] = _at(costs.nominal_ticks, configuration, replication)
+        tables = self._kept[W.TABLES]
+        for number, before in enumerate(costs.farm_ticks):
+            tables["before"][number] = _at(before, configuration, replication)
+
+
+def _at(values: Ints, *places: int) -> int:
+    """Address of a part of an array, whose leading axes may have one entry for all."""
+    steps = sum(place * step(values, axis) for axis, place in enumerate(places))
+    return int(values.ctypes.data) + 8 * steps
+
+
+def _straight(values: Ints) -> Ints:
+    return np.require(values, np.int64, ["C", "A"])

@@ -1,0 +1,110 @@
+"""Table 1 by real runs: its scores, its text, and (slow) the command itself."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advisor.reproduce import gbbp_live, gbbp_table
+from advisor.reproduce.gbbp import reproduce, text
+from advisor.reproduce.gbbp_score import score
+from simulator import ScenarioError, plots
+from simulator.calibration.bands import CutRule, ReplaySource, build
+
+ROOT = Path(__file__).parents[3]
+
+
+def recorded():
+    sizes = np.geomspace(3e3, 1e7, 40)
+    volumes = 2 * (sizes / 3) ** 1.5
+    times = volumes / (4e9 / (1 + (sizes / 3e5) ** 0.4))
+    return ReplaySource(sizes, volumes, times, times)
+
+
+def test_scores_compare_with_the_truth_given():
+    source = recorded()
+    built = {method: build(source, method=method, rule=CutRule(band=0.05)) for method in ("grid", "gbbp", "adaptive")}
+    sizes = np.array([1e5, 1e6])
+    rows = score(built, sizes, np.array([1.25, 1.0]) * built["grid"].band.speed(sizes))
+    assert rows["grid"]["speedup_over_grid"] == 1
+    assert rows["grid"]["mean_error_percent"] == pytest.approx(10)
+    assert rows["grid"]["max_error_percent"] == pytest.approx(20)
+    assert rows["grid"]["max_error_at_elements"] == 1e5
+    assert rows["grid"]["inside_band_percent"] == 50
+    paid = built["grid"].experimental_s / built["adaptive"].experimental_s
+    assert rows["adaptive"]["speedup_over_grid"] == pytest.approx(paid)
+
+
+def test_noise_is_that_of_one_run_against_the_others():
+    found = gbbp_live.noise_floor([[1.0, 1.0, 1.25], [2.0, 2.0], [5.0]])
+    assert found["max_percent"] == pytest.approx(20)  # 1 s by the others, 1.25 s here
+    assert found["mean_percent"] == pytest.approx((20 + 2 * 12.5) / 5)  # two see the median of 1 and 1.25
+    assert gbbp_live.noise_floor([[1.0]]) == {}
+
+
+def test_bands_by_several_builders_are_drawn(tmp_path):
+    source = recorded()
+    built = build(source)
+    points = built.to_dict()["points"]
+    held_out = (np.array([1e5]), np.array([2e9]))
+    for name in ("k.png", "k.svg"):
+        drawn = {"grid": (built.band, points), "gbbp": (built.band, points)}
+        plots.plot_builders(drawn, tmp_path / name, title="kernel", held_out=held_out)
+    assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
+    assert "<path" in (tmp_path / "k.svg").read_text()
+    with pytest.raises(ScenarioError, match=r"ending '\.txt' found"):
+        plots.plot_builders({}, tmp_path / "k.txt", title="", held_out=held_out)
+
+
+def apportion(*arguments):
+    words = [sys.executable, "-m", "advisor.cli", "reproduce", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
+    done = apportion("gbbp", "--recorded", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    table = json.loads(done.stdout)["table_1"]
+    assert table == json.loads(json.dumps(gbbp_table.table()))
+    assert table["clock"] == "simulated"
+    assert set(table["kernels"]["dgemm"]) == {"grid", "gbbp", "adaptive"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--budget", "5s"), "error: --budget: '5s' found, 30s to 24h allowed"),
+        (("--budget", "60"), "error: --budget: "),
+        (("--cpu", "4096"), "error: cpu: 4096 found"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(tmp_path, arguments, message):
+    done = apportion("gbbp", *arguments, "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(message)
+    assert done.stdout == ""
+
+
+@pytest.mark.slow
+def test_the_table_by_real_runs(tmp_path):
+    done = apportion("gbbp", "--budget", "30s", "-o", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "50 % after" in done.stderr
+    found = json.loads(done.stdout)
+    table = found["table_1"]
+    for kernel in ("naive_matmul", "dgemm", "cholesky"):
+        for row in table["kernels"][kernel].values():
+            assert row["experimental_s"] > 0
+            assert 0 <= row["mean_error_percent"] <= row["max_error_percent"]
+        assert table["kernels"][kernel]["grid"]["points"] == 20
+        assert len(table["measured"][kernel]["held_out"]) >= 30
+        assert (tmp_path / f"{kernel}.png").read_bytes().startswith(b"\x89PNG")
+    assert table["provenance"]["machine"]["cpu_model"]
+    document = json.loads((tmp_path / "gbbp.json").read_text())
+    assert document["bands"]["dgemm"]["gbbp"]["model"]["sizes"]
+    lines = text(reproduce(table)).splitlines()
+    assert sum(line.startswith(("naive_matmul", "dgemm", "cholesky")) for line in lines) == 9
+    assert sum("the paper's GBBP" in line for line in lines) == 3

@@ -1,0 +1,117 @@
+"""Random small scenarios in coarse ticks, for tests that compare what different engines make of them."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from simulator.configuration import Configuration
+from simulator.models.load import LoadTrace
+from simulator.models.network import LinkModel
+from simulator.networks import Link, Network
+from simulator.networks.network import Star
+from simulator.platform import PE, Load, Node, Platform
+from simulator.program import ANY, Barrier, Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
+from simulator.scenario import Application, Draws, Scenario
+from tests.simulator.platforms import flat
+
+KINDS = ("compute", "message", "message", "message", "anyone", "exchange", "barrier", "farm", "wait", "delay", "disk")
+small = st.integers(0, 12)
+
+
+@st.composite
+def loads(draw):
+    pieces = draw(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0, 0.3, 1, 2, 5])), min_size=1, max_size=4))
+    rule = draw(st.sampled_from(["fair", "idle", "given"]))
+    ends = draw(st.sampled_from(["cycle", "hold", "hold", "error"]))
+    values = np.array([value for _, value in pieces])
+    if rule == "given":
+        values = values / 5
+    edges = np.cumsum([0, *(length for length, _ in pieces)]).astype(float)
+    if ends == "error":
+        edges[-1] += 60
+    return Load(LoadTrace(edges[:-1], values, edges[-1], ends), rule)
+
+
+@st.composite
+def platforms(draw):
+    """Up to four PEs on up to three nodes, each node with a disk."""
+    count = draw(st.integers(1, 4))
+    pes = tuple(
+        PE(
+            f"pe{i}",
+            f"node{draw(st.integers(0, min(i, 2)))}",
+            {"k": flat(draw(st.sampled_from([1, 2, 3])))},
+            draw(st.none() | loads()),
+            cores=draw(st.integers(1, 2)),
+        )
+        for i in range(count)
+    )
+    nodes = list(dict.fromkeys(pe.node for pe in pes))
+    links = st.builds(
+        Link, st.just("link"), st.integers(0, 3).map(float), st.sampled_from([0.7, 1.0, 2.0, 5.0]), st.booleans()
+    )
+    eager = draw(st.sampled_from([0, 6]))
+    own = LinkModel.from_latency(float(draw(st.integers(1, 3))), 4.0)
+    if len(nodes) == 1 or draw(st.integers(0, 3)) == 0:
+        network = Network.uniform(own, eager_bytes=eager)
+    else:
+        star = Star(tuple(draw(links) for _ in nodes), draw(st.none() | links))
+        contention = draw(st.sampled_from(["none", "fifo", "fair", "fifo", "fair"]))
+        network = Network(star, loopback=own, contention=contention, eager_bytes=eager)
+    return Platform(pes, network, tuple(Node(name, disk=draw(links)) for name in nodes))
+
+
+@st.composite
+def programs(draw, processes):
+    """Operations that fit together if done in the order drawn; now and then one is left out."""
+    rows = [[] for _ in range(processes)]
+    anybody = st.integers(0, processes - 1)
+
+    def add(process, operation):
+        if draw(st.integers(0, 60)):
+            rows[process].append(operation)
+
+    for kind in draw(st.lists(st.sampled_from(KINDS), min_size=4, max_size=24)):
+        one, other, tag = draw(anybody), draw(anybody), draw(st.integers(0, 1))
+        group = tuple(sorted(draw(st.sets(anybody, min_size=1))))
+        if kind in ("message", "anyone") and one != other:
+            add(one, Send(other, draw(small), tag))
+            add(other, Recv(ANY if kind == "anyone" else one, tag))
+        if kind == "exchange":
+            shift = draw(st.integers(0, len(group) - 1))
+            for place, process in enumerate(group):
+                to, source = group[(place + shift) % len(group)], group[place - shift]
+                add(process, Exchange(to, source, draw(small), tag))
+        if kind in ("barrier", "farm"):
+            volumes = np.array(draw(st.lists(st.integers(0, 6), max_size=6)), dtype=float)
+            pull_s = float(draw(st.integers(0, 3)))
+            farm = Farm(volumes, 1.0, draw(st.integers(1, 3)), pull_s, group)
+            for process in group:
+                add(process, Barrier(group) if kind == "barrier" else farm)
+        alone = {
+            "compute": Compute(draw(small), 1.0),
+            "wait": WaitUntil(draw(st.integers(0, 30))),
+            "delay": Delay(draw(small)),
+            "disk": ReadWrite(draw(small)),
+        }
+        if kind in alone:
+            add(one, alone[kind])
+    return Program(tuple(map(tuple, rows)), (0,) * processes, draw(st.booleans()))
+
+
+@st.composite
+def scenarios(draw):
+    """A scenario of one or two configurations in ticks of 1 s, and its draws."""
+    platform, processes = draw(platforms()), draw(st.integers(1, 5))
+    places = st.lists(st.integers(0, len(platform.pes) - 1), min_size=processes, max_size=processes)
+    configurations = tuple(
+        Configuration(f"c{i}", (1,) * processes, tuple(draw(places))) for i in range(draw(st.integers(1, 2)))
+    )
+    application = Application.of_program(draw(programs(processes)), kernel="k")
+    made = Scenario(platform, application, configurations, draw(st.integers(1, 2)), 0)
+    shape = (made.replications, len(platform.pes))
+    starts = [[0 if ends(pe) else draw(st.integers(0, 20)) for pe in platform.pes] for _ in range(shape[0])]
+    return made, Draws(np.array(starts, dtype=float), np.full(shape, 0.5))
+
+
+def ends(pe):
+    return pe.load is not None and pe.load.trace.after_end == "error"

@@ -1,0 +1,330 @@
+"""A simulator that goes from tick to tick and follows the text of simulator/DESIGN.md as literally as it can.
+
+Far too slow for anything but small programs with coarse ticks, and with nothing clever in it: the engines, which leap
+from event to event, must find the same ticks.
+"""
+
+from math import floor
+
+from simulator.columns import Kind
+from simulator.costs import service_table
+from simulator.engines import faults
+from simulator.program import ANY
+
+POLLED = (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.BARRIER)
+
+
+class TooLong(Exception):
+    """More ticks than anybody wants to wait for."""
+
+
+def service(table, tick):
+    """R(tick), piece by piece."""
+    knots, end = table.knots.tolist(), int(table.knots[-1])
+    if table.after_end == "cycle" and tick >= end:
+        return tick // end * int(table.attained[-1]) + service(table, tick % end)
+    for piece in range(len(knots) - 1):
+        if knots[piece] <= tick < knots[piece + 1]:
+            gained = floor(float(table.rates[piece]) * (tick - knots[piece]))
+            return min(int(table.attained[piece]) + gained, int(table.attained[piece + 1]))
+    return int(table.attained[-1]) + floor(float(table.rates[-1]) * (tick - end))
+
+
+class Transfer:
+    def __init__(self, row, sender, tick):
+        self.row, self.sender, self.requested = row, sender, tick
+        self.ends = self.flows_from = self.left = self.over = None
+        self.rate = 0
+        self.granted = False
+
+
+class Message:
+    def __init__(self, row, sender, receiver, tag, tick, eager):
+        self.row, self.sender, self.receiver, self.tag, self.tick, self.eager = row, sender, receiver, tag, tick, eager
+        self.transfer, self.taken = None, False
+
+
+class Stepwise:
+    def __init__(self, scenario, costs, configuration, replication, *, starts, tick_s, longest=3000):
+        self.scenario, self.costs, self.c, self.r = scenario, costs, configuration, replication
+        self.columns, self.longest = costs.columns, longest
+        self.name = scenario.configurations[costs.configurations[configuration]].name
+        self.starts, self.tick_s = starts, tick_s
+        self.placement = costs.placement[configuration].tolist()
+        count = self.columns.processes
+        self.row = self.columns.first[:-1].tolist()
+        self.state = [None] * count
+        self.begun = [0] * count
+        self.ends = {}
+        self.finish = [0] * count
+        self.busy = [0] * count
+        self.computing = {}
+        self.transfers, self.messages, self.receives, self.pulls = [], [], [], []
+        self.arrived = [0] * self.columns.barriers.size
+        self.handed_out = [0] * self.columns.farms.size
+        self.m = {}
+        self.now = 0
+
+    def cost(self, values, row):
+        return int(values[min(self.c, values.shape[0] - 1)][row])
+
+    def run(self):
+        while True:
+            self.ended()
+            moved = True
+            while moved:
+                moved = False
+                for process in range(len(self.row)):
+                    moved |= self.advance(process)
+            self.grant()
+            self.share()
+            if not self.pending():
+                break
+            self.now += 1
+            if self.now > self.longest:
+                raise TooLong
+        stuck = [row for row, last in zip(self.row, self.columns.first[1:].tolist(), strict=True) if row < last]
+        if stuck:
+            raise faults.stuck(self.costs, self.name, stuck)
+        lost = [message.row for message in self.messages if not message.taken]
+        if lost:
+            raise faults.unreceived(self.costs, self.name, lost)
+        return max(self.finish)
+
+    def pending(self):
+        timers = any(state and state.get("until", -1) > self.now for state in self.state)
+        return timers or bool(self.computing) or any(one.over is None for one in self.transfers)
+
+    # (a)
+
+    def ended(self):
+        for process, (pe, left, _) in list(self.computing.items()):
+            table = service_table(self.scenario.platform.pes[pe], self.m[pe], tick_s=self.tick_s)
+            at = self.starts[pe] + self.now
+            left -= service(table, at) - service(table, at - 1)
+            self.computing[process] = (pe, left, None)
+            if left <= 0:
+                del self.computing[process]
+                self.state[process]["done"] = True
+        for one in self.transfers:
+            if one.over is not None:
+                continue
+            if one.left is not None:
+                one.left -= (one.rate * self.now >> 40) - (one.rate * (self.now - 1) >> 40)
+                if one.left <= 0:
+                    one.over = self.now
+            elif one.ends == self.now:
+                one.over = self.now
+
+    # (b)
+
+    def advance(self, process):
+        row = self.row[process]
+        if row >= self.columns.first[process + 1]:
+            return False
+        if self.state[process] is None:
+            self.begun[process] = self.now
+            self.state[process] = {}
+            self.post(process, row, self.state[process])
+            return True  # somebody may have waited for what was posted
+        if not self.is_over(process, row, self.state[process]):
+            return False
+        self.ends[row] = (self.begun[process], self.now)
+        self.row[process] += 1
+        self.state[process] = None
+        self.finish[process] = self.now
+        return True
+
+    def post(self, process, row, state):
+        kind = self.columns.kind[row]
+        if kind == Kind.COMPUTE:
+            ticks = self.costs.nominal_ticks
+            ticks = ticks[min(self.c, ticks.shape[0] - 1)][min(self.r, ticks.shape[1] - 1)]
+            self.compute(process, int(ticks[self.costs.computation[row]]))
+        if kind in (Kind.SEND, Kind.EXCHANGE):
+            eager = bool(self.costs.eager[row])
+            receiver, tag = int(self.columns.partner[row]), int(self.columns.tag[row])
+            state["sent"] = Message(row, process, receiver, tag, self.now, eager)
+            self.messages.append(state["sent"])
+            if eager:
+                state["sent"].transfer = self.request(row, process)
+        if kind in (Kind.RECV, Kind.EXCHANGE):
+            column = self.columns.partner if kind == Kind.RECV else self.columns.source
+            state["source"] = int(column[row])
+            state["received"] = None
+            if state["source"] == ANY:
+                self.receives.append((self.now, process, state))
+        if kind == Kind.BARRIER:
+            self.arrived[self.columns.partner[row]] += 1
+        if kind == Kind.FARM:
+            self.pulls.append((self.now, process, state, int(self.columns.partner[row])))
+        if kind == Kind.WAIT_UNTIL:
+            state["until"] = self.cost(self.costs.ticks, row)
+        if kind == Kind.DELAY:
+            state["until"] = self.now + self.cost(self.costs.ticks, row)
+        if kind == Kind.READ_WRITE:
+            state["transfer"] = self.request(row, process)
+
+    def compute(self, process, ticks):
+        self.computing[process] = (self.placement[process], ticks, None)
+        self.state[process]["done"] = False
+        self.state[process]["computing_since"] = self.now
+
+    def request(self, row, process):
+        transfer = Transfer(row, process, self.now)
+        self.transfers.append(transfer)
+        ticks, route = self.cost(self.costs.ticks, row), self.cost(self.costs.route, row)
+        if route < 0 or self.costs.contention == "none":
+            transfer.ends = self.now + ticks
+        elif self.costs.contention == "fair":
+            if self.cost(self.costs.units, row):
+                transfer.flows_from = self.now + ticks
+            else:
+                transfer.ends = self.now + ticks
+        return transfer
+
+    def is_over(self, process, row, state):
+        kind = self.columns.kind[row]
+        if kind == Kind.COMPUTE:
+            if state["done"]:
+                self.busy[process] += self.now - state["computing_since"]
+            return state["done"]
+        if kind in (Kind.DELAY, Kind.WAIT_UNTIL):
+            return state["until"] <= self.now
+        if kind == Kind.READ_WRITE:
+            return state["transfer"].over is not None
+        if kind == Kind.BARRIER:
+            return self.arrived[self.columns.partner[row]] == self.columns.barriers[self.columns.partner[row]]
+        if kind == Kind.FARM:
+            return self.farm(process, row, state)
+        over = True
+        if "sent" in state:
+            message = state["sent"]
+            over = message.eager or (message.transfer is not None and message.transfer.over is not None)
+        if "source" in state:
+            over &= self.received(process, row, state)
+        return over
+
+    def received(self, process, row, state):
+        if state["received"] is None and state["source"] != ANY:
+            tag = int(self.columns.tag[row])
+            mine = [
+                one
+                for one in self.messages
+                if (one.sender, one.receiver, one.tag) == (state["source"], process, tag) and not one.taken
+            ]
+            if mine:
+                self.match(mine[0], state)
+        if state["received"] is None:
+            return False
+        over = state["received"].transfer.over
+        return over is not None and self.now >= state.get("granted", -1) + 1
+
+    def match(self, message, state):
+        message.taken = True
+        state["received"] = message
+        if not message.eager:
+            message.transfer = self.request(message.row, message.sender)
+
+    def farm(self, process, row, state):
+        """Whether a process has done its part."""
+        if state.get("done") is True:
+            self.busy[process] += self.now - state["computing_since"]
+            state.pop("done")
+            self.pulls.append((self.now, process, state, int(self.columns.partner[row])))
+            return False
+        if "until" not in state or state["until"] > self.now:
+            return False
+        first, after = state["units"]
+        if first == after:
+            return True
+        table = int(self.columns.farms[self.columns.partner[row]])
+        before = self.costs.farm_ticks[table]
+        before = before[min(self.c, before.shape[0] - 1)][min(self.r, before.shape[1] - 1)]
+        before = before[self.columns.farm_tables[table].processes.index(process)]
+        state.pop("until")
+        self.compute(process, max(1, int(before[after] - before[first])))
+        return False
+
+    # (c)
+
+    def grant(self):
+        for tick, process, state in sorted(self.receives, key=lambda one: one[:2]):
+            tag = int(self.columns.tag[self.row[process]])
+            mine = [one for one in self.messages if (one.receiver, one.tag) == (process, tag) and not one.taken]
+            earliest = {}
+            for one in mine:
+                earliest.setdefault(one.sender, one)
+            if earliest:
+                chosen = min(earliest.values(), key=lambda one: (one.tick, one.sender, one.row))
+                state["granted"], state["until"] = self.now, self.now + 1
+                self.match(chosen, state)
+                self.receives.remove((tick, process, state))
+        for _, _process, state, number in sorted(self.pulls, key=lambda one: one[:2]):
+            table = int(self.columns.farms[number])
+            terms, first = self.columns.farm_tables[table], self.handed_out[number]
+            after = min(first + terms.chunk, terms.volumes.size)
+            self.handed_out[number] = after
+            state["units"], state["until"] = (first, after), self.now + self.costs.pull_ticks[table]
+        self.pulls.clear()
+        if self.costs.contention == "fifo":
+            self.grant_links()
+
+    def links_of(self, transfer):
+        route = self.cost(self.costs.route, transfer.row)
+        if route < 0:
+            return set()
+        first, last = self.costs.route_first[route : route + 2].tolist()
+        return set(self.costs.route_links[first:last].tolist())
+
+    def grant_links(self):
+        taken = set()
+        for one in self.transfers:
+            if one.granted and one.over is None:
+                taken |= self.links_of(one)
+        waiting = [one for one in self.transfers if one.ends is None and one.over is None]
+        for one in sorted(waiting, key=lambda one: (one.requested, one.sender, one.row)):
+            links = self.links_of(one)
+            if not links & taken:
+                one.granted = True
+                one.ends = self.now + self.cost(self.costs.ticks, one.row)
+            taken |= links
+
+    # (d)
+
+    def share(self):
+        for pe in range(len(self.scenario.platform.pes)):
+            self.m[pe] = sum(place == pe for place, _, _ in self.computing.values())
+            if self.columns.polls:
+                self.m[pe] += sum(self.polls(process) for process, place in enumerate(self.placement) if place == pe)
+        if self.costs.contention == "fair":
+            self.rates()
+
+    def polls(self, process):
+        state = self.state[process]
+        if state is None:
+            return False
+        kind = self.columns.kind[self.row[process]]
+        return kind in POLLED or (kind == Kind.FARM and process not in self.computing)
+
+    def rates(self):
+        flows = [one for one in self.transfers if one.flows_from is not None and one.over is None]
+        for one in flows:
+            if one.flows_from == self.now:
+                one.left = self.cost(self.costs.units, one.row)
+        flows = [one for one in flows if one.left is not None]
+        free = dict(enumerate(self.costs.capacities.tolist()))
+        unfixed = list(flows)
+        while unfixed:
+            on = {link: [one for one in unfixed if link in self.links_of(one)] for link in free}
+            shares = {link: free[link] // len(some) for link, some in on.items() if some}
+            least = min(shares.values())
+            if least == 0:
+                first = min(link for link, share in shares.items() if share == 0)
+                raise faults.no_rate(faults.link_name(self.scenario.platform, first))
+            fixed = [one for one in unfixed if any(shares[link] == least for link in self.links_of(one))]
+            for one in fixed:
+                one.rate = least
+                for link in self.links_of(one):
+                    free[link] -= least
+            unfixed = [one for one in unfixed if one not in fixed]

@@ -1,0 +1,55 @@
+"""The SimPy engine against a simulator that follows the rules tick by tick, on random programs."""
+
+import pytest
+from hypothesis import assume, given, settings
+
+from simulator.costs import lower, start_ticks
+from simulator.engines import process
+from simulator.errors import SimulationError, TraceError
+from tests.simulator.engines.programs import scenarios
+from tests.simulator.engines.stepwise import Stepwise, TooLong
+
+TICK = 1.0
+FORETOLD = "its load leaves nothing for ever"
+
+
+def check_one(made, draws):
+    """Every operation's ticks, or the error's lines."""
+    try:
+        runs = process.run(made, draws, tick_s=TICK, log_replications=made.replications)
+    except (SimulationError, TraceError) as fault:
+        assume(FORETOLD not in str(fault) and not isinstance(fault, TraceError))
+        with pytest.raises(SimulationError) as caught:
+            stepwise(made, draws, None)
+        assert caught.value.lines == fault.lines
+        return
+    stepwise(made, draws, runs)
+
+
+def stepwise(made, draws, runs):
+    starts = start_ticks(draws, tick_s=TICK)
+    for costs in lower(made, draws, tick_s=TICK):
+        for c, place in enumerate(costs.configurations):
+            for r in costs.replications:
+                one = Stepwise(made, costs, c, r, starts=starts[r].tolist(), tick_s=TICK)
+                makespan = one.run()
+                if runs is None:
+                    continue
+                log = {(e.process, e.index): (e.start_ticks, e.end_ticks) for e in runs.logs[place, r]}
+                columns = costs.columns
+                keys = zip(columns.process.tolist(), columns.index.tolist(), strict=True)
+                expected = {key: one.ends[row] for row, key in enumerate(keys)}
+                assert log == expected, f"{log} found, {expected} expected"
+                assert runs.makespan_ticks[place, r] == makespan
+                assert runs.busy_ticks[place][r].tolist() == one.busy
+                assert runs.finish_ticks[place][r].tolist() == one.finish
+
+
+@given(scenarios())
+@settings(max_examples=300, deadline=None)
+def test_both_find_the_same_ticks(case):
+    made, draws = case
+    try:
+        check_one(made, draws)
+    except TooLong:
+        assume(False)
