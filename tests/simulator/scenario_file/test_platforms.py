@@ -158,6 +158,17 @@ def test_networks_are_what_they_say(tmp_path):
     assert found["listed"].message_s(0, 1, 125e6) == pytest.approx(1 + 1e-5)
 
 
+def test_a_route_without_a_way_back_stays_one(tmp_path):
+    path = scenario_of(tmp_path, "listed")
+    path.write_text(path.read_text().replace("via: [bus]}", "via: [bus], one_way: true}").split("configurations")[0]
+                    + 'configurations: {one: {partition: [60, 40], pes: ["fast[01-02]"]}}\n')  # fmt: skip
+    loaded = load_scenario(path)
+    assert len(loaded.platform.network.topology.table) == 15 + 5
+    again = tmp_path / "again.yaml"
+    again.write_text(resolved_text(path))
+    assert same(load_scenario(again), loaded)
+
+
 def test_nodes_may_have_a_link_of_their_own_kind(tmp_path):
     path = scenario_of(tmp_path, "star", link="link: {latency: 1us, bandwidth: 10Gbit/s}")
     private = load_scenario(path).platform.network.topology.private
