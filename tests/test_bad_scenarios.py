@@ -1,4 +1,4 @@
-"""Every bad scenario file says in its first lines what the command line must answer: exit code 2 and just these lines."""
+"""Every bad scenario file says in its first lines what the command line must answer: those lines, and exit code 2."""
 
 from pathlib import Path
 

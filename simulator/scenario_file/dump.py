@@ -1,6 +1,8 @@
 """From a `Scenario` to YAML text: explicit, and alike nodes and PEs written once."""
 
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from decimal import Decimal
 from itertools import groupby
 from typing import Any
@@ -10,6 +12,7 @@ import yaml
 
 from simulator import units
 from simulator.errors import ScenarioError
+from simulator.models.memory import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
@@ -50,6 +53,7 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
             "kernel": scenario.application.kernel,
             **({} if model is None else {"model": model}),
             "parameters": dict(scenario.application.parameters),
+            **({} if scenario.application.memory is None else {"memory": asdict(scenario.application.memory)}),
         },
         "configurations": {
             c.name: {"partition": list(c.partition), "pes": _places([names[place] for place in c.placement])}
@@ -144,6 +148,8 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     body: Data = {}
     if node.memory_bytes is not None:
         body |= {"memory": size(node.memory_bytes), "swap": size(node.swap_bytes)}
+    if node.levels:
+        body["levels"] = [_level(level) for level in node.levels]
     if node.disk is not None:
         body["disk"] = {
             "latency": duration(node.disk.latency_s),
@@ -165,6 +171,12 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
             entries.append(_pe(pe, template, traces.get(pe.name)))
             key.append((template, *alike))
     return (repr(body), tuple(key)), body | {"pes": entries}
+
+
+def _level(level: MemoryLevel) -> Data:
+    capacity = {} if math.isinf(level.capacity_bytes) else {"capacity": size(level.capacity_bytes)}
+    times = {"latency": duration(level.latency_s), "gap": duration(level.gap_s), "shared": level.shared}
+    return {"name": level.name} | capacity | times
 
 
 def _pe(pe: PE, name: str, trace: str | None) -> Data:

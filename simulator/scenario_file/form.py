@@ -32,6 +32,7 @@ _ALLOWED = {
     "literal_error": "{expected} allowed",
     "greater_than_equal": "at least {ge} allowed",
     "less_than_equal": "at most {le} allowed",
+    "greater_than": "above {gt} allowed",
     "less_than": "less than {lt} allowed",
     "too_short": "at least {min_length} of them allowed",
     "too_long": "at most {max_length} of them allowed",
@@ -61,7 +62,7 @@ def _told(fault: dict[str, Any], allowed: str) -> InitErrorDetails:
             loc, found = (*loc, "topology"), found["topology"]
         kind = "no_topology" if kind == "union_tag_not_found" else "told"
     text = text.removeprefix("Value error, ")
-    return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)  # type: ignore[arg-type]
+    return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)
 
 
 def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = False) -> Callable[[Any], float]:
@@ -111,13 +112,12 @@ Payload = Annotated[int, _as_text(_quantity(units.SIZE, whole=True))]
 """Bytes above zero."""
 Speed = Annotated[float, _as_text(_quantity(units.SPEED))]
 """Units of volume per second."""
-Number = Annotated[float, PlainValidator(finite, json_schema_input_type=float)]
 
 
 def number_or_text(value: Any) -> float | str:
-    """A parameter of an application."""
+    """A parameter of an application: a finite number (an integer stays one) or a text."""
     return value if isinstance(value, str) else finite(value)
 
 
 Parameter = Annotated[float | str, PlainValidator(number_or_text, json_schema_input_type=float | str)]
-"""A finite number; an integer stays one."""
+"""A finite number or a text."""

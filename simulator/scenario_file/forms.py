@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from simulator.models.load import AfterEnd, AvailabilityRule
 from simulator.networks import Contention
-from simulator.scenario_file.form import Form, Parameter, Size, Speed
+from simulator.scenario_file.form import Form, Latency, Parameter, Payload, Size, Speed
 from simulator.scenario_file.network_forms import DiskForm, LinkForm, Names, NetworkForm, text_or_list
 
 Name = Annotated[str, Field(min_length=1)]
@@ -82,6 +82,16 @@ class PEForm(Form):
     load: LoadForm | None = None
 
 
+class LevelForm(Form):
+    """A memory level of a node's PEs; `gap` is the time of each further word of a run."""
+
+    name: Name
+    capacity: Payload | None = None
+    latency: Latency
+    gap: Latency
+    shared: bool = False
+
+
 class NodeForm(Form):
     """A machine that holds PEs, or several alike."""
 
@@ -89,6 +99,7 @@ class NodeForm(Form):
     count: int | None = Field(default=None, ge=1)
     memory: Size | None = None
     swap: Size = 0
+    levels: list[LevelForm] = Field(default=[], max_length=16)
     disk: DiskForm | None = None
     link: LinkForm | None = None
     pes: list[PEForm] = Field(min_length=1)
@@ -122,6 +133,14 @@ PlatformForm = Annotated[
 ]
 
 
+class MemoryUseForm(Form):
+    """How a kernel uses memory (Apex-MAP): words per unit of volume, locality, consecutive words."""
+
+    accesses_per_unit: Annotated[float, Field(ge=0)]
+    alpha: Annotated[float, Field(gt=0, le=1)]
+    run_words: Annotated[float, Field(ge=1)] = 1.0
+
+
 class ApplicationForm(Form):
     """What runs."""
 
@@ -129,6 +148,7 @@ class ApplicationForm(Form):
     kernel: str
     model: str | None = None
     parameters: dict[str, Parameter]
+    memory: MemoryUseForm | None = None
 
 
 class ConfigurationForm(Form):

@@ -1,11 +1,13 @@
 """From what a scenario file says of PEs and nodes to a `Platform`; alike PEs share their models."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from simulator.errors import ScenarioError
 from simulator.models.load import LoadTrace
+from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 from simulator.platform import PE, Load, Node, Platform
@@ -88,7 +90,8 @@ def _add(form: NodeForm, document: Document, named: NamedFiles, *, place: int, p
                 raise ScenarioError(f"node {name!r} named twice found, each name once allowed")
     maker = None if form.link is None else link_maker(form.link, document, *here, "link")
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
-    has_more = form.memory is not None or form.swap or disk is not None
+    levels = _levels(form, document, here=here)
+    has_more = form.memory is not None or disk is not None or levels
     with document.at(*here, "swap"):
         if form.memory is None and form.swap:
             raise ScenarioError("without memory found, memory and swap or neither allowed")
@@ -99,7 +102,7 @@ def _add(form: NodeForm, document: Document, named: NamedFiles, *, place: int, p
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     for name in names:
-        parts.nodes[name] = Node(name, form.memory, form.swap, disk) if has_more else None
+        parts.nodes[name] = Node(name, form.memory, form.swap, disk, levels) if has_more else None
         if maker is not None:
             parts.makers[name] = maker
         for number, kind in enumerate(kinds):
@@ -110,6 +113,23 @@ def _add(form: NodeForm, document: Document, named: NamedFiles, *, place: int, p
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores))
+
+
+def _levels(form: NodeForm, document: Document, *, here: tuple[str | int, ...]) -> tuple[MemoryLevel, ...]:
+    """Memory levels, the nearest first; only the last one has no limit."""
+    last = len(form.levels) - 1
+    for number, level in enumerate(form.levels):
+        with document.at(*here, "levels", number):
+            if (level.capacity is None) != (number == last):
+                where = "the last level" if number == last else "a level before the last"
+                allowed = "none" if number == last else "one"
+                raise ScenarioError(f"capacity: {level.capacity or 'none'} found for {where}, {allowed} allowed")
+    return tuple(
+        MemoryLevel(
+            level.name, math.inf if level.capacity is None else level.capacity, level.latency, level.gap, level.shared
+        )
+        for level in form.levels
+    )
 
 
 @dataclass(frozen=True)

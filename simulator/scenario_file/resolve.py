@@ -7,6 +7,7 @@ import numpy as np
 from simulator.applications import make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
+from simulator.models.memory import MemoryUse
 from simulator.platform import Platform
 from simulator.scenario import Application, Scenario, check_memory, check_routes
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm
@@ -101,4 +102,5 @@ def _application(form: ApplicationForm, document: Document, named: NamedFiles) -
             model = named.runtime_model(form.model)
     with document.at("application"):
         make_work(form.name, form.parameters, model)  # its faults are told here
-    return Application(form.name, form.kernel, form.parameters, model)
+    memory = None if form.memory is None else MemoryUse(**form.memory.model_dump())
+    return Application(form.name, form.kernel, form.parameters, model, memory=memory)

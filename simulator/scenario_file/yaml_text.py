@@ -17,6 +17,7 @@ MAX_BYTES = 16 * 2**20
 MAX_NODES = 2_000_000
 """Most YAML nodes after aliases are expanded."""
 MAX_DEPTH = 50
+_TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 
 Field = Sequence[str | int]
 """Keys and places from the top of a file down to a field."""
@@ -96,7 +97,9 @@ def read_document(path: Path) -> Document:
         try:
             return Document(path, tomllib.loads(text), None)
         except tomllib.TOMLDecodeError as error:
-            raise ScenarioError(f"{path}: {error}, TOML allowed") from None
+            found = _TOML_PLACE.fullmatch(str(error))
+            place, said = (f":{found[2]}:{found[3]}", found[1]) if found else ("", str(error))
+            raise ScenarioError(f"{path}{place}: {said}, TOML allowed") from None
         except RecursionError:
             raise ScenarioError(f"{path}: more levels than can be read found, fewer allowed") from None
     loader = _Loader(text)

@@ -1,6 +1,6 @@
 """The general path of the compiled engine: one run, event by event, for every kind of operation but CUSTOM.
 
-`simulate(w, tables)` does one run in the memory that `workspace.Workspace` has laid out and described in `w`, and
+`simulate(w)` does one run in the memory that `workspace.Workspace` has laid out and described in `w`, and
 returns `w[STATUS]` (see `queues`). Makespan: `w[NOW]` at the end. What each process did: the fields `computed`, `busy`
 and `finish` of `PROCESSES`, of a deadlock `row`, where it stands. Begin and end of every operation where `w[BEGAN]` and
 `w[ENDED]` are addresses of (N,) arrays. After MORE_SLOTS the same run has to be done again with more slots for eager
@@ -9,6 +9,8 @@ messages.
 An instant goes as the rules say: all that is due ends (`_end`), processes advance (`_advance`), grants are made, and
 shared PEs and flows are re-evaluated once. Nothing looks through all processes, PEs or links: what changed is in lists.
 """
+
+import numpy as np
 
 from simulator.columns import Kind
 from simulator.costs import LAST_TICK
@@ -46,7 +48,6 @@ from simulator.engines.compiled.queues import (
     take_first,
 )
 from simulator.engines.compiled.reset import reset
-from simulator.engines.compiled.service import ServiceTables
 from simulator.engines.compiled.shares import compute, evaluate, next_done, raise_faults, settle, wait_busily
 from simulator.engines.compiled.transfers import (
     FAIRLY,
@@ -65,12 +66,12 @@ _BARRIER, _FARM, _WAIT_UNTIL = int(Kind.BARRIER), int(Kind.FARM), int(Kind.WAIT_
 _DELAY, _READ_WRITE = int(Kind.DELAY), int(Kind.READ_WRITE)
 
 
-def simulate(w: Words, services: ServiceTables) -> int:
+def simulate(w: Words) -> int:
     """Kernel: do one run; its status."""
     reset(w)
     for process in range(w[W.PROCESS_COUNT]):
-        _go_on(w, services, process)
-    _finish_instant(w, services)
+        _go_on(w, process)
+    _finish_instant(w)
     while w[W.STATUS] == RUNNING:
         if w[W.LIVE] == 0:
             w[W.STATUS] = DONE if w[W.EAGER_LEFT] == 0 else UNRECEIVED
@@ -81,19 +82,19 @@ def simulate(w: Words, services: ServiceTables) -> int:
         else:
             w[W.NOW] = queue(w)[1].tick
             while w[W.QUEUED] > 0 and queue(w)[1].tick == w[W.NOW]:
-                _end(w, services, take_first(w))
-            _finish_instant(w, services)
+                _end(w, take_first(w))
+            _finish_instant(w)
     return w[W.STATUS]
 
 
 @subroutine
-def _finish_instant(w: Words, services: ServiceTables) -> None:
+def _finish_instant(w: Words) -> None:
     """What follows when all that is due has ended."""
     while w[W.READY] != NONE and w[W.STATUS] == RUNNING:
         process = w[W.READY]
         w[W.READY] = processes(w)[process].next
-        _operation_ended(w, services, process)
-        _go_on(w, services, process)
+        _operation_ended(w, process)
+        _go_on(w, process)
     if w[W.STATUS] != RUNNING:
         return
     if w[W.ASKED] > 0:
@@ -103,7 +104,7 @@ def _finish_instant(w: Words, services: ServiceTables) -> None:
     if w[W.CONTENTION] == IN_TURN:
         grant_links(w)
     if w[W.DIRTY_PE] != NONE:
-        evaluate(w, services)
+        evaluate(w)
     raise_faults(w)
     if w[W.CONTENTION] == FAIRLY and w[W.STATUS] == RUNNING:
         start_flows(w)
@@ -112,10 +113,10 @@ def _finish_instant(w: Words, services: ServiceTables) -> None:
 
 
 @subroutine
-def _end(w: Words, services: ServiceTables, number: int) -> None:
+def _end(w: Words, number: int) -> None:
     """What is due: of a process, a transfer, a PE or a group of flows, in the order of their ids."""
     if number < w[W.PROCESS_COUNT]:
-        _process_due(w, services, number)
+        _process_due(w, number)
         return
     number -= w[W.PROCESS_COUNT]
     if number < w[W.SLOT_COUNT]:
@@ -125,15 +126,15 @@ def _end(w: Words, services: ServiceTables, number: int) -> None:
     if number >= w[W.PE_COUNT]:
         flows_due(w, number - w[W.PE_COUNT])
         return
-    settle(w, services, number)
+    settle(w, number)
     process = next_done(w, number)
     while process != NONE:
-        _computed(w, services, process)
+        _computed(w, process)
         process = next_done(w, number)
 
 
 @subroutine
-def _process_due(w: Words, services: ServiceTables, process: int) -> None:
+def _process_due(w: Words, process: int) -> None:
     """The event of a process itself: a computation on a PE of its own, a pull, or a time."""
     one = processes(w)[process]
     kind = operations(w)[one.row].kind
@@ -144,14 +145,14 @@ def _process_due(w: Words, services: ServiceTables, process: int) -> None:
             return
         if w[W.POLLS]:
             one.polling = 0
-            wait_busily(w, services, process, -1)
+            wait_busily(w, process, -1)
         farm = farms(w)[operations(w)[one.row].partner]
         table = tables(w)[farm.table]
         before = numbers_at(table.before)
         place = operations(w)[one.row].into * (table.units + 1)
-        compute(w, services, process, max(1, before[place + one.unit_end] - before[place + one.unit]))
+        compute(w, process, max(1, before[place + one.unit_end] - before[place + one.unit]))
     elif kind in (_FARM, _COMPUTE):
-        _computed(w, services, process)
+        _computed(w, process)
     elif kind in (_RECV, _EXCHANGE):
         part_done(w, process)
     else:
@@ -159,7 +160,7 @@ def _process_due(w: Words, services: ServiceTables, process: int) -> None:
 
 
 @subroutine
-def _computed(w: Words, services: ServiceTables, process: int) -> None:
+def _computed(w: Words, process: int) -> None:
     """A process has ended a computation."""
     one = processes(w)[process]
     one.busy += w[W.NOW] - one.joined
@@ -168,7 +169,7 @@ def _computed(w: Words, services: ServiceTables, process: int) -> None:
         _pull(w, process)
         if w[W.POLLS]:
             one.polling = 1
-            wait_busily(w, services, process, 1)
+            wait_busily(w, process, 1)
     else:
         make_ready(w, process)
 
@@ -196,18 +197,18 @@ def _grant_pulls(w: Words) -> None:
 
 
 @subroutine
-def _operation_ended(w: Words, services: ServiceTables, process: int) -> None:
+def _operation_ended(w: Words, process: int) -> None:
     one = processes(w)[process]
     if one.polling:
         one.polling = 0
-        wait_busily(w, services, process, -1)
+        wait_busily(w, process, -1)
     if w[W.ENDED] != 0:
         ended(w)[one.row] = w[W.NOW]
     one.row += 1
 
 
 @subroutine
-def _go_on(w: Words, services: ServiceTables, process: int) -> None:
+def _go_on(w: Words, process: int) -> None:
     """A process begins its next operations, until it waits or ends."""
     one = processes(w)[process]
     while w[W.STATUS] == RUNNING:
@@ -218,7 +219,7 @@ def _go_on(w: Words, services: ServiceTables, process: int) -> None:
             return
         if w[W.BEGAN] != 0:
             began(w)[row] = w[W.NOW]
-        if not _begin(w, services, process, row):
+        if not _begin(w, process, row):
             break
         if w[W.ENDED] != 0:
             ended(w)[row] = w[W.NOW]
@@ -228,16 +229,16 @@ def _go_on(w: Words, services: ServiceTables, process: int) -> None:
     kind = operations(w)[one.row].kind
     if w[W.POLLS] and (kind == _SEND or kind == _RECV or kind == _EXCHANGE or kind == _BARRIER or kind == _FARM):
         one.polling = 1
-        wait_busily(w, services, process, 1)
+        wait_busily(w, process, 1)
 
 
 @subroutine
-def _begin(w: Words, services: ServiceTables, process: int, row: int) -> bool:
+def _begin(w: Words, process: int, row: int) -> bool:
     """Begin an operation; whether it has ended at once."""
     operation, one = operations(w)[row], processes(w)[process]
     kind = operation.kind
     if kind == _COMPUTE:
-        compute(w, services, process, nominal(w)[computation(w)[row]])
+        compute(w, process, nominal(w)[computation(w)[row]])
         return False
     if kind == _SEND:
         one.parts = 1
@@ -248,14 +249,15 @@ def _begin(w: Words, services: ServiceTables, process: int, row: int) -> bool:
         if kind == _EXCHANGE:
             one.parts = 1 if operation.eager else 2
             post(w, process, row)
-        if operation.into < NONE:
-            one.inbox = -2 - operation.into
+        into = np.int64(operation.into)
+        if into < NONE:
+            one.inbox = -2 - into
             ask(w, process)
-        elif receive(w, process, operation.into):
+        elif receive(w, process, into):
             one.parts -= 1
         return one.parts == 0
     if kind == _BARRIER:
-        return _arrive(w, process, operation.partner)
+        return _arrive(w, process, np.int64(operation.partner))
     if kind == _FARM:
         _pull(w, process)
         return False

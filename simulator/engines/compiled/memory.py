@@ -15,6 +15,9 @@ from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 from numpy.typing import NDArray
 
+from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.service import Floats, ServiceTables
+
 Words = NDArray[np.int64]
 NONE = -1
 """No process, slot, node, row, link ...; `next` fields end with it."""
@@ -54,6 +57,8 @@ class W(IntEnum):
     ROUTE_LINKS = 26
     BEGAN = 27
     ENDED = 28
+    # Addresses of what `ServiceTables` holds, in its order
+    SERVICES = 80
     # Sizes
     PROCESS_COUNT = 30
     SLOT_COUNT = 31
@@ -87,6 +92,7 @@ class W(IntEnum):
     PE_STATUS = 67
     EAGER_LEFT = 68
     COUNT = 80
+    END = 100
 
 
 STATE = range(int(W.NOW), int(W.COUNT))
@@ -97,7 +103,7 @@ def _record(**fields: str) -> np.dtype[np.void]:
     return np.dtype(list(fields.items()), align=True)
 
 
-QUEUE = _record(tick="i8", id="i4", place="i4")
+QUEUE = _record(tick="i8", id="i8", place="i8")
 """Place 0 is unused; the first ones are a heap by tick with 4 children each; `place` is that of the id of this index."""
 ENTRY = _record(key="i8", second="i8", value="i8")
 """What lies in a small heap, least (key, second) first."""
@@ -105,28 +111,28 @@ OPERATION = _record(kind="i1", eager="i1", partner="i4", out="i4", into="i4")
 """`out`, `into`: channel of what is sent and received; `into` below -1 is `-2 - inbox`, of FARM the place in it."""
 PROCESS = _record(
     row="i8", first="i8", end="i8", joined="i8", busy="i8", computed="i8", finish="i8", unit="i8", unit_end="i8",
-    pe="i4", parts="i4", next="i4", inbox="i4", asking="i1", polling="i1", pulling="i1",
+    pe="i8", parts="i8", next="i8", inbox="i8", asking="i1", polling="i1", pulling="i1",
 )  # fmt: skip
 SLOT = _record(
     row="i8", left="i8", rate="i8", since="i8", target="i8", limit="i8", mark="i8", filled="i8",
-    sender="i4", receiver="i4", next="i4", group="i4", shared="i4", following="i4", fixed_by="i4", fixed_next="i4",
+    sender="i8", receiver="i8", next="i8", group="i8", shared="i8", following="i8", fixed_by="i8", fixed_next="i8",
     queued="i1", eager="i1", moving="i1",
 )  # fmt: skip
 """A message or disk transfer; slot `p` is that of process `p`'s SEND, EXCHANGE or READ_WRITE, those behind are eager."""
-CHANNEL = _record(head="i4", tail="i4", waiting="i4", inbox="i4", receiver="i4")
+CHANNEL = _record(head="i8", tail="i8", waiting="i8", inbox="i8", receiver="i8")
 INBOX = _record(first="i8", size="i8")
 """Unmatched messages that a receive from anyone may take: a heap in `MESSAGES` from `first` on."""
 PE_STATE = _record(
     served="i8", settled="i8", base="i8", start="i8", first="i8",
-    table="i8", running="i4", polling="i4", m="i4", next_dirty="i4", alone="i1",
+    table="i8", running="i8", polling="i8", m="i8", next_dirty="i8", alone="i1",
 )  # fmt: skip
 LINK = _record(
     capacity="i8", rate="i8", since="i8", served="i8", mark="i8", free="i8", level="i8",
-    count="i4", head="i4", tail="i4", crossing="i4", members="i4", next_dirty="i4", unfixed="i4", following="i4", fixed_next="i4",
+    count="i8", head="i8", tail="i8", crossing="i8", members="i8", next_dirty="i8", unfixed="i8", following="i8", fixed_next="i8",
     busy="i1",
 )  # fmt: skip
-NODE = _record(next="i4", previous="i4", slot="i4")
-BARRIER = _record(expected="i4", missing="i4", waiting="i4")
+NODE = _record(next="i8", previous="i8", slot="i8")
+BARRIER = _record(expected="i8", missing="i8", waiting="i8")
 FARM = _record(next_unit="i8", table="i8")
 TABLE = _record(units="i8", chunk="i8", pull="i8", before="i8")
 """`before`: address of the nominal ticks (place, units + 1) of this run."""
@@ -202,3 +208,19 @@ route_first = _view(W.ROUTE_FIRST, np.dtype(np.int64))
 route_links = _view(W.ROUTE_LINKS, np.dtype(np.int64))
 began = _view(W.BEGAN, np.dtype(np.int64))
 ended = _view(W.ENDED, np.dtype(np.int64))
+_tables = tuple(
+    _view(W.SERVICES + place, np.float64 if hint is Floats else np.int64)
+    for place, hint in enumerate(ServiceTables.__annotations__.values())
+)
+(
+    _of_pe, _pieces, _times, _values, _after_end, _rule, _of_processes, _cores, _first, _knots, _attained, _last, _tick_s
+) = _tables  # fmt: skip
+
+
+@callee
+def services(w: Words) -> ServiceTables:
+    """The service tables; a call with all their arrays costs more than to look them up."""
+    return ServiceTables(
+        _of_pe(w), _pieces(w), _times(w), _values(w), _after_end(w), _rule(w), _of_processes(w), _cores(w), _first(w),
+        _knots(w), _attained(w), _last(w), _tick_s(w),
+    )  # fmt: skip

@@ -1,5 +1,7 @@
 """Messages: posted, matched in program order, received from one process or from anyone."""
 
+import numpy as np
+
 from simulator.engines.compiled.cache import subroutine
 
 from simulator.engines.compiled.memory import (
@@ -113,7 +115,7 @@ def grant_receives(w: Words) -> None:
             box.size -= 1
             if slots(w)[slot].queued and slots(w)[slot].row == row:  # else a named receive took it
                 one.inbox = NONE
-                if _take(w, process, operations(w)[row].out):
+                if _take(w, process, np.int64(operations(w)[row].out)):
                     schedule(w, process, later(w, 1))
                 break
     w[W.ASKED] = 0

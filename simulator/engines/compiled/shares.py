@@ -7,12 +7,11 @@ It is brought up to now before anything on it changes, and its next end is found
 from simulator.engines.compiled.cache import subroutine
 
 from simulator.costs import LAST_TICK
-from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, targets
+from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, services, targets
 from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNING, STALLED, cancel, pop, push, schedule
 from simulator.engines.compiled.service import (
     NEVER,
     OVERFLOW,
-    ServiceTables,
     attained_at,
     finish,
     tick_when,
@@ -20,20 +19,20 @@ from simulator.engines.compiled.service import (
 
 
 @subroutine
-def compute(w: Words, tables: ServiceTables, process: int, nominal: int) -> None:
+def compute(w: Words, process: int, nominal: int) -> None:
     """A process starts to compute so many nominal ticks."""
     one = processes(w)[process]
     number = one.pe
     pe, now = pes(w)[number], w[W.NOW]
     one.joined = now
     if pe.alone:
-        end = finish(tables, pe.table, pe.start, now, nominal)
+        end = finish(services(w), pe.table, pe.start, now, nominal)
         if end >= 0:
             schedule(w, process, end)
         else:
             _fault(w, number, end)
         return
-    settle(w, tables, number)
+    settle(w, number)
     if pe.running == 0:
         pe.served, pe.settled, pe.base = 0, now, NONE
     if nominal > 2 * LAST_TICK - 1 - pe.served:
@@ -45,13 +44,13 @@ def compute(w: Words, tables: ServiceTables, process: int, nominal: int) -> None
 
 
 @subroutine
-def wait_busily(w: Words, tables: ServiceTables, process: int, change: int) -> None:
+def wait_busily(w: Words, process: int, change: int) -> None:
     """A process that polls begins (1) or ceases (-1) to wait for others."""
     number = processes(w)[process].pe
     pe = pes(w)[number]
     if pe.alone:
         return
-    settle(w, tables, number)
+    settle(w, number)
     pe.polling += change
     touch(w, number)
 
@@ -66,18 +65,18 @@ def touch(w: Words, number: int) -> None:
 
 
 @subroutine
-def settle(w: Words, tables: ServiceTables, number: int) -> None:
+def settle(w: Words, number: int) -> None:
     """Bring up to now what each process on a PE has attained, at the number of processes that has held so far."""
     pe, now = pes(w)[number], w[W.NOW]
     if pe.settled == now or pe.running == 0:
         return
-    reached = attained_at(tables, pe.table + pe.m - 1, pe.start + now)
+    reached = attained_at(services(w), pe.table + pe.m - 1, pe.start + now)
     pe.served += reached - pe.base
     pe.settled, pe.base = now, reached
 
 
 @subroutine
-def evaluate(w: Words, tables: ServiceTables) -> None:
+def evaluate(w: Words) -> None:
     """The number of runnable processes of every PE on which something changed, and its next end."""
     number = w[W.DIRTY_PE]
     w[W.DIRTY_PE] = NONE
@@ -85,12 +84,12 @@ def evaluate(w: Words, tables: ServiceTables) -> None:
         pe = pes(w)[number]
         following = pe.next_dirty
         pe.next_dirty = OUTSIDE
-        _evaluate(w, tables, number)
+        _evaluate(w, number)
         number = following
 
 
 @subroutine
-def _evaluate(w: Words, tables: ServiceTables, number: int) -> None:
+def _evaluate(w: Words, number: int) -> None:
     pe, now = pes(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + number
     if pe.running == 0:
@@ -102,12 +101,12 @@ def _evaluate(w: Words, tables: ServiceTables, number: int) -> None:
         return
     if m != pe.m or pe.base == NONE:
         pe.m = m
-        pe.base = attained_at(tables, pe.table + m - 1, pe.start + now)
+        pe.base = attained_at(services(w), pe.table + m - 1, pe.start + now)
         if pe.base < 0:
             _fault(w, number, pe.base)
             return
     missing = targets(w)[pe.first].key - pe.served
-    end = tick_when(tables, pe.table + m - 1, pe.base + missing) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
+    end = tick_when(services(w), pe.table + m - 1, pe.base + missing) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
     if end < 0:
         _fault(w, number, end)
     else:

@@ -118,7 +118,7 @@ class Workspace:
     def __init__(self, layout: Layout) -> None:
         costs, columns = layout.costs, layout.costs.columns
         self._layout = layout
-        self.w = np.zeros(W.COUNT, dtype=np.int64)
+        self.w = np.zeros(W.END, dtype=np.int64)
         self._kept: dict[W, NDArray[Any]] = {}
         self.slots = columns.processes
         eager = int(np.count_nonzero(costs.eager))
@@ -162,10 +162,10 @@ class Workspace:
         self.w[W.BEGAN] = 0 if begin is None else begin.ctypes.data
         self.w[W.ENDED] = 0 if end is None else end.ctypes.data
         kernel = compiled(simulate)
-        status = int(kernel(self.w, self._layout.services))
+        status = int(kernel(self.w))
         while status == MORE_SLOTS:
             self._make_slots(min(self._most_slots, 4 * int(self.w[W.SLOT_COUNT])))
-            status = int(kernel(self.w, self._layout.services))
+            status = int(kernel(self.w))
         return status
 
     def _keep(self, place: W, values: NDArray[Any]) -> None:
@@ -201,6 +201,8 @@ class Workspace:
         costs, layout = self._layout.costs, self._layout
         pes = np.zeros(layout.services.of_pe.size, memory.PE_STATE)
         self._keep(W.PES, pes)
+        for place, values in enumerate(layout.services):
+            self.w[W.SERVICES + place] = values.ctypes.data
         used = layout.hops > 0
         links = np.zeros(costs.capacities.size if used else 0, memory.LINK)
         links["capacity"] = costs.capacities[: links.size]

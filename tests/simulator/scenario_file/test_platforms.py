@@ -20,6 +20,10 @@ platform:
     - name: "fast[01-04]"
       memory: 16GiB
       disk: {latency: 1ms, bandwidth: 200MB/s}
+      levels:
+        - {name: L2, capacity: 1MiB, latency: 4ns, gap: 500ps}
+        - {name: L3, capacity: 32MiB, latency: 20ns, gap: 1ns, shared: true}
+        - {name: memory, latency: 90ns, gap: 2ns}
       LINK
       pes:
         - {cores: 2, speeds: {dgemm: 2Gflop/s, fft: {sizes: [1e3, 1e6], speeds: [1e9, 5e8]}}}
@@ -32,30 +36,41 @@ platform:
   network:
 """
 TAIL = """
-application: {name: matmul, kernel: dgemm, parameters: {n: 100}}
+application: {name: matmul, kernel: dgemm, parameters: {n: 100},
+  memory: {accesses_per_unit: 0.125, alpha: 0.3}}
 configurations:
   equal: {partition: equal}
   some: {partition: [60, 40], pes: ["fast[01-02]"]}
   several: {partition: equal, allocation: {"fast[01-02]": 2, slow1.cpu0: 1}}
 """
+NODES = ["fast01", "fast02", "fast03", "fast04", "slow1", "slow2"]
 NETWORKS = {
     "uniform": f"topology: uniform\nlink: {LINK}\neager: 64KiB",
     "packets": "topology: uniform\nlink: {latency: 1us, packet: 1500B, packet_time: 12us}",
     "star": f"topology: star\nlink: {LINK}\ncontention: fair\nloopback: {LINK}",
     "backbone": f"topology: star\nlink: {LINK}\nbackbone: {{latency: 1us, bandwidth: 300MB/s}}\ncontention: fifo",
     "bus": f"topology: bus\nlink: {LINK}\ncontention: fair",
-    "switches": f"topology: tree\nlink: {LINK}\nuplink: {LINK}\nswitches:\n  - {{nodes: \"fast[01-04]\"}}\n"
-    "  - {nodes: \"slow[1-2]\", name: old, uplink: {latency: 1us, bandwidth: 10Gbit/s}}",
+    "switches": f"""topology: tree
+link: {LINK}
+uplink: {LINK}
+switches:
+  - {{nodes: "fast[01-04]"}}
+  - {{nodes: "slow[1-2]", name: old, uplink: {{latency: 1us, bandwidth: 10Gbit/s}}}}""",
     "tree": f"topology: tree\nlink: {LINK}\nuplink: {LINK}\nnodes_per_switch: 3\ncontention: fair",
     "torus": f"topology: torus\nshape: [2, 3]\nlink: {LINK}",
     "mesh": "topology: mesh\nlink: {sizes_bytes: [1, 1e6], times_s: [1e-5, 1e-2], shared: true}",
-    "listed": f"topology: listed\nlinks: {{up: {LINK}, bus: {{latency: 0s, bandwidth: 1GB/s, shared: true}}}}\nroutes:\n"
-    + "".join(
-        f"  - {{from: {a}, to: {b}, via: [{'up, bus' if a == 'fast01' else 'bus'}]}}\n"
-        for number, a in enumerate(["fast01", "fast02", "fast03", "fast04", "slow1", "slow2"])
-        for b in ["fast01", "fast02", "fast03", "fast04", "slow1", "slow2"][number + 1 :]
+    "listed": f"""topology: listed
+links:
+  up: {LINK}
+  bus: {{latency: 0s, bandwidth: 1GB/s, shared: true}}
+routes:
+"""
+    + "\n".join(
+        f"  - {{from: {source}, to: {destination}, via: [{'up, bus' if source == 'fast01' else 'bus'}]}}"
+        for number, source in enumerate(NODES)
+        for destination in NODES[number + 1 :]
     ),
-}  # fmt: skip
+}
 NETWORKS = {name: text + ("" if "loopback" in text else f"\nloopback: {LINK}") for name, text in NETWORKS.items()}
 
 
@@ -108,6 +123,11 @@ def test_nodes_of_a_kind_share_their_models(tmp_path):
     assert slow[0].load.trace.end_s == 20
     assert platform.known_nodes[0].memory_bytes == 16 * 2**30
     assert platform.known_nodes[0].disk.bandwidth_bytes_per_s == 2e8
+    assert [(level.name, level.capacity_bytes, level.shared) for level in platform.known_nodes[0].levels] == [
+        ("L2", 2**20, False),
+        ("L3", 2**25, True),
+        ("memory", np.inf, False),
+    ]
     assert platform.known_nodes[5].memory_bytes is None
 
 
