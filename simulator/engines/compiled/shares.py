@@ -106,7 +106,11 @@ def _evaluate(w: Words, number: int) -> None:
             _fault(w, number, pe.base)
             return
     missing = targets(w)[pe.first].key - pe.served
-    end = tick_when(services(w), pe.table + m - 1, pe.base + missing) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
+    end = (
+        tick_when(services(w), pe.table + m - 1, pe.base + missing)
+        if pe.base <= 2 * LAST_TICK - 1 - missing
+        else OVERFLOW
+    )
     if end < 0:
         _fault(w, number, end)
     else:

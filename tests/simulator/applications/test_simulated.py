@@ -96,3 +96,15 @@ def test_two_processes_on_one_pe_share_it():
     made = run(Scenario(platform, application, (Configuration("c", (1, 1), (0, 0)),), 1))
     expected = (24 + 48 + 48 + 16 + 32 + 8) / SPEED + sum(message_s(size) for size in (96, 64, 32))
     assert made.makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_both_engines_agree_to_the_tick(name):
+    parameters, partitions = FITTING[name]
+    pes = tuple(pe(f"pe{index}", speed) for index, speed in enumerate((1e6, 2e6, 3e6)))
+    platform = Platform.uniform(pes, LinkModel.from_latency(LATENCY_S, BANDWIDTH))
+    configurations = tuple(Configuration.one_each(f"c{i}", partition) for i, partition in enumerate(partitions))
+    made = Scenario(platform, Application(name, "dgemm", parameters), configurations, 1)
+    one, other = (run(made, engine=engine) for engine in ("process", "compiled"))
+    for first, second in zip(one.finish_ticks, other.finish_ticks, strict=True):
+        np.testing.assert_array_equal(first, second)
