@@ -58,7 +58,7 @@ def test_slow_samples_are_taken_less_often_and_engines_take_turns():
 
 
 def test_an_engine_that_does_not_support_a_scenario_is_left_out(capsys):
-    def refuses(scenario):
+    def refuses(_scenario):
         raise UnsupportedProgram("no flows")
 
     with bench.samplers_for(CASE, {"compiled": refuses, "simpy": engines.IN_PROCESS["simpy"]}, simgrid=set()) as ready:

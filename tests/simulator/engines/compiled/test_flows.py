@@ -8,7 +8,7 @@ from simulator.engines.compiled import memory
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.flows import end_flow, refill, start_flow
 from simulator.engines.compiled.groups import due
-from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, links, nodes, queue, slots
+from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, links, queue, slots
 from simulator.engines.compiled.queues import NO_RATE, RUNNING, take_first
 from simulator.engines.compiled.wide import delivered, ticks_until
 
