@@ -70,11 +70,7 @@ class Curve:
 
     @cached_property
     def dearness(self) -> float:
-<<<<<<< HEAD
-        """By what factor points cost more than foretold, as on a busy machine; by least squares: dear ones count."""
-=======
         """By what factor points cost more than foretold, as on a busy machine; least squares: dear ones count most."""
->>>>>>> i4b
         foretold = self.cost_of(np.exp(self.v - self.s))
         return float(np.dot(self.cost_s, foretold) / np.dot(foretold, foretold))
 
