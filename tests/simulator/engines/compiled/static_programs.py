@@ -24,44 +24,59 @@ EAGER_BYTES = 100
 small = st.integers(0, 200)
 
 
+def compute(draw, made, who):
+    made[who].append(Compute(float(draw(st.integers(1, 50))), 1.0))
+
+
+def message(draw, made, who):
+    to, tag = draw(st.integers(0, len(made) - 1)), draw(st.integers(0, 1))
+    made[who].append(Send(to, draw(small), tag))
+    made[to].append(Recv(who, tag))
+
+
+def exchange(draw, made, who):
+    """With another process, which exchanges too or does both one after the other; or with oneself."""
+    to = draw(st.integers(0, len(made) - 1))
+    made[who].append(Exchange(to, to, draw(small)))
+    if to != who:
+        whole = [Exchange(who, who, draw(small))]
+        made[to].extend(whole if draw(st.booleans()) else [Recv(who), Send(who, draw(small))])
+
+
+def ring(draw, made, _who):
+    for process, row in enumerate(made):
+        row.append(Exchange((process + 1) % len(made), (process - 1) % len(made), draw(small)))
+
+
+def barrier(draw, made, who):
+    group = tuple(sorted({who} | draw(st.sets(st.integers(0, len(made) - 1)))))
+    for process in group:
+        made[process].append(Barrier(group))
+
+
+def sleep(draw, made, who):
+    seconds = draw(st.integers(0, 40)) * 1e-12
+    made[who].append(draw(st.sampled_from([Delay(seconds), WaitUntil(seconds * 5)])))
+
+
+def broadcast(_draw, made, who):
+    for row in made:
+        row.append(Broadcast(who, 60, "ring"))
+
+
+ACTIONS = [compute, message, message, exchange, ring, barrier, sleep, broadcast]
+
+
 @st.composite
 def rows(draw, processes):
     """One row per process: actions that concern one or several processes, then sometimes a fault."""
     made = [[] for _ in range(processes)]
     someone = st.integers(0, processes - 1)
     for _ in range(draw(st.integers(1, 14))):
-        action = draw(st.sampled_from(["compute", "message", "message", "exchange", "ring", "barrier", "sleep", "all"]))
-        who = draw(someone)
-        if action == "compute":
-            made[who].append(Compute(float(draw(st.integers(1, 50))), 1.0))
-        elif action == "message":
-            to, tag = draw(someone), draw(st.integers(0, 1))
-            made[who].append(Send(to, draw(small), tag))
-            made[to].append(Recv(who, tag))
-        elif action == "exchange":
-            to, size = draw(someone), draw(small)
-            made[who].append(Exchange(to, to, size))
-            if draw(st.booleans()) or to == who:
-                made[to].extend([] if to == who else [Exchange(who, who, draw(small))])
-            else:  # the other side as two plain messages; in this order no deadlock
-                made[to].extend([Recv(who), Send(who, draw(small))])
-        elif action == "ring":
-            for process in range(processes):
-                made[process].append(Exchange((process + 1) % processes, (process - 1) % processes, draw(small)))
-        elif action == "barrier":
-            group = draw(st.sets(someone, min_size=1))
-            for process in group:
-                made[process].append(Barrier(tuple(sorted(group))))
-        elif action == "sleep":
-            seconds = draw(st.integers(0, 40)) * 1e-12
-            made[who].append(draw(st.sampled_from([Delay(seconds), WaitUntil(seconds * 5)])))
-        else:
-            for row in made:
-                row.append(Broadcast(who, 60, "ring"))
-    if draw(st.integers(0, 9)) == 0:
-        broken = made[draw(someone)]
-        if broken:
-            broken.pop(draw(st.integers(0, len(broken) - 1)))
+        draw(st.sampled_from(ACTIONS))(draw, made, draw(someone))
+    broken = made[draw(someone)]
+    if broken and draw(st.integers(0, 9)) == 0:
+        broken.pop(draw(st.integers(0, len(broken) - 1)))
     if draw(st.integers(0, 9)) == 0:
         made[draw(someone)].reverse()
     return tuple(tuple(row) for row in made)
