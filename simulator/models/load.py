@@ -28,6 +28,8 @@ class LoadTrace:
     after_end: AfterEnd = "cycle"
 
     def __post_init__(self) -> None:
+        for name in ("times_s", "values"):  # a column of a table is strided; engines read traces where they lie
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         if self.times_s.ndim != 1 or self.times_s.shape != self.values.shape or not self.times_s.size:
             raise TraceError("trace: times and values of equal length, at least one of each, allowed")
         if self.times_s[0] != 0 or not np.all(self.times_s[1:] > self.times_s[:-1]) or self.end_s <= self.times_s[-1]:
