@@ -71,17 +71,17 @@ def _joined(parts: list[Outcome], places: list[int], name: str) -> np.ndarray:
 
 
 def _done(block: Block, draws: Draws) -> Outcome:
-    reason = why_not(block.scenario, block.costs)
+    reason = why_not(block.costs)
     if reason is not None:
         raise UnsupportedProgram(f"engine compiled: {reason} found, the engine process does it")
-    path = general if direct.why_not(block.scenario, block.costs) else direct
-    outcome = path.do_block(block)
+    shares = direct.why_not(block.scenario, block.costs)
+    outcome = general.do_block(block) if shares else direct.do_block(block)
     for place, replication in np.argwhere(outcome.fault).tolist():
         _again(block, outcome, place, replication, draws)
     return outcome
 
 
-def why_not(scenario: Scenario, costs: Costs) -> str | None:
+def why_not(costs: Costs) -> str | None:
     """Why no path of this engine does a block; None if one does."""
     if np.any(costs.columns.kind == Kind.CUSTOM):
         return "an operation of the user's own"
