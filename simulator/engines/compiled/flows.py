@@ -11,7 +11,6 @@ rate then costs the same for two flows and for a thousand. Flows at their own li
 """
 
 from simulator.engines.compiled.cache import subroutine
-
 from simulator.engines.compiled.filling import fill
 from simulator.engines.compiled.groups import UNBOUNDED, bounded, join, regroup, without_group
 from simulator.engines.compiled.memory import (
@@ -161,7 +160,7 @@ def _shared_link(w: Words, slot: int) -> int:
     for hop in range(first, last):
         link = route_links(w)[hop]
         if links(w)[link].count > 1:
-            return link
+            return link  # type: ignore[no-any-return]
     return NONE
 
 

@@ -1,8 +1,7 @@
 """Flows at their own limit, and groups of flows that a shared link keeps at its level; when either end."""
 
-from simulator.engines.compiled.cache import subroutine
-
 from simulator.costs import LAST_TICK
+from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import NONE, W, Words, links, nodes, slots
 from simulator.engines.compiled.queues import cancel, later, schedule
 from simulator.engines.compiled.wide import delivered, ticks_until
@@ -105,7 +104,7 @@ def due(w: Words, link: int) -> int:
 @subroutine
 def group_event(w: Words, link: int) -> int:
     """The id of a group's next end."""
-    return w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + link
+    return w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + link  # type: ignore[no-any-return]
 
 
 @subroutine

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from simulator.engines.compiled.cache import subroutine
-
 from simulator.costs import LAST_TICK
+from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import W, Words, queue
 
 RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TICK, MORE_SLOTS = range(9)
@@ -17,7 +16,7 @@ def later(w: Words, ticks: int) -> int:
     if ticks > LAST_TICK - w[W.NOW]:
         w[W.STATUS] = PAST_LAST_TICK
         return LAST_TICK
-    return w[W.NOW] + ticks
+    return w[W.NOW] + ticks  # type: ignore[no-any-return]
 
 
 @subroutine
@@ -92,11 +91,11 @@ def take_first(w: Words) -> int:
     """The id of the first event, which is over."""
     number = queue(w)[1].id
     cancel(w, number)
-    return number
+    return number  # type: ignore[no-any-return]
 
 
 @subroutine
-def push(heap: Any, first: int, size: int, key: int, second: int, value: int) -> None:  # noqa: PLR0913
+def push(heap: Any, first: int, size: int, key: int, second: int, value: int) -> None:
     """Add an entry to a heap of `size` entries from `first` on."""
     place = size
     while place > 0:

@@ -4,9 +4,8 @@ A PE keeps what each of its computing processes has attained since it was last i
 It is brought up to now before anything on it changes, and its next end is found again once per instant.
 """
 
-from simulator.engines.compiled.cache import subroutine
-
 from simulator.costs import LAST_TICK
+from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, services, targets
 from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNING, STALLED, cancel, pop, push, schedule
 from simulator.engines.compiled.service import (
@@ -106,7 +105,11 @@ def _evaluate(w: Words, number: int) -> None:
             _fault(w, number, pe.base)
             return
     missing = targets(w)[pe.first].key - pe.served
-    end = tick_when(services(w), pe.table + m - 1, pe.base + missing) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
+    end = (
+        tick_when(services(w), pe.table + m - 1, pe.base + missing)
+        if pe.base <= 2 * LAST_TICK - 1 - missing
+        else OVERFLOW
+    )
     if end < 0:
         _fault(w, number, end)
     else:
@@ -123,7 +126,7 @@ def next_done(w: Words, number: int) -> int:
     pop(targets(w), pe.first, pe.running)
     pe.running -= 1
     touch(w, number)
-    return process
+    return process  # type: ignore[no-any-return]
 
 
 @subroutine
