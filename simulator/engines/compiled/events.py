@@ -10,6 +10,8 @@ An instant goes as the rules say: all that is due ends (`_end`), processes advan
 shared PEs and flows are re-evaluated once. Nothing looks through all processes, PEs or links: what changed is in lists.
 """
 
+from typing import Any
+
 import numpy as np
 
 from simulator.columns import Kind
@@ -227,13 +229,13 @@ def _go_on(w: Words, process: int) -> None:
     if w[W.STATUS] != RUNNING:
         return
     kind = operations(w)[one.row].kind
-    if w[W.POLLS] and (kind == _SEND or kind == _RECV or kind == _EXCHANGE or kind == _BARRIER or kind == _FARM):
+    if w[W.POLLS] and kind in (_SEND, _RECV, _EXCHANGE, _BARRIER, _FARM):
         one.polling = 1
         wait_busily(w, process, 1)
 
 
 @subroutine
-def _begin(w: Words, process: int, row: int) -> bool:
+def _begin(w: Words, process: int, row: int) -> bool:  # noqa: PLR0911 - one for each kind
     """Begin an operation; whether it has ended at once."""
     operation, one = operations(w)[row], processes(w)[process]
     kind = operation.kind
@@ -243,21 +245,22 @@ def _begin(w: Words, process: int, row: int) -> bool:
     if kind == _SEND:
         one.parts = 1
         post(w, process, row)
-        return operation.eager != 0
-    if kind == _RECV or kind == _EXCHANGE:
+        return bool(operation.eager)
+    if kind in (_RECV, _EXCHANGE):
         one.parts = 1
         if kind == _EXCHANGE:
             one.parts = 1 if operation.eager else 2
             post(w, process, row)
-        into = np.int64(operation.into)
+        into: Any = np.int64(operation.into)
         if into < NONE:
             one.inbox = -2 - into
             ask(w, process)
         elif receive(w, process, into):
             one.parts -= 1
-        return one.parts == 0
+        return bool(one.parts == 0)
     if kind == _BARRIER:
-        return _arrive(w, process, np.int64(operation.partner))
+        number: Any = np.int64(operation.partner)
+        return _arrive(w, process, number)
     if kind == _FARM:
         _pull(w, process)
         return False

@@ -1,7 +1,6 @@
 """Progressive filling of links that hang together, word by word."""
 
 from simulator.engines.compiled.cache import subroutine
-
 from simulator.engines.compiled.groups import UNBOUNDED, bounded, join, regroup
 from simulator.engines.compiled.memory import (
     NONE,

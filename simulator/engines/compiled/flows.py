@@ -11,7 +11,6 @@ rate then costs the same for two flows and for a thousand. Flows at their own li
 """
 
 from simulator.engines.compiled.cache import subroutine
-
 from simulator.engines.compiled.filling import fill
 from simulator.engines.compiled.groups import UNBOUNDED, bounded, join, regroup, without_group
 from simulator.engines.compiled.memory import (

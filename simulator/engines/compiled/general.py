@@ -38,4 +38,5 @@ def do_block(block: Block) -> Outcome:
                 logs[at] = operations(block, at[0], *log)
 
     in_parts(some, runs, 1 if runs * rows < ALONE else block.threads)
-    return Outcome(makespan, *times, fault, logs)
+    computed, busy, finish = times
+    return Outcome(makespan, computed, busy, finish, fault, logs)

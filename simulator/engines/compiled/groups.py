@@ -1,8 +1,7 @@
 """Flows at their own limit, and groups of flows that a shared link keeps at its level; when either end."""
 
-from simulator.engines.compiled.cache import subroutine
-
 from simulator.costs import LAST_TICK
+from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import NONE, W, Words, links, nodes, slots
 from simulator.engines.compiled.queues import cancel, later, schedule
 from simulator.engines.compiled.wide import delivered, ticks_until

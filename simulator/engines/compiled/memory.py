@@ -104,7 +104,7 @@ def _record(**fields: str) -> np.dtype[np.void]:
 
 
 QUEUE = _record(tick="i8", id="i8", place="i8")
-"""Place 0 is unused; the first ones are a heap by tick with 4 children each; `place` is that of the id of this index."""
+"""Place 0 is unused; the first ones are a heap by tick with 4 children each; `place` is that of the id here."""
 ENTRY = _record(key="i8", second="i8", value="i8")
 """What lies in a small heap, least (key, second) first."""
 OPERATION = _record(kind="i1", eager="i1", partner="i4", out="i4", into="i4")
@@ -118,7 +118,7 @@ SLOT = _record(
     sender="i8", receiver="i8", next="i8", group="i8", shared="i8", following="i8", fixed_by="i8", fixed_next="i8",
     queued="i1", eager="i1", moving="i1",
 )  # fmt: skip
-"""A message or disk transfer; slot `p` is that of process `p`'s SEND, EXCHANGE or READ_WRITE, those behind are eager."""
+"""A message or disk transfer; slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE; those behind are eager."""
 CHANNEL = _record(head="i8", tail="i8", waiting="i8", inbox="i8", receiver="i8")
 INBOX = _record(first="i8", size="i8")
 """Unmatched messages that a receive from anyone may take: a heap in `MESSAGES` from `first` on."""
@@ -128,8 +128,8 @@ PE_STATE = _record(
 )  # fmt: skip
 LINK = _record(
     capacity="i8", rate="i8", since="i8", served="i8", mark="i8", free="i8", level="i8",
-    count="i8", head="i8", tail="i8", crossing="i8", members="i8", next_dirty="i8", unfixed="i8", following="i8", fixed_next="i8",
-    busy="i1",
+    count="i8", head="i8", tail="i8", crossing="i8", members="i8", next_dirty="i8", unfixed="i8", following="i8",
+    fixed_next="i8", busy="i1",
 )  # fmt: skip
 NODE = _record(next="i8", previous="i8", slot="i8")
 BARRIER = _record(expected="i8", missing="i8", waiting="i8")
@@ -143,7 +143,7 @@ def _view(place: int, kind: Any) -> Any:
     """A function of `w` that gives the array whose address stands at a place."""
     number, array = int(place), types.Array(from_dtype(np.dtype(kind)), 1, "C")
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def view(typing_context: Any, w: Any) -> Any:  # noqa: ARG001 - Numba's signature
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             words = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -170,9 +170,8 @@ def _array_at(context: Any, builder: Any, array: Any, address: Any) -> Any:
     return made._getvalue()  # noqa: SLF001 - Numba's way
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def numbers_at(typing_context: Any, address: Any) -> Any:  # noqa: ARG001 - Numba's signature
-    """The int64 array at an address."""
+@intrinsic
+def _numbers_at(typing_context: Any, address: Any) -> Any:  # noqa: ARG001 - Numba's signature
     array = types.int64[::1]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
@@ -181,6 +180,8 @@ def numbers_at(typing_context: Any, address: Any) -> Any:  # noqa: ARG001 - Numb
     return array(types.int64), generate
 
 
+numbers_at: Any = _numbers_at
+"""The int64 array at an address."""
 queue = _view(W.QUEUE, QUEUE)
 operations = _view(W.OPERATIONS, OPERATION)
 processes = _view(W.PROCESSES, PROCESS)
@@ -213,7 +214,8 @@ _tables = tuple(
     for place, hint in enumerate(ServiceTables.__annotations__.values())
 )
 (
-    _of_pe, _pieces, _times, _values, _after_end, _rule, _of_processes, _cores, _first, _knots, _attained, _last, _tick_s
+    _of_pe, _pieces, _times, _values, _after_end, _rule, _of_processes, _cores, _first, _knots, _attained, _last,
+    _tick_s,
 ) = _tables  # fmt: skip
 
 

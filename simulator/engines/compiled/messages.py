@@ -1,9 +1,10 @@
 """Messages: posted, matched in program order, received from one process or from anyone."""
 
+from typing import Any
+
 import numpy as np
 
 from simulator.engines.compiled.cache import subroutine
-
 from simulator.engines.compiled.memory import (
     NONE,
     W,
@@ -115,7 +116,8 @@ def grant_receives(w: Words) -> None:
             box.size -= 1
             if slots(w)[slot].queued and slots(w)[slot].row == row:  # else a named receive took it
                 one.inbox = NONE
-                if _take(w, process, np.int64(operations(w)[row].out)):
+                channel: Any = np.int64(operations(w)[row].out)
+                if _take(w, process, channel):
                     schedule(w, process, later(w, 1))
                 break
     w[W.ASKED] = 0

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from simulator.engines.compiled.cache import subroutine
-
 from simulator.costs import LAST_TICK
+from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import W, Words, queue
 
 RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TICK, MORE_SLOTS = range(9)
@@ -96,7 +95,7 @@ def take_first(w: Words) -> int:
 
 
 @subroutine
-def push(heap: Any, first: int, size: int, key: int, second: int, value: int) -> None:  # noqa: PLR0913
+def push(heap: Any, first: int, size: int, key: int, second: int, value: int) -> None:
     """Add an entry to a heap of `size` entries from `first` on."""
     place = size
     while place > 0:

@@ -75,7 +75,7 @@ class Clocks(NamedTuple):
     now: Ints
     """(process, run)."""
     parts: Ints
-    """The latest end of a part of the exchange that each process is in; (process, run)."""
+    """The latest end so far of a part of an exchange of each process; (process, run)."""
     computed: Ints
     """As in `Times`; (process, run)."""
     busy: Ints
@@ -145,7 +145,7 @@ def _note(job: Job, clocks: Clocks, times: Times, first: int, lanes: int) -> Non
 
 
 @callee
-def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: int, lanes: int) -> None:  # noqa: C901, PLR0912 - a branch per step
+def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: int, lanes: int) -> None:
     """One step of some runs."""
     code, what, row = steps[at], np.int64(steps[at + 2]), np.int64(steps[at + 3])
     now, there, first = clocks.now, what * LANES, np.int64(steps[at + 1]) * LANES
@@ -173,7 +173,6 @@ def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: 
             now[mine] = max(now[mine], job.ticks[clocks.ticks[lane] + row])
         elif code == END:
             now[mine] = max(now[mine], clocks.parts[mine])
-            clocks.parts[mine] = 0
         elif code == PART:
             clocks.parts[mine] = max(clocks.parts[mine], clocks.arrival[other])
         else:

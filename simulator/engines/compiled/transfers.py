@@ -1,7 +1,6 @@
 """Transfers of messages and to disks: without contention, link by link in turn, or as flows."""
 
 from simulator.engines.compiled.cache import subroutine
-
 from simulator.engines.compiled.flows import end_flow, mark_dirty, start_flow
 from simulator.engines.compiled.groups import due
 from simulator.engines.compiled.memory import (
@@ -122,7 +121,6 @@ def _await_start(w: Words, slot: int) -> None:
 @subroutine
 def flows_due(w: Words, link: int) -> None:
     """The event of a link's group: the flows that end now."""
-    group = links(w)[link]
     slot = due(w, link)
     while slot != NONE:
         following = slots(w)[slot].fixed_next

@@ -14,11 +14,12 @@ SHIFT = np.uint64(40)
 """Rates count 2**-40 units per tick."""
 FRACTION = np.uint64(2**40 - 1)
 OTHER = np.uint64(24)
+ONE = np.uint64(1)
 HIGHER = 2.0**64
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _high(typing_context: Any, one: Any, other: Any) -> Any:  # noqa: ARG001 - Numba's signature
+@intrinsic
+def _upper(typing_context: Any, one: Any, other: Any) -> Any:  # noqa: ARG001 - Numba's signature
     """Upper half of a product of two uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
@@ -29,6 +30,9 @@ def _high(typing_context: Any, one: Any, other: Any) -> Any:  # noqa: ARG001 - N
     return types.uint64(types.uint64, types.uint64), generate
 
 
+_high: Any = _upper
+
+
 @subroutine
 def delivered(rate: int, since: int, now: int) -> int:
     """`floor(rate * now / 2**40) - floor(rate * since / 2**40)`, modulo 2**64."""
@@ -36,7 +40,7 @@ def delivered(rate: int, since: int, now: int) -> int:
     high, product = _high(r, d), r * d
     low = product + ((r * np.uint64(since)) & FRACTION)  # of `rate * since` only the fraction decides
     if low < product:
-        high += np.uint64(1)
+        high += ONE
     return np.int64((high << OTHER) | (low >> SHIFT))
 
 
@@ -47,7 +51,7 @@ def ticks_until(units: int, rate: int, since: int) -> int:
     fraction = (r * np.uint64(since)) & FRACTION
     high, low = u >> OTHER, u << SHIFT
     if low < fraction:
-        high -= np.uint64(1)
+        high -= ONE
     low -= fraction  # high, low: 2**40 units less the fraction; the answer is that over the rate, rounded up
     estimate = (np.float64(high) * HIGHER + np.float64(low)) / np.float64(r)
     if estimate > 1.01 * LAST_TICK:
@@ -61,9 +65,13 @@ def ticks_until(units: int, rate: int, since: int) -> int:
         if missing_high > 0 or (missing_high == 0 and missing_low > np.uint64(0)):
             missing = np.float64(missing_high) * HIGHER + np.float64(missing_low)
             steps += max(np.int64(1), np.int64(missing / np.float64(r)))
+<<<<<<< HEAD
         elif missing_high < -1 or (
             missing_high == -1 and (missing_low == np.uint64(0) or np.uint64(0) - missing_low >= r)
         ):
+=======
+        elif missing_high < -1 or (missing_high == -1 and np.uint64(0) - missing_low - ONE >= r - ONE):
+>>>>>>> comp
             surplus = -(np.float64(missing_high) * HIGHER + np.float64(missing_low))
             steps -= max(np.int64(1), np.int64(surplus / np.float64(r)))
         else:

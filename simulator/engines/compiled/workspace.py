@@ -47,7 +47,7 @@ class Layout:
     def of(cls, costs: Costs, services: ServiceTables) -> "Layout":
         """Number channels and inboxes, and write the operations down as records."""
         columns = costs.columns
-        straight = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
+        straight: dict[str, Any] = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
         costs = replace(costs, farm_ticks=tuple(_straight(table) for table in costs.farm_ticks), **straight)
         operations = np.zeros(columns.kind.size, memory.OPERATION)
         operations["kind"], operations["eager"] = columns.kind, costs.eager

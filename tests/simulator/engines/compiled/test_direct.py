@@ -135,6 +135,17 @@ class TestByHand:
         ]
 
 
+def test_many_channels_are_told_apart():
+    """More channels than places in the table: from two senders, a tag each, received in another order."""
+    order = np.random.default_rng(3).permutation(40).tolist()
+    receiver = [operation for tag in order for operation in (Recv(1, tag), Delay(TICK), Recv(0, tag))]
+    senders = [[Send(2, 1 + (7 * tag + 13 * sender) % 50, tag) for tag in range(40)] for sender in (0, 1)]
+    made = written(program(*map(tuple, (*senders, receiver))), eager_bytes=99)
+    found = outcome(compiled, made, log_replications=1)
+    assert found == outcome(process, made, log_replications=1)
+    assert not isinstance(found[0], type)
+
+
 def test_what_each_path_takes(monkeypatch):
     taken = []
     monkeypatch.setattr(direct, "takes", lambda block, real=direct.takes: taken.append(real(block)) or taken[-1])

@@ -127,23 +127,24 @@ def agree(capacities, routes, units, begins):
 
 
 @st.composite
-def networks(draw, capacity):
+def networks(draw, capacity, most_units):
     """Capacities, routes, units and begins of some flows; few different numbers, so that there are ties."""
     count = draw(st.integers(1, 6))
     capacities = draw(st.lists(capacity, min_size=count, max_size=count))
     route = st.lists(st.integers(0, count - 1), min_size=1, max_size=4, unique=True)
     routes = draw(st.lists(route, min_size=1, max_size=9))
-    units = draw(st.lists(st.integers(1, 40) | st.integers(1, 2**40), min_size=len(routes), max_size=len(routes)))
+    units = draw(st.lists(st.integers(1, 40) | st.integers(1, most_units), min_size=len(routes), max_size=len(routes)))
     begins = draw(st.lists(st.integers(0, 3) | st.integers(0, 2**30), min_size=len(routes), max_size=len(routes)))
     return capacities, routes, units, begins
 
 
 SMALL = st.sampled_from([10, 11, 12, 13, 20, 21, 60])
-LARGE = st.sampled_from([2**40, 2**40, 2**40 // 3, 2**41 + 1]) | st.integers(100, 2**61)
+LARGE = st.sampled_from([2**40, 2**40, 2**40 // 3, 2**41 + 1]) | st.integers(2**30, 2**61)
 
 
-@given(networks(SMALL | LARGE))
-@settings(max_examples=1500, deadline=None)
+@given(networks(SMALL, 2**15) | networks(SMALL | LARGE, 2**15) | networks(LARGE, 2**40))
+@settings(max_examples=300, deadline=None)
+@example(([2 * 2**40] * 2, [[1, 0], [1], [0, 1]], [31, 35, 36], [3, 3, 1]))  # ending one reorders the list of another
 @example(([5 * 2**40, 2 * 2**40], [[0], [0, 1]], [10, 10], [0, 0]))
 @example(([13, 6], [[0, 1], [0], [0]], [10, 20, 30], [0, 0, 5]))
 def test_flows_follow_the_rule_on_any_links(network):
@@ -204,7 +205,7 @@ def test_products_of_128_bits(rate, since, ticks):
 @example(2**60, 1, 0)
 @example(1, 2**61, 2**62)
 @example(2**24, 2**40, 1)
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_the_least_tick_that_delivers_is_exact(units, rate, since):
     exact = -(-((units + (rate * since >> 40)) * 2**40) // rate) - since
     assert compiled(inverse)(units, rate, since) == min(exact, LAST)
