@@ -65,13 +65,7 @@ def ticks_until(units: int, rate: int, since: int) -> int:
         if missing_high > 0 or (missing_high == 0 and missing_low > np.uint64(0)):
             missing = np.float64(missing_high) * HIGHER + np.float64(missing_low)
             steps += max(np.int64(1), np.int64(missing / np.float64(r)))
-<<<<<<< HEAD
-        elif missing_high < -1 or (
-            missing_high == -1 and (missing_low == np.uint64(0) or np.uint64(0) - missing_low >= r)
-        ):
-=======
         elif missing_high < -1 or (missing_high == -1 and np.uint64(0) - missing_low - ONE >= r - ONE):
->>>>>>> comp
             surplus = -(np.float64(missing_high) * HIGHER + np.float64(missing_low))
             steps -= max(np.int64(1), np.int64(surplus / np.float64(r)))
         else:
