@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from simulator.applications import matmul
     from simulator.configuration import Configuration
     from simulator.engines import run
+    from simulator.engines.compiled import on_compile
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -63,6 +64,7 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
     "matmul": "simulator.applications",
+    "on_compile": "simulator.engines.compiled",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
     "run": "simulator.engines",
@@ -97,6 +99,7 @@ __all__ = [
     "files",
     "load_scenario",
     "matmul",
+    "on_compile",
     "plots",
     "provenance",
     "randomness",

@@ -1,5 +1,6 @@
 """`apportion simulate` and `apportion check`: run a scenario, or only read it."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,15 +21,18 @@ def simulate(
     scenario: ScenarioFile,
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
-    engine: Annotated[Literal["auto", "process"], typer.Option(help="process is SimPy.")] = "auto",
+    engine: Annotated[
+        Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba.")
+    ] = "auto",
     as_json: Json = False,
 ) -> None:
     """Simulate every configuration of a scenario on the same draws and print the makespans.
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --seed 7
     """
-    from simulator import describe, load_scenario, provenance, run, units
+    from simulator import describe, load_scenario, on_compile, provenance, run, units
 
+    on_compile.append(_say_compiling)
     loaded = load_scenario(scenario)
     runs = run(loaded, replications=replications, seed=seed, engine=engine)
     if as_json:
@@ -59,6 +63,11 @@ def simulate(
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
     print(f"{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
     print_warnings(loaded.warnings)
+
+
+def _say_compiling(kernel: str) -> None:
+    """The first use of a new version takes seconds; what is compiled is kept."""
+    print(f"compiling the simulator's kernel {kernel!r}, once ...", file=sys.stderr)
 
 
 def check(

@@ -1,19 +1,23 @@
 """Engines: interpreters of one program with one meaning; `run` picks one and records which."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Literal, get_args
 
 from simulator.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines import process
+from simulator.engines.choice import worth_compiling
 from simulator.engines.process import CustomOperation, Sharing
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, UnsupportedProgram
 from simulator.results import RunSet
 from simulator.scenario import Scenario, draw
 
 __all__ = ["CustomOperation", "Engine", "Sharing", "run"]
 
-Engine = Literal["auto", "process"]
+Engine = Literal["auto", "process", "compiled"]
+_OWN = "operations or sharing of your own"
 
 
 def run(
@@ -35,7 +39,8 @@ def run(
     replications, seed
         In place of the scenario's own.
     engine
-        `process` (SimPy), or `auto`.
+        `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
+        loading it pays. Results are the same; they name the engine.
     log_replications
         Keep the operation log of this many first replications of each configuration.
     operations
@@ -50,6 +55,8 @@ def run(
         If the scenario or the engine's name cannot be used.
     SimulationError
         For a deadlock or a stalled PE, with names.
+    UnsupportedProgram
+        If `compiled` is asked for what it does not interpret, with the reason.
     """
     if engine not in get_args(Engine):
         raise ScenarioError(f"engine: {engine!r} found, one of {', '.join(get_args(Engine))} allowed")
@@ -60,17 +67,22 @@ def run(
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
+    own = operations is not None or sharing is not service_table
+    if engine == "compiled" and own:
+        raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
     draws = draw(scenario)
+    if engine != "process" and not own and (engine == "compiled" or worth_compiling(scenario)):
+        from simulator.engines.compiled.run import run as run_compiled
+
+        with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
+            return _at_some_tick(partial(run_compiled, scenario, draws, log_replications=log_replications))
+    run_here = partial(process.run, operations=operations, sharing=sharing)
+    return _at_some_tick(partial(run_here, scenario, draws, log_replications=log_replications))
+
+
+def _at_some_tick(simulate: Callable[..., RunSet]) -> RunSet:
+    """Simulate with the finest tick at which no run passes the last one."""
     for tick_s in TICKS_S:
-        try:
-            return process.run(
-                scenario,
-                draws,
-                tick_s=tick_s,
-                log_replications=log_replications,
-                operations=operations,
-                sharing=sharing,
-            )
-        except TickOverflowError:
-            continue
+        with suppress(TickOverflowError):
+            return simulate(tick_s=tick_s)
     raise ScenarioError("application: a run of more than 146 years found, shorter ones allowed")

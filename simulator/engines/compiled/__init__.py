@@ -1,6 +1,8 @@
-"""The compiled engine (Numba): many configurations and replications of a program at once."""
+"""The compiled engine (Numba): many configurations and replications of a program at once; `run` and `on_compile`.
 
-from simulator.engines.compiled.cache import on_compile
-from simulator.engines.compiled.run import run
+Numba takes a second to import, so nothing here does before a kernel is needed.
+"""
 
-__all__ = ["on_compile", "run"]
+from simulator.engines.compiled.place import cache_folder, on_compile
+
+__all__ = ["cache_folder", "on_compile"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,6 +73,11 @@ class Block:
         return ((c, r) for c in range(configurations) for r in range(count))
 
     @cached_property
+    def kinds(self) -> Ints:
+        """Operations of each kind."""
+        return np.bincount(self.costs.columns.kind, minlength=len(Kind))
+
+    @cached_property
     def rows(self) -> Rows:
         """The columns that kernels read."""
         costs, columns = self.costs, self.costs.columns
@@ -104,7 +109,7 @@ class Outcome:
     """By place in the block."""
 
 
-def plain(values: NDArray[np.generic], kind: type[np.generic]) -> NDArray[np.generic]:
+def plain(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
     """Contiguous, writable and of one type, as kernels need it; a copy only where it must be."""
     return np.require(values, kind, ["C", "A", "W"])
 

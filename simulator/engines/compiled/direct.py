@@ -9,7 +9,6 @@ from simulator.engines.compiled.block import Block, Ints, Outcome, in_parts, ope
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.plan import WIDTH, Plan, plan_of
 from simulator.engines.compiled.static import Job, Times, clocks, execute
-from simulator.errors import SimulationError
 from simulator.program import ANY
 from simulator.scenario import Scenario
 
@@ -17,21 +16,16 @@ ALONE = 200_000
 """Steps below which a second thread costs more than it saves."""
 
 
-def why_not(scenario: Scenario, costs: Costs) -> str | None:
-    """Why a block cannot take this path; None if it can."""
-    kind = costs.columns.kind
-    if np.any((kind == Kind.RECV) & (costs.columns.partner == ANY)) or np.any(
-        (kind == Kind.EXCHANGE) & (costs.columns.source == ANY)
-    ):
-        return "a receive from any process"
-    for wrong, name in ((Kind.FARM, "a farm"), (Kind.CUSTOM, "an operation of the user's own")):
-        if np.any(kind == wrong):
-            return name
+def takes(block: Block) -> bool:
+    """Whether a block can take this path."""
+    kinds, costs = block.kinds, block.costs
+    if kinds[Kind.FARM]:
+        return False
+    if kinds[Kind.RECV] + kinds[Kind.EXCHANGE] > 0 and ANY in (costs.columns.partner.min(), costs.columns.source.min()):
+        return False
     if costs.contention != "none" and np.any(costs.route >= 0):
-        return f"links shared by messages ({costs.contention})"
-    if _shares(scenario, costs):
-        return "a PE shared by processes"
-    return None
+        return False
+    return not _shares(block.scenario, costs)
 
 
 def _shares(scenario: Scenario, costs: Costs) -> bool:
@@ -58,8 +52,8 @@ def do_block(block: Block) -> Outcome:
     SimulationError
         For a deadlock, or messages that nobody receives.
     """
-    made: Plan = plan_of(block.rows)
-    configurations, replications, processes = block.shape
+    made = plan_of(block.rows)
+    configurations, replications, _ = block.shape
     outcome = _empty(block)
     times = _times(outcome)
     job, tables = _job(block), block.loads.alone
@@ -111,13 +105,19 @@ def _job(block: Block) -> Job:
 
 def _empty(block: Block) -> Outcome:
     configurations, replications, processes = block.shape
-    runs, all_ = (configurations, replications), (configurations, replications, processes)
-    makespan, fault = np.zeros(runs, dtype=np.int64), np.zeros(runs, dtype=np.bool_)
-    return Outcome(makespan, *(np.zeros(all_, dtype=np.int64) for _ in range(3)), fault)
+    runs = (configurations, replications)
+    computed, busy, finish = (np.zeros((*runs, processes), dtype=np.int64) for _ in range(3))
+    return Outcome(np.zeros(runs, dtype=np.int64), computed, busy, finish, np.zeros(runs, dtype=np.bool_))
 
 
 def _times(outcome: Outcome, begin: Ints | None = None, end: Ints | None = None) -> Times:
-    arrays = outcome.makespan, outcome.computed, outcome.busy, outcome.finish
     empty = np.zeros(0, dtype=np.int64)
-    flat = (array.reshape(-1) for array in arrays)
-    return Times(*flat, outcome.fault.reshape(-1), empty if begin is None else begin, empty if end is None else end)
+    return Times(
+        outcome.makespan.reshape(-1),
+        outcome.computed.reshape(-1),
+        outcome.busy.reshape(-1),
+        outcome.finish.reshape(-1),
+        outcome.fault.reshape(-1),
+        empty if begin is None else begin,
+        empty if end is None else end,
+    )

@@ -86,7 +86,7 @@ def simulate(w: Words) -> int:
             while w[W.QUEUED] > 0 and queue(w)[1].tick == w[W.NOW]:
                 _end(w, take_first(w))
             _finish_instant(w)
-    return w[W.STATUS]  # type: ignore[no-any-return]
+    return w[W.STATUS]
 
 
 @subroutine

@@ -160,7 +160,7 @@ def _shared_link(w: Words, slot: int) -> int:
     for hop in range(first, last):
         link = route_links(w)[hop]
         if links(w)[link].count > 1:
-            return link  # type: ignore[no-any-return]
+            return link
     return NONE
 
 

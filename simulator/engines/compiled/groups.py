@@ -104,7 +104,7 @@ def due(w: Words, link: int) -> int:
 @subroutine
 def group_event(w: Words, link: int) -> int:
     """The id of a group's next end."""
-    return w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + link  # type: ignore[no-any-return]
+    return w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + link
 
 
 @subroutine

@@ -160,7 +160,7 @@ def _array_at(context: Any, builder: Any, array: Any, address: Any) -> Any:
     """An array without end at an address."""
     made = context.make_array(array)(context, builder)
     size = context.get_constant(types.intp, np.dtype(as_dtype(array.dtype)).itemsize)
-    populate_array(  # type: ignore[no-untyped-call]
+    populate_array(
         made,
         data=builder.inttoptr(address, made.data.type),
         shape=[context.get_constant(types.intp, MANY)],

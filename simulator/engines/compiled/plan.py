@@ -89,12 +89,14 @@ def plan_of(rows: Rows) -> Plan:
     state = _begin(rows)
     compiled(follow)(rows, state)
     slots, channels = int(state.counts[_SLOTS]), int(state.counts[_CHANNELS])
-    left = [slot for slot in state.head[:channels].tolist() if slot >= 0]
-    for slot in left:  # grows: one message of a channel leads to the next
-        if state.slot_next[slot] >= 0:
-            left.append(int(state.slot_next[slot]))
-    steps = state.steps[: WIDTH * state.counts[_STEPS]]
-    return Plan(steps, slots, state.rows, state.slot_row[np.array(left, dtype=np.int64)])
+    left: list[Short] = []
+    slots_left = state.head[:channels]
+    while np.any(slots_left >= 0):  # one message of a channel leads to the next
+        slots_left = slots_left[slots_left >= 0]
+        left.append(state.slot_row[slots_left])
+        slots_left = state.slot_next[slots_left]
+    unreceived = np.concatenate(left) if left else np.zeros(0, dtype=np.int32)
+    return Plan(state.steps[: WIDTH * state.counts[_STEPS]], slots, state.rows, unreceived)
 
 
 def follow(rows: Rows, state: State) -> None:

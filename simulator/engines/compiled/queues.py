@@ -16,7 +16,7 @@ def later(w: Words, ticks: int) -> int:
     if ticks > LAST_TICK - w[W.NOW]:
         w[W.STATUS] = PAST_LAST_TICK
         return LAST_TICK
-    return w[W.NOW] + ticks  # type: ignore[no-any-return]
+    return w[W.NOW] + ticks
 
 
 @subroutine
@@ -91,7 +91,7 @@ def take_first(w: Words) -> int:
     """The id of the first event, which is over."""
     number = queue(w)[1].id
     cancel(w, number)
-    return number  # type: ignore[no-any-return]
+    return number
 
 
 @subroutine

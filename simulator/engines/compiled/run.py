@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.columns import Kind
-from simulator.costs import Costs, lower, start_ticks
+from simulator.costs import lower, start_ticks
+from simulator.engines import process
 from simulator.engines.compiled import direct, general
-from simulator.engines.compiled.block import Block, Loads, Outcome
+from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
 from simulator.errors import UnsupportedProgram
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Draws, Scenario
@@ -44,8 +45,7 @@ def run(
     """
     names = tuple(configuration.name for configuration in scenario.configurations)
     makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)
-    parts: list[list[Outcome]] = [[] for _ in names]
-    places: list[list[int]] = [[] for _ in names]
+    parts: list[list[tuple[Outcome, int]]] = [[] for _ in names]
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = {}
     loads, starts = Loads(scenario, tick_s), start_ticks(draws, tick_s=tick_s)
     workers = len(os.sched_getaffinity(0)) if threads is None else threads
@@ -56,42 +56,31 @@ def run(
         outcome = _done(block, draws)
         for place, configuration in enumerate(costs.configurations):
             makespans[configuration, replications.start : replications.stop] = outcome.makespan[place]
-            parts[configuration].append(outcome)
-            places[configuration].append(place)
+            parts[configuration].append((outcome, place))
         for (place, replication), log in outcome.logs.items():
             logs[costs.configurations[place], replications.start + replication] = log
-    times = ([_joined(parts[c], places[c], name) for c in range(len(names))] for name in ("computed", "busy", "finish"))
-    return RunSet(names, tick_s, makespans, *(tuple(time) for time in times), "compiled", scenario.seed, logs)
+    computed, busy, finish = (tuple(_joined(mine, name) for mine in parts) for name in ("computed", "busy", "finish"))
+    return RunSet(names, tick_s, makespans, computed, busy, finish, "compiled", scenario.seed, logs)
 
 
-def _joined(parts: list[Outcome], places: list[int], name: str) -> np.ndarray:
+def _joined(parts: list[tuple[Outcome, int]], name: str) -> Ints:
     """One configuration's times, its blocks of replications after one another; (replication, process)."""
-    found = [getattr(part, name)[place] for part, place in zip(parts, places, strict=True)]
+    found = [getattr(outcome, name)[place] for outcome, place in parts]
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def _done(block: Block, draws: Draws) -> Outcome:
-    reason = why_not(block.costs)
-    if reason is not None:
-        raise UnsupportedProgram(f"engine compiled: {reason} found, the engine process does it")
-    shares = direct.why_not(block.scenario, block.costs)
-    outcome = general.do_block(block) if shares else direct.do_block(block)
+    if block.kinds[Kind.CUSTOM]:
+        found = f"the operation {block.costs.columns.customs[0][0]!r} of your own found"
+        raise UnsupportedProgram(f"engine compiled: {found}, the engine process does it")
+    outcome = direct.do_block(block) if direct.takes(block) else general.do_block(block)
     for place, replication in np.argwhere(outcome.fault).tolist():
         _again(block, outcome, place, replication, draws)
     return outcome
 
 
-def why_not(costs: Costs) -> str | None:
-    """Why no path of this engine does a block; None if one does."""
-    if np.any(costs.columns.kind == Kind.CUSTOM):
-        return "an operation of the user's own"
-    return None
-
-
 def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: Draws) -> None:
     """Do a faulty run in the reference engine, which names the fault."""
-    from simulator.engines import process
-
     row = block.costs.replications.start + replication
     only = slice(row, row + 1)
     configuration = block.scenario.configurations[block.costs.configurations[place]]

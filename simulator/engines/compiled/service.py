@@ -72,8 +72,7 @@ class ServiceTables(NamedTuple):
     """Seconds per tick; (1,)."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _number_at(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: ARG001 - Numba's signature
+def _load(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: ARG001 - Numba's signature
     """A float64 of an array by the array's address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
@@ -81,6 +80,9 @@ def _number_at(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: A
         return builder.load(builder.gep(pointer, [arguments[1]]))
 
     return types.float64(types.int64, types.int64), generate
+
+
+_number_at: Any = intrinsic(_load)
 
 
 @callee
@@ -124,7 +126,7 @@ def _steps(rate: float, missing: int, longest: int) -> int:
     """The least number of ticks in which `floor(rate * ticks)` reaches what is missing, at most `longest`."""
     if np.float64(missing) > rate * np.float64(longest):
         return longest
-    steps = min(longest, np.int64(math.ceil(np.float64(missing) / rate)))
+    steps = min(np.int64(math.ceil(np.float64(missing) / rate)), np.int64(longest))
     while steps > 1 and _grown(rate, steps - 1) >= missing:
         steps -= 1
     while steps < longest and _grown(rate, steps) < missing:
@@ -301,30 +303,29 @@ def service_tables(pes: Sequence[PE], most: Ints, *, tick_s: float) -> ServiceTa
             key = (0, "", pes[pe].cores) if load is None else (id(load.trace), load.rule, pes[pe].cores)
             loads.setdefault(key, []).append(pe)
     of_pe = np.full(len(pes), -1, dtype=np.int64)
-    rows: list[_Row] = []
-    for sharing in loads.values():
-        of_pe[sharing] = len(rows)
-        rows += [_row(pes[sharing[0]], m, tick_s) for m in range(1, int(most[sharing].max()) + 1)]
-    return _filled(of_pe, rows, tick_s)
+    counts, done = [int(most[sharing].max()) for sharing in loads.values()], 0
+    for sharing, count in zip(loads.values(), counts, strict=True):
+        of_pe[sharing] = done
+        done += count
+    kinds = [_kind(pes[sharing[0]], tick_s) for sharing in loads.values()]
+    return _filled(of_pe, kinds, np.array(counts, dtype=np.int64), tick_s)
 
 
-class _Row(NamedTuple):
-    """One table before it is filled."""
+class _Kind(NamedTuple):
+    """What PEs that share tables have in common."""
 
     pieces: int
     times: int
     values: int
     after_end: int
     rule: int
-    processes: float
-    cores: float
+    cores: int
     end: int
-    last_rate: float
 
 
-def _row(pe: PE, processes: int, tick_s: float) -> _Row:
+def _kind(pe: PE, tick_s: float) -> _Kind:
     if pe.load is None:
-        return _Row(0, 0, 0, HOLD, FAIR, processes, pe.cores, 0, min(1.0, pe.cores / processes))
+        return _Kind(0, 0, 0, HOLD, FAIR, pe.cores, 0)
     trace = pe.load.trace
     if not (_readable(trace.times_s) and _readable(trace.values)):
         raise TraceError("load trace: strided arrays found, contiguous ones of float64 allowed")
@@ -333,23 +334,25 @@ def _row(pe: PE, processes: int, tick_s: float) -> _Row:
         raise TraceError(f"load trace: an end at {trace.end_s:g} s found, at least a tick ({tick_s:g} s) allowed")
     addresses = trace.times_s.ctypes.data, trace.values.ctypes.data
     codes = AFTER_END[trace.after_end], RULES[pe.load.rule]
-    return _Row(trace.times_s.size, *addresses, *codes, processes, pe.cores, end, 0.0)
+    return _Kind(trace.times_s.size, *addresses, *codes, pe.cores, end)
 
 
 def _readable(values: Floats) -> bool:
     return values.dtype == np.float64 and values.flags.c_contiguous and values.flags.aligned
 
 
-def _filled(of_pe: Ints, rows: Sequence[_Row], tick_s: float) -> ServiceTables:
-    columns = [np.array(column) for column in zip(*rows, strict=True)] if rows else [np.zeros(0)] * len(_Row._fields)
-    pieces, times, values, after_end, rule = (column.astype(np.int64) for column in columns[:5])
-    processes, cores = (column.astype(np.float64) for column in columns[5:7])
+def _filled(of_pe: Ints, kinds: Sequence[_Kind], counts: Ints, tick_s: float) -> ServiceTables:
+    """As many tables of each kind as its count says, for one process, two processes and so on."""
+    table = np.array(kinds, dtype=np.int64).reshape(-1, len(_Kind._fields))
+    pieces, times, values, after_end, rule, cores, end = np.repeat(table, counts, axis=0).T.copy()
+    processes = 1 + np.arange(cores.size) - np.repeat(np.cumsum(counts) - counts, counts)
     stored = np.where(pieces > 0, (pieces + STRIDE - 1) // STRIDE + 1, 0)
     first = np.concatenate(([0], np.cumsum(stored))).astype(np.int64)
     knots, attained = np.zeros(first[-1], dtype=np.int64), np.zeros(first[-1], dtype=np.int64)
-    knots[first[1:][pieces > 0] - 1] = columns[7][pieces > 0]
-    of_tables = pieces, times, values, after_end, rule, processes, cores, first, knots, attained
-    tables = ServiceTables(of_pe, *of_tables, columns[8].astype(np.float64), np.array([tick_s]))
+    knots[first[1:][pieces > 0] - 1] = end[pieces > 0]
+    shares = processes.astype(np.float64), cores.astype(np.float64)
+    of_tables = pieces, times, values, after_end, rule, *shares, first, knots, attained
+    tables = ServiceTables(of_pe, *of_tables, np.minimum(1.0, cores / processes), np.array([tick_s]))
     if np.any(pieces) and not compiled(build_all)(tables):
         raise TickOverflowError
     return tables

@@ -126,7 +126,7 @@ def next_done(w: Words, number: int) -> int:
     pop(targets(w), pe.first, pe.running)
     pe.running -= 1
     touch(w, number)
-    return process  # type: ignore[no-any-return]
+    return process
 
 
 @subroutine

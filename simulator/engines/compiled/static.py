@@ -30,6 +30,9 @@ from simulator.engines.compiled.service import EXACT, ServiceTables, finish
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
 
+LANES = 8
+"""Runs that go through the steps together: reading and telling apart a step costs more than doing it."""
+
 
 class Job(NamedTuple):
     """The costs of some configurations and replications; arrays flat, an axis that is not there has step 0."""
@@ -67,128 +70,151 @@ class Times(NamedTuple):
 
 
 class Clocks(NamedTuple):
-    """The state of one run."""
+    """The state of up to `LANES` runs at a time; the last axis of every array is the run."""
 
     now: Ints
-    """Per process."""
+    """(process, run)."""
     parts: Ints
-    """The latest end of a part of the exchange that each process is in."""
-    arrival: Ints
-    """Per slot."""
-    barrier: Ints
-    """Tick of the last arrival so far, per barrier."""
+    """The latest end so far of a part of an exchange of each process; (process, run)."""
+    computed: Ints
+    """As in `Times`; (process, run)."""
+    busy: Ints
     table: Ints
-    """Of each process's PE; -1 where a process just takes its nominal ticks."""
+    """Of each process's PE, less than 0 where a process just takes its nominal ticks; (process, run)."""
     start: Ints
-    """Tick of the trace at tick 0 for each process."""
+    """Tick of the trace at tick 0 for each process; (process, run)."""
+    arrival: Ints
+    """(slot, run)."""
+    barrier: Ints
+    """Tick of the last arrival so far; (barrier, run)."""
+    nominal: Ints
+    """Where each run's nominal ticks begin; (run,)."""
+    ticks: Ints
+    failed: Ints
+    """1 for a run that cannot be done; its further ticks mean nothing; (run,)."""
+
+
+def clocks(job: Job, slots: int) -> Clocks:
+    """Room for the state of some runs at a time."""
+    sizes = *(6 * [job.processes]), slots, job.barriers, 1, 1, 1
+    return Clocks(*(np.empty(size * LANES, dtype=np.int64) for size in sizes))
 
 
 def execute(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, times: Times, runs: Ints) -> None:
     """Kernel: do runs `runs[0]` up to `runs[1]`, counted by configuration, then replication."""
-    for run in range(runs[0], runs[1]):
-        clocks.now[:] = 0
-        clocks.parts[:] = 0
-        clocks.barrier[:] = 0
-        _place(job, tables, clocks, run)
-        times.fault[run] = not _follow(job, tables, steps, clocks, run, times)
-        latest = np.int64(0)
-        for process in range(job.processes):
-            times.finish[run * job.processes + process] = clocks.now[process]
-            latest = max(latest, clocks.now[process])
-        times.makespan[run] = latest
-
-
-def clocks(job: Job, slots: int) -> Clocks:
-    """Room for the state of one run at a time."""
-    sizes = job.processes, job.processes, slots, job.barriers, job.processes, job.processes
-    return Clocks(*(np.empty(size, dtype=np.int64) for size in sizes))
-
-
-@callee
-def _place(job: Job, tables: ServiceTables, clocks: Clocks, run: int) -> None:
-    configuration, replication = run // job.replications, run % job.replications
-    for process in range(job.processes):
-        pe = job.placement[configuration * job.processes + process]
-        table = tables.of_pe[pe]
-        plain = tables.pieces[table] == 0 and tables.last_rate[table] == 1.0
-        clocks.table[process] = -1 - table if plain else table
-        clocks.start[process] = job.starts[replication * job.pes + pe]
-
-
-@callee
-def _follow(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, run: int, times: Times) -> bool:  # noqa: C901, PLR0912, PLR0915 - a branch per step
-    """Do the steps of one run; whether all could be done."""
-    configuration, replication = run // job.replications, run % job.replications
-    nominal = configuration * job.nominal_steps[0] + replication * job.nominal_steps[1]
-    ticks, of_run = configuration * job.ticks_step, run * job.processes
-    now, parts, logged = clocks.now, clocks.parts, times.begin.size > 0
-    for at in range(0, steps.size, WIDTH):
-        code, process = steps[at], np.int64(steps[at + 1])
-        what, row = np.int64(steps[at + 2]), np.int64(steps[at + 3])
-        begin = now[process]
-        if code == COMPUTE:
-            end = _computed(tables, clocks, process, job.nominal[nominal + what])
-            if end < 0:
-                return False
-            times.computed[of_run + process] = end
-            times.busy[of_run + process] += end - begin
-        elif code == MEET:
-            other = now[what]
-            end = _after(max(begin, other), job.ticks[ticks + row])
-            now[what] = end
-            if logged:
-                far = steps[at + 4]
-                times.begin[far], times.end[far] = other, end
-        elif code == TAKE:
-            end = max(begin, clocks.arrival[what])
-        elif code == ARRIVE:
-            clocks.barrier[what] = max(clocks.barrier[what], begin)
-            continue
-        elif code == LEAVE:
-            end = clocks.barrier[what]
-        elif code == POST:
-            arrival = _after(begin, job.ticks[ticks + row])
-            if arrival < 0:
-                return False
-            clocks.arrival[what] = arrival
-            end = begin
-            if steps[at + 4] == 0:
-                continue
-        elif code == SLEEP:
-            end = _after(begin, job.ticks[ticks + row])
-        elif code == UNTIL:
-            end = max(begin, job.ticks[ticks + row])
-        elif code == END:
-            end = max(begin, parts[process])
-            parts[process] = 0
+    for first in range(runs[0], runs[1], LANES):
+        lanes = min(LANES, runs[1] - first)
+        _begin(job, tables, clocks, first, lanes)
+        if times.begin.size > 0:
+            _follow_logged(job, tables, steps, clocks, times)
         else:
-            moved = clocks.arrival[what] if code == PART else _after(max(begin, now[what]), job.ticks[ticks + row])
-            if moved < 0:
-                return False
-            parts[process] = max(parts[process], moved)
-            if code == MOVE:
-                parts[what] = max(parts[what], moved)
-            continue
-        if end < 0:
-            return False
-        now[process] = end
-        if logged:
-            times.begin[row], times.end[row] = begin, end
-    return True
+            for at in range(0, steps.size, WIDTH):
+                _do_step(job, tables, steps, clocks, at, lanes)
+        _note(job, clocks, times, first, lanes)
 
 
 @callee
-def _after(tick: int, ticks: int) -> int:
-    """A sum on the clock; negative past its end."""
-    return tick + ticks if ticks <= LAST_TICK - tick else -1
+def _begin(job: Job, tables: ServiceTables, clocks: Clocks, first: int, lanes: int) -> None:
+    for array in (clocks.now, clocks.parts, clocks.computed, clocks.busy, clocks.barrier, clocks.failed):
+        array[:] = 0
+    for lane in range(lanes):
+        configuration, replication = (first + lane) // job.replications, (first + lane) % job.replications
+        clocks.nominal[lane] = configuration * job.nominal_steps[0] + replication * job.nominal_steps[1]
+        clocks.ticks[lane] = configuration * job.ticks_step
+        for process in range(job.processes):
+            pe = job.placement[configuration * job.processes + process]
+            table = tables.of_pe[pe]
+            plain = tables.pieces[table] == 0 and tables.last_rate[table] == 1.0
+            clocks.table[process * LANES + lane] = -1 - table if plain else table
+            clocks.start[process * LANES + lane] = job.starts[replication * job.pes + pe]
 
 
 @callee
-def _computed(tables: ServiceTables, clocks: Clocks, process: int, nominal: int) -> int:
-    """When a computation ends; negative if it does not."""
-    table, now = clocks.table[process], clocks.now[process]
+def _note(job: Job, clocks: Clocks, times: Times, first: int, lanes: int) -> None:
+    """Hand out what came out."""
+    for lane in range(lanes):
+        latest, of_run = np.int64(0), (first + lane) * job.processes
+        for process in range(job.processes):
+            place = process * LANES + lane
+            times.computed[of_run + process] = clocks.computed[place]
+            times.busy[of_run + process] = clocks.busy[place]
+            times.finish[of_run + process] = clocks.now[place]
+            latest = max(latest, clocks.now[place])
+        times.makespan[first + lane] = latest
+        times.fault[first + lane] = clocks.failed[lane] != 0
+
+
+@callee
+def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: int, lanes: int) -> None:
+    """One step of some runs."""
+    code, what, row = steps[at], np.int64(steps[at + 2]), np.int64(steps[at + 3])
+    now, there, first = clocks.now, what * LANES, np.int64(steps[at + 1]) * LANES
+    for lane in range(lanes):
+        mine, other = first + lane, there + lane
+        if code == COMPUTE:
+            end = _computed(tables, clocks, mine, lane, job.nominal[clocks.nominal[lane] + what])
+            clocks.computed[mine] = end
+            clocks.busy[mine] += end - now[mine]
+            now[mine] = end
+        elif code == MEET:
+            end = _later(job, clocks, lane, max(now[mine], now[other]), row)
+            now[mine], now[other] = end, end
+        elif code == TAKE:
+            now[mine] = max(now[mine], clocks.arrival[other])
+        elif code == ARRIVE:
+            clocks.barrier[other] = max(clocks.barrier[other], now[mine])
+        elif code == LEAVE:
+            now[mine] = clocks.barrier[other]
+        elif code == POST:
+            clocks.arrival[other] = _later(job, clocks, lane, now[mine], row)
+        elif code == SLEEP:
+            now[mine] = _later(job, clocks, lane, now[mine], row)
+        elif code == UNTIL:
+            now[mine] = max(now[mine], job.ticks[clocks.ticks[lane] + row])
+        elif code == END:
+            now[mine] = max(now[mine], clocks.parts[mine])
+        elif code == PART:
+            clocks.parts[mine] = max(clocks.parts[mine], clocks.arrival[other])
+        else:
+            end = _later(job, clocks, lane, max(now[mine], now[other]), row)
+            clocks.parts[mine] = max(clocks.parts[mine], end)
+            clocks.parts[other] = max(clocks.parts[other], end)
+
+
+@callee
+def _follow_logged(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, times: Times) -> None:
+    """One run, noting when each operation began and ended."""
+    for at in range(0, steps.size, WIDTH):
+        code, mine, other = steps[at], np.int64(steps[at + 1]) * LANES, np.int64(steps[at + 2]) * LANES
+        row, far = steps[at + 3], steps[at + 4]
+        begin, far_begin = clocks.now[mine], clocks.now[other] if code == MEET else 0
+        _do_step(job, tables, steps, clocks, at, 1)
+        if code == MEET:
+            times.begin[far], times.end[far] = far_begin, clocks.now[other]
+        if code not in (ARRIVE, PART, MOVE) and not (code == POST and far == 0):
+            times.begin[row], times.end[row] = begin, clocks.now[mine]
+
+
+@callee
+def _later(job: Job, clocks: Clocks, lane: int, tick: int, row: int) -> int:
+    """The clock after a row's ticks; past its end the run fails."""
+    ticks = job.ticks[clocks.ticks[lane] + row]
+    if ticks <= LAST_TICK - tick:
+        return tick + ticks
+    clocks.failed[lane] = 1
+    return tick
+
+
+@callee
+def _computed(tables: ServiceTables, clocks: Clocks, mine: int, lane: int, nominal: int) -> int:
+    """When a computation ends; if it does not, the run fails."""
+    table, now = clocks.table[mine], clocks.now[mine]
     if table < 0:
         if nominal <= EXACT - now:
             return now + nominal
         table = -1 - table
-    return finish(tables, table, clocks.start[process], now, nominal)
+    end = finish(tables, table, clocks.start[mine], now, nominal)
+    if end < 0:
+        clocks.failed[lane] = 1
+        return now
+    return end

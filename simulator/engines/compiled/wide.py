@@ -41,7 +41,7 @@ def delivered(rate: int, since: int, now: int) -> int:
     low = product + ((r * np.uint64(since)) & FRACTION)  # of `rate * since` only the fraction decides
     if low < product:
         high += ONE
-    return np.int64((high << OTHER) | (low >> SHIFT))  # type: ignore[return-value]
+    return np.int64((high << OTHER) | (low >> SHIFT))
 
 
 @subroutine
@@ -69,4 +69,4 @@ def ticks_until(units: int, rate: int, since: int) -> int:
             surplus = -(np.float64(missing_high) * HIGHER + np.float64(missing_low))
             steps -= max(np.int64(1), np.int64(surplus / np.float64(r)))
         else:
-            return min(steps, np.int64(LAST_TICK))  # type: ignore[return-value]
+            return min(steps, np.int64(LAST_TICK))

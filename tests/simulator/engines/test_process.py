@@ -156,7 +156,7 @@ def test_very_long_runs_restart_with_a_coarser_tick():
 def test_what_cannot_be_run_is_refused():
     with pytest.raises(ScenarioError, match="none found"):
         run(scenario([pe("a")], 4))
-    with pytest.raises(ScenarioError, match="one of auto, process allowed"):
+    with pytest.raises(ScenarioError, match="one of auto, process, compiled allowed"):
         run(scenario([pe("a")], 4, (4,)), engine="warp")
     with pytest.raises(ScenarioError, match="kernel 'dgemm' not found, measured here: none"):
         run(scenario([PE("a", "node")], 4, (4,)))

@@ -1,29 +1,48 @@
 """Compiled service tables against a plain reference in Python's unbounded integers."""
 
 from bisect import bisect_left, bisect_right
+from functools import cache
 from math import ceil, floor
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.costs import LAST_TICK, TickOverflowError, service_table
-from simulator.engines.compiled.service import (
-    NEVER,
-    OVERFLOW,
-    STRIDE,
-    TRACE_ENDED,
-    attained_at,
-    finish,
-    service_tables,
-    tick_when,
-)
+from simulator.engines.compiled import service
+from simulator.engines.compiled.service import NEVER, OVERFLOW, STRIDE, TRACE_ENDED, service_tables
 from simulator.errors import TraceError
 from simulator.models.load import LoadTrace
 from simulator.platform import PE, Load
 
 TICK = 1e-12
+_AT, _WHEN, _FINISH = range(3)
+
+
+@cache
+def kernel():
+    """The three functions, which kernels call, behind one door."""
+
+    def ask(tables, table, what, a, b, c):
+        if what == _AT:
+            return service.attained_at(tables, table, a)
+        return service.tick_when(tables, table, a) if what == _WHEN else service.finish(tables, table, a, b, c)
+
+    return numba.njit(ask, error_model="numpy")
+
+
+def attained_at(tables, table, tick):
+    return kernel()(tables, table, _AT, tick, 0, 0)
+
+
+def tick_when(tables, table, attained):
+    return kernel()(tables, table, _WHEN, attained, 0, 0)
+
+
+def finish(tables, table, start, now, nominal):
+    return kernel()(tables, table, _FINISH, start, now, nominal)
 
 
 class Reference:

@@ -1,0 +1,59 @@
+"""Where machine code is kept: a folder that no other version of what it was made from can find.
+
+Numba's own cache looks at one file: it gave wrong answers when a callee in another one was edited. So the folder is
+named by a hash of all sources that end up in a kernel, of the compiler's versions and of the processor.
+"""
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from simulator import files
+from simulator.errors import ApportionError
+
+__all__ = ["cache_folder", "has_code", "on_compile"]
+
+on_compile: list[Callable[[str], None]] = []
+"""Called with a kernel's name before it is compiled anew, which takes seconds; what is on disk calls nobody."""
+
+_SOURCES = ("engines/compiled/*.py", "costs/*.py", "columns.py", "program.py")
+"""What kernels are made of, constants included; below `simulator/`."""
+_COMPILERS = ("numba", "llvmlite", "numpy")
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Where this version's machine code for this processor is kept; None if nothing can be written there."""
+    base = os.environ.get("XDG_CACHE_HOME") or ""
+    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
+    folder = root / "apportion" / "compiled" / _fingerprint()
+    with suppress(OSError, ApportionError):
+        files.make_folder(folder)
+        return folder
+    return None
+
+
+def has_code(kernel: str = "*") -> bool:
+    """Whether machine code of a kernel (of any) is there already."""
+    folder = cache_folder()
+    return folder is not None and any(folder.rglob(f"*.{kernel}-*.nbc"))
+
+
+def _fingerprint() -> str:
+    """Hash of all that decides the machine code."""
+    import llvmlite.binding
+
+    found = hashlib.sha256()
+    house = Path(__file__).parents[2]
+    for pattern in _SOURCES:
+        for path in sorted(house.glob(pattern)):
+            found.update(path.relative_to(house).as_posix().encode() + b"\0" + files.read_bytes(path) + b"\0")
+    processor = llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()
+    versions = (*(version(name) for name in _COMPILERS), platform.python_version())
+    found.update("\n".join((*processor, *versions)).encode())
+    return found.hexdigest()[:32]

@@ -1,0 +1,241 @@
+"""The compiled engine where nothing is shared: against the process engine, closed forms, and itself on more threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from simulator import run
+from simulator.configuration import Configuration
+from simulator.costs import TickOverflowError
+from simulator.engines import process
+from simulator.engines.compiled import direct
+from simulator.engines.compiled import run as compiled
+from simulator.engines.compiled.block import in_parts
+from simulator.errors import ApportionError, ScenarioError, SimulationError, TraceError, UnsupportedProgram
+from simulator.models.network import LinkModel
+from simulator.networks import Network
+from simulator.platform import PE, Platform
+from simulator.program import Barrier, Broadcast, Compute, Custom, Delay, Exchange, Loop, Program, Recv, Send
+from simulator.scenario import Application, Scenario, draw
+from tests.simulator.engines.compiled.static_programs import scenarios
+from tests.simulator.platforms import band, flat, pe, trace
+
+TICK = 1e-12
+
+
+def written(program, *, pes=None, latency=10, eager_bytes=0, replications=1, configurations=None):
+    """A scenario of a program, one process per PE; a unit of volume and a byte take a tick each."""
+    count = len(program.operations)
+    pes = pes or [pe(f"pe{i}", 1e12) for i in range(count)]
+    network = Network.uniform(LinkModel.from_latency(latency * TICK, 1e12), eager_bytes=eager_bytes)
+    configurations = configurations or (Configuration.one_each("c0", (1,) * count),)
+    application = Application.of_program(program, kernel="dgemm")
+    return Scenario(Platform(tuple(pes), network), application, configurations, replications)
+
+
+def program(*rows, polls=False):
+    return Program(tuple(rows), (0,) * len(rows), polls)
+
+
+def outcome(engine, scenario, **options):
+    """Everything that a run says, or its error."""
+    try:
+        runs = engine.run(scenario, draw(scenario), tick_s=TICK, **options)
+    except ApportionError as error:
+        return type(error), error.lines
+    except TickOverflowError:
+        return TickOverflowError
+    times = [[array.tolist() for array in part] for part in (runs.computed_ticks, runs.busy_ticks, runs.finish_ticks)]
+    return runs.makespan_ticks.tolist(), times, runs.logs
+
+
+def compute(ticks):
+    return Compute(float(ticks), 1.0)
+
+
+@pytest.fixture
+def only_direct(monkeypatch):
+    """No other path helps out."""
+    monkeypatch.setattr(compiled.general, "do_block", lambda _block: pytest.fail("not on the direct path"))
+
+
+@given(scenario=scenarios())
+@settings(max_examples=250, deadline=None)
+def test_both_engines_say_the_same_of_every_operation(scenario):
+    assert outcome(compiled, scenario, log_replications=2) == outcome(process, scenario, log_replications=2)
+
+
+@pytest.mark.slow
+@given(scenario=scenarios())
+@settings(max_examples=20_000, deadline=None)
+def test_both_engines_say_the_same_of_every_operation_of_many_programs(scenario):
+    assert outcome(compiled, scenario, log_replications=2) == outcome(process, scenario, log_replications=2)
+
+
+@pytest.mark.usefixtures("only_direct")
+class TestByHand:
+    """Programs of a few operations, their ticks worked out by hand."""
+
+    def finish(self, *rows, **options):
+        made = written(program(*rows), **options)
+        return compiled.run(made, draw(made), tick_s=TICK).finish_ticks[0][0].tolist()
+
+    def test_a_ring_broadcast_is_one_message_after_the_other(self):
+        ends = self.finish(*[(Broadcast(0, 90, "ring"),)] * 5)
+        assert ends == [100, 200, 300, 400, 400]
+
+    def test_a_rendezvous_waits_for_both_sides(self):
+        assert self.finish((compute(5), Send(1, 90)), (Recv(0), compute(7))) == [105, 112]
+        assert self.finish((Send(1, 90),), (compute(30), Recv(0))) == [130, 130]
+
+    def test_an_eager_sender_goes_on_and_its_messages_keep_their_order(self):
+        rows = (Send(1, 20), Send(1, 50), compute(1)), (compute(100), Recv(0), Recv(0), compute(1))
+        assert self.finish(*rows, eager_bytes=60) == [1, 101]
+        rows = (Send(1, 50), Send(1, 20), compute(1)), (Recv(0), Delay(1 * TICK), Recv(0))
+        assert self.finish(*rows, eager_bytes=60) == [1, 61]
+
+    def test_an_eager_message_is_before_the_rendezvous_behind_it(self):
+        rows = (Send(1, 20), Send(1, 90)), (compute(50), Recv(0), compute(1), Recv(0))
+        assert self.finish(*rows, eager_bytes=60) == [151, 151]
+
+    def test_an_exchange_ends_with_the_later_of_its_two_messages(self):
+        assert self.finish((Exchange(1, 1, 90),), (compute(3), Exchange(0, 0, 40))) == [103, 103]
+        rows = (Exchange(1, 2, 90), compute(1)), (Recv(0),), (compute(500), Send(0, 10))
+        assert self.finish(*rows) == [521, 100, 520]
+
+    def test_an_exchange_with_oneself(self):
+        assert self.finish((Exchange(0, 0, 90),)) == [100]
+
+    def test_a_barrier_ends_for_all_with_the_last_one(self):
+        rows = (
+            (compute(5), Barrier(), Barrier((0, 2))),
+            (compute(9), Barrier(), compute(1)),
+            (Barrier(), compute(4), Barrier((0, 2))),
+        )
+        assert self.finish(*rows) == [13, 10, 13]
+
+    def test_a_stepped_load(self):
+        """Half for 10 ticks, all for 10, half for ever: of 23, 5 are done by 10, 15 by 20, and 8 in the next 16."""
+        loaded = pe("a", 1e12, trace([0, 10 * TICK, 20 * TICK], [0.5, 1, 0.5], 30 * TICK, "hold"), rule="given")
+        assert self.finish((compute(23),), pes=[loaded]) == [36]
+
+    def test_processes_on_a_pe_with_a_core_for_each(self):
+        pes = [PE("a", "n", {"dgemm": flat(1e12)}, cores=2)]
+        both = (Configuration("c0", (1, 1), (0, 0)),)
+        assert self.finish((compute(5),), (compute(9),), pes=pes, configurations=both) == [5, 9]
+
+    def test_logs_hold_each_operation(self):
+        made = written(program((compute(5), Exchange(1, 1, 90)), (Exchange(0, 0, 10),)))
+        log = compiled.run(made, draw(made), tick_s=TICK, log_replications=1).logs[0, 0]
+        found = [(one.process, one.pe, one.operation, one.index, one.start_ticks, one.end_ticks) for one in log]
+        assert found == [
+            (0, "pe0", "compute", 0, 0, 5),
+            (0, "pe0", "exchange", 1, 5, 105),
+            (1, "pe1", "exchange", 0, 0, 105),
+        ]
+
+
+def test_many_channels_are_told_apart():
+    """More channels than places in the table: from two senders, a tag each, received in another order."""
+    order = np.random.default_rng(3).permutation(40).tolist()
+    receiver = [operation for tag in order for operation in (Recv(1, tag), Delay(TICK), Recv(0, tag))]
+    senders = [[Send(2, 1 + (7 * tag + 13 * sender) % 50, tag) for tag in range(40)] for sender in (0, 1)]
+    made = written(program(*map(tuple, (*senders, receiver))), eager_bytes=99)
+    found = outcome(compiled, made, log_replications=1)
+    assert found == outcome(process, made, log_replications=1)
+    assert not isinstance(found[0], type)
+
+
+def test_what_each_path_takes(monkeypatch):
+    taken = []
+    monkeypatch.setattr(direct, "takes", lambda block, real=direct.takes: taken.append(real(block)) or taken[-1])
+    loaded = [pe("a", 1e12, trace([0], [1], 1))]
+    two, both = [PE("a", "n", {"dgemm": flat(1e12)}, cores=2)], (Configuration("c0", (1, 1), (0, 0)),)
+    for made in (
+        written(program((compute(1),)), pes=loaded),
+        written(program((compute(1),), (Delay(TICK),)), pes=loaded, configurations=both),
+        written(program((compute(1),), (Delay(TICK),), polls=True), pes=loaded, configurations=both),
+        written(program((compute(1),), (compute(1),)), pes=loaded, configurations=both),
+        written(program((compute(1),), (compute(1),)), pes=two, configurations=both),
+        written(program((compute(1),), (compute(1),)), configurations=both),
+        written(program((Send(1, 1),), (Recv(-2),))),
+    ):
+        compiled.run(made, draw(made), tick_s=TICK)
+    assert taken == [True, True, False, False, True, False, False]
+
+
+def test_any_number_of_threads_gives_the_same(monkeypatch):
+    monkeypatch.setattr(direct, "ALONE", 0)
+    load = trace(np.arange(50) * 1e-11, np.arange(50) % 3, 5e-10)
+    pes = [pe(f"pe{i}", band(0.5e12, 1e12, 2e12), load) for i in range(3)]
+    ring = program(*[(Loop(10, (compute(30), Broadcast(0, 5))),)] * 3)
+    orders = [(0, 1, 2), (1, 2, 0), (2, 1, 0)]
+    configurations = tuple(Configuration(f"c{i}", (1, 1, 1), order) for i, order in enumerate(orders))
+    made = written(ring, pes=pes, replications=7, configurations=configurations)
+    alone, many = (outcome(compiled, made, threads=threads, log_replications=1) for threads in (1, 5))
+    assert alone == many == outcome(process, made, log_replications=1)
+    assert len({tick for row in alone[0] for tick in row}) > 10
+
+
+def test_runs_are_cut_into_parts_that_meet():
+    done = []
+    in_parts(lambda first, end: done.append((first, end)), 10, 3)
+    assert sorted(done) == [(0, 3), (3, 6), (6, 10)]
+
+
+def test_the_first_run_with_a_fault_decides():
+    ends = trace([0], [0], 50 * TICK, "error")
+    places = (Configuration("fine", (1, 1), (0, 1)), Configuration("late", (1, 1), (1, 0)))
+    made = written(
+        program((compute(60),), (compute(40),)), pes=[pe("a", 1e12), pe("b", 1e12, ends)], configurations=places
+    )
+    with pytest.raises(TraceError, match="it ends before the run does"):
+        run(made, engine="compiled")
+    held = trace([0], [1], 50 * TICK, "hold")
+    made = written(program((Recv(1),), (compute(40), Recv(0))), pes=[pe("a", 1e12), pe("b", 1e12, held, "idle")])
+    with pytest.raises(SimulationError, match="PE b: its load leaves nothing for ever"):
+        run(made, engine="compiled")
+
+
+def test_what_the_program_itself_gets_wrong_is_named():
+    with pytest.raises(SimulationError) as caught:
+        run(written(program((Recv(1, 7),), (compute(1), Recv(0, 8)))), engine="compiled")
+    assert caught.value.lines == (
+        "configuration c0: deadlock: process 0 waits in operation 0 (receive from process 1, tag 7)",
+        "configuration c0: deadlock: process 1 waits in operation 1 (receive from process 0, tag 8)",
+    )
+    with pytest.raises(SimulationError) as caught:
+        run(written(program((Send(1, 5), Send(1, 5, 1), Send(1, 6)), (Recv(0),)), eager_bytes=9), engine="compiled")
+    assert [line.split(": ", 1)[1] for line in caught.value.lines] == [
+        "process 0, operation 1 (send to process 1, tag 1): received by nobody",
+        "process 0, operation 2 (send to process 1, tag 0): received by nobody",
+    ]
+
+
+def test_very_long_runs_restart_with_a_coarser_tick():
+    slow = [pe("a", 1.0), pe("b", 1.0)]
+    made = written(program((compute(4e6), Send(1, 1)), (Recv(0), compute(4e6))), pes=slow)
+    runs = run(made, engine="compiled")
+    assert (runs.tick_s, runs.engine) == (1e-9, "compiled")
+    assert runs.makespan_ticks[0, 0] == pytest.approx(8e15, abs=4)
+
+
+def test_operations_of_the_users_own_are_refused_by_name():
+    made = written(program((Custom("think"),)))
+    with pytest.raises(UnsupportedProgram, match="the operation 'think' of your own found, the engine process does it"):
+        run(made, engine="compiled")
+    with pytest.raises(UnsupportedProgram, match="operations or sharing of your own found"):
+        run(written(program((compute(1),))), engine="compiled", operations={"think": None})
+    with pytest.raises(ScenarioError, match="think"):
+        run(made, engine="auto")
+
+
+@pytest.mark.slow
+def test_work_grows_with_operations_and_no_faster():
+    """Steps of a plan, not seconds: all receive from one, whose messages wait; each lookup must take no search."""
+    for processes in (1_000, 4_000):
+        rows = [tuple(Send(other, 1) for other in range(1, processes))]
+        rows += [(Recv(0),)] * (processes - 1)
+        made = written(program(*rows), eager_bytes=9)
+        runs = run(made, engine="compiled")
+        assert runs.finish_ticks[0].tolist() == [[0, *([11] * (processes - 1))]]
