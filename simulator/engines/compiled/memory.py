@@ -110,21 +110,22 @@ ENTRY = _record(key="i8", second="i8", value="i8")
 OPERATION = _record(kind="i1", eager="i1", partner="i4", out="i4", into="i4")
 """`out`, `into`: channel of what is sent and received; `into` below -1 is `-2 - inbox`, of FARM the place in it."""
 PROCESS = _record(
-    row="i8", first="i8", end="i8", joined="i8", busy="i8", computed="i8", finish="i8", unit="i8", unit_end="i8",
-    pe="i8", parts="i8", next="i8", inbox="i8", asking="i1", polling="i1", pulling="i1",
+    row="i8", end="i8", pe="i8", parts="i8", next="i8", joined="i8", asking="i1", polling="i1", pulling="i1",
+    busy="i8", computed="i8", finish="i8", first="i8", unit="i8", unit_end="i8", inbox="i8",
 )  # fmt: skip
+"""What is read most stands in front, here and in what follows: with thousands of processes memory decides the speed."""
 SLOT = _record(
-    row="i8", left="i8", rate="i8", since="i8", target="i8", limit="i8", mark="i8", filled="i8",
-    sender="i8", receiver="i8", next="i8", group="i8", shared="i8", following="i8", fixed_by="i8", fixed_next="i8",
-    queued="i1", eager="i1", moving="i1",
+    row="i8", sender="i8", receiver="i8", next="i8", queued="i1", eager="i1", moving="i1",
+    left="i8", rate="i8", since="i8", target="i8", limit="i8", group="i8", following="i8",
+    mark="i8", filled="i8", shared="i8", fixed_by="i8", fixed_next="i8",
 )  # fmt: skip
 """A message or disk transfer; slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE; those behind are eager."""
 CHANNEL = _record(head="i8", tail="i8", waiting="i8", inbox="i8", receiver="i8")
 INBOX = _record(first="i8", size="i8")
 """Unmatched messages that a receive from anyone may take: a heap in `MESSAGES` from `first` on."""
 PE_STATE = _record(
-    served="i8", settled="i8", base="i8", start="i8", first="i8",
-    table="i8", running="i8", polling="i8", m="i8", next_dirty="i8", alone="i1",
+    alone="i1", table="i8", start="i8", first="i8", running="i8", polling="i8", m="i8", next_dirty="i8",
+    served="i8", settled="i8", base="i8",
 )  # fmt: skip
 LINK = _record(
     capacity="i8", rate="i8", since="i8", served="i8", mark="i8", free="i8", level="i8",

@@ -22,6 +22,8 @@ Records = NDArray[np.void]
 CONTENTIONS = {"none": 0, "fifo": 1, "fair": 2}
 FEW_SLOTS = 4096
 """Slots for eager messages at first; their number grows when a run needs more."""
+MANY_TAGS = 100
+"""Tags up to which their numbers are taken as they are."""
 MANY_KEYS = 2**22
 """Possible channels up to which they are numbered through a table."""
 STRAIGHT = ("nominal_ticks", "computation", "ticks", "units", "route", "route_first", "route_links", "capacities")
@@ -80,24 +82,34 @@ def _connect(columns: Columns, operations: Records) -> tuple[Records, Records, i
     rows = np.concatenate((sends, takes))
     sender = np.concatenate((process[sends], source)).astype(np.int64)
     receiver = np.concatenate((columns.partner[sends], process[takes])).astype(np.int64)
-    tags, tag = np.unique(columns.tag, return_inverse=True)
-    keys = (sender * columns.processes + receiver) * tags.size + tag[rows]
-    distinct, number = _numbered(keys, columns.processes**2 * tags.size)
+    tags, tag = _numbered_tags(columns.tag)
+    keys = (sender * columns.processes + receiver) * tags + tag[rows]
+    distinct, number = _numbered(keys, columns.processes**2 * tags)
     operations["out"][sends], operations["into"][takes] = number[: sends.size], number[sends.size :]
     channels = np.zeros(distinct.size, memory.CHANNEL)
-    channels["receiver"], channels["inbox"] = distinct // tags.size % columns.processes, NONE
-    boxes, box = np.unique(process[anyone] * np.int64(tags.size) + tag[anyone], return_inverse=True)
+    channels["receiver"], channels["inbox"] = distinct // tags % columns.processes, NONE
+    boxes, box = np.unique(process[anyone] * np.int64(tags) + tag[anyone], return_inverse=True)
     operations["into"][anyone] = -2 - box
     inboxes = np.zeros(boxes.size, memory.INBOX)
     if not boxes.size:
         return channels, inboxes, 0
-    into = distinct % (columns.processes * tags.size)
+    into = distinct % (columns.processes * tags)
     place = np.minimum(np.searchsorted(boxes, into), boxes.size - 1)
     channels["inbox"] = np.where(boxes[place] == into, place, NONE)
     found = channels["inbox"][number[: sends.size]]
     counts = np.bincount(found[found >= 0], minlength=boxes.size)
     inboxes["first"] = np.cumsum(counts) - counts
     return channels, inboxes, int(counts.sum())
+
+
+def _numbered_tags(tags: NDArray[np.int32]) -> tuple[int, Ints]:
+    """Tags counted from 0, and their number."""
+    from_least = tags.astype(np.int64) - (tags.min() if tags.size else 0)
+    number = int(from_least.max(initial=0)) + 1
+    if number <= MANY_TAGS:
+        return number, from_least
+    distinct, place = np.unique(tags, return_inverse=True)
+    return int(distinct.size), place
 
 
 def _numbered(keys: Ints, possible: int) -> tuple[Ints, Ints]:
