@@ -134,7 +134,7 @@ class _Causes:
             self._barriers[int(columns.partner[row])].append(row)
 
     def of(self, row: int) -> tuple[int, int]:
-        """When the last thing that an operation waited for was ready, and the operation, maybe itself, that began then."""
+        """When the last thing that it waited for was ready, and the operation, maybe itself, that began then."""
         ready = [(self._log[other].start_ticks, other) for other in self._waited_for(row)]
         mine = self._log[row].start_ticks, row
         latest = max(ready, default=mine)

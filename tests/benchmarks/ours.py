@@ -9,7 +9,7 @@ from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network, Star
+from simulator.networks import Link, Listed, Network
 from simulator.platform import PE, Load, Platform
 from simulator.program import NOBODY, Barrier, Broadcast, Compute, Loop, Program, Recv, Send, WaitUntil
 from simulator.scenario import Application, Scenario
@@ -92,18 +92,19 @@ def _(scenario: scenarios.AllocationSweep):
 
 @build.register
 def _(scenario: scenarios.SharedBackbone):
-    """Sender f on node f, its receiver on one node more, whose own link never fills."""
+    """Sender f on node f, its receiver on one node more; the way there is f's own link and the backbone."""
     rounds, flows = scenario.flow_bytes.shape
     private = [Link(f"link{f}", scenario.latency_s, c) for f, c in enumerate(scenario.capacities.tolist())]
-    wide = Link("sink", 0.0, 10 * flows * scenario.backbone)
-    star = Star((*private, wide), Link("backbone", 0.0, scenario.backbone, shared=True))
+    names = tuple(f"node{f}" for f in range(flows + 1))
+    ways = {(f, flows): (2 * f, 2 * flows) for f in range(flows)}
+    listed = Listed(names, (*private, Link("backbone", 0.0, scenario.backbone, shared=True)), ways)
     number = np.arange(2 * flows)
     sends = Send(np.where(number < flows, number + flows, NOBODY), np.hstack([scenario.flow_bytes] * 2))
     sender = (Loop(rounds, (sends, Barrier(tuple(range(flows))))),)
     receiver = (Loop(rounds, (Recv(np.where(number < flows, NOBODY, number - flows)),)),)
     program = Program((sender,) * flows + (receiver,) * flows, (0,) * (2 * flows))
     placement = (*range(flows), *((flows,) * flows))
-    network = Network(star, loopback=PLAIN_LINK, contention="fair")
+    network = Network(listed, loopback=PLAIN_LINK, contention="fair")
     return one(Platform(pes(np.ones(flows + 1)), network), program, placement)
 
 

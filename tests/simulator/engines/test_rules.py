@@ -149,6 +149,11 @@ def test_two_flows_share_a_link_and_one_gets_the_rest():
     assert ends(late, network=star([100] * 4, contention="fair", backbone=1))[:2] == [[14], [6, 30]]
 
 
+def test_what_is_chosen_for_anyone_asks_for_its_links_in_the_same_instant():
+    for contention in ("fifo", "fair"):
+        assert ends([[Recv(ANY)], [Send(0, 4)]], network=star([1, 1], contention=contention)) == [[4], [4]]
+
+
 def test_latency_comes_before_the_flow():
     found = ends([[Send(1, 10)], [Recv(0)]], network=star([1, 1], contention="fair", latency_s=2.0))
     assert found == [[14], [14]]
@@ -271,6 +276,9 @@ def test_a_pe_that_stands_still_is_named_the_first_one_first():
 def test_a_trace_may_end_with_the_run_but_not_before():
     load = Load(LoadTrace(np.zeros(1), np.ones(1), 10.0, "error"), "fair")
     assert ends([[Compute(3, 1), Compute(2, 1)]], pes=one_pe(load=load), placement=(0,)) == [[6, 10]]
+    load = Load(LoadTrace(np.zeros(1), np.zeros(1), 10.0, "error"), "fair")
+    assert ends([[Compute(5, 1)], [Compute(5, 1)]], pes=one_pe(load=load)) == [[10], [10]]
+    load = Load(LoadTrace(np.zeros(1), np.ones(1), 10.0, "error"), "fair")
     with pytest.raises(TraceError, match="ends before the run does"):
         simulate([[Compute(6, 1)]], pes=one_pe(load=load))
     with pytest.raises(TraceError, match="ends before the run does"):
