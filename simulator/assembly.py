@@ -48,25 +48,25 @@ COLUMNS = {"kind": np.int8, "partner": np.int32, "source": np.int32, "tag": np.i
 class _Meetings:
     """Barriers or farms so far: the k-th one of a group in one process's row is that of every other's."""
 
-    sizes: list[int] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
-    known: dict[tuple[Group, int], int] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
+    known: dict[Group, list[int]] = field(default_factory=dict)
+    """Numbers of each group's meetings, in its order."""
 
-    def numbers(self, group: Group, first: int, count: int, operation: Operation) -> list[int]:
+    def numbers(self, group: Group, first: int, count: int, operation: Barrier | Farm) -> list[int]:
         """Numbers of the `first`-th and following meetings of a group."""
-        found = []
-        for k in range(first, first + count):
-            if (group, k) not in self.known:
-                self.known[group, k] = len(self.groups)
-                self.groups.append(group)
-                self.operations.append(operation)
-            elif self.operations[self.known[group, k]] != operation:
+        known = self.known.setdefault(group, [])
+        for number in known[first : first + count]:
+            if self.operations[number] is not operation and self.operations[number] != operation:
                 raise ScenarioError(
                     f"program: farm of {len(group)} processes: two unlike ones found, one for all allowed"
                 )
-            found.append(self.known[group, k])
-        return found
+        new = first + count - len(known)
+        if new > 0:
+            known += range(len(self.groups), len(self.groups) + new)
+            self.groups += [group] * new
+            self.operations += [operation] * new
+        return known[first : first + count]
 
 
 @dataclass(frozen=True)
@@ -337,13 +337,19 @@ def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[s
         width = block["kind"].shape[1]
         counts[ids] = width if keep.size == ids.size * width else np.count_nonzero(block["kind"], axis=1)
     first = np.concatenate(([0], np.cumsum(counts)))
-    columns = {name: np.empty(first[-1], kind) for name, kind in (*COLUMNS.items(), ("index", np.int32))}
+    columns: dict[str, NDArray[Any]] = {
+        name: np.empty(first[-1], kind) for name, kind in (*COLUMNS.items(), ("index", np.int32))
+    }
     for (ids, block), keep in zip(blocks, used, strict=True):
-        alone = len(blocks) == 1  # then the rows stand in order already
+        alone, whole = len(blocks) == 1, keep.size == block["kind"].size
+        block["index"] = np.tile(np.arange(block["kind"].shape[1], dtype=np.int32), ids.size)
         place = slice(None) if alone else np.concatenate([np.arange(first[i], first[i + 1]) for i in ids])
         for name, column in block.items():
-            columns[name][place] = column.reshape(-1).take(keep)
-        columns["index"][place] = np.tile(np.arange(block["kind"].shape[1], dtype=np.int32), ids.size).take(keep)
+            found = column.reshape(-1) if whole else column.reshape(-1).take(keep)
+            if alone:  # then the rows stand in order already
+                columns[name] = found
+            else:
+                columns[name][place] = found
     tables: dict[tuple[int, Group], int] = {}
     for operation, group in zip(state.farms.operations, state.farms.groups, strict=True):
         tables.setdefault((id(operation), group), len(tables))

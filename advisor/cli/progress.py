@@ -49,3 +49,31 @@ def progress_lines(expected_s: float) -> Iterator[Callable[[str, float], None]]:
             print(f"{10 * told} % after {time.monotonic() - begun:.0f} s, now {stage}", file=sys.stderr, flush=True)
 
     yield tell
+
+
+@contextmanager
+def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how many are done and the time left; silent where nobody watches and in the first second."""
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console, begun = Console(stderr=True), time.monotonic()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not console.is_terminal)
+    task, last = bar.add_task(what, total=None), begun
+    try:
+
+        def show(done: int, total: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - begun < 1 or (now - last < 0.1 and done < total):
+                return
+            last = now
+            bar.start()
+            bar.update(task, completed=done, total=total, refresh=True)
+
+        yield show
+    finally:
+        bar.stop()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.progress import counting_bar
 
 if TYPE_CHECKING:
     from simulator import RunSet, Scenario
@@ -48,7 +49,10 @@ def simulate(
     on_compile.append(_say_compiling)
     loaded = load_scenario(scenario)
     drawn = output is not None or timeline is not None
-    runs = run(loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn))
+    with counting_bar("simulating") as told:
+        runs = run(
+            loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
+        )
     document = _document(loaded, runs)
     if output is not None:
         _save(runs, output, document)

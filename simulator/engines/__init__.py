@@ -9,12 +9,12 @@ from typing import Literal, get_args
 from simulator.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines import process
 from simulator.engines.choice import worth_compiling
-from simulator.engines.process import CustomOperation, Sharing
+from simulator.engines.process import CustomOperation, Progress, Sharing
 from simulator.errors import ScenarioError, UnsupportedProgram
 from simulator.results import RunSet
 from simulator.scenario import Scenario, draw
 
-__all__ = ["CustomOperation", "Engine", "Sharing", "run"]
+__all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
 
 Engine = Literal["auto", "process", "compiled"]
 _OWN = "operations or sharing of your own"
@@ -29,6 +29,7 @@ def run(
     log_replications: int = 0,
     operations: Mapping[str, CustomOperation] | None = None,
     sharing: Sharing = service_table,
+    progress: Progress | None = None,
 ) -> RunSet:
     """Simulate every configuration of a scenario on the same draws.
 
@@ -48,6 +49,8 @@ def run(
         events they wait for. Only the engine `process` runs them.
     sharing
         How our processes share a PE, in place of equal shares of what its load leaves. Only the engine `process`.
+    progress
+        Told now and then how many runs are done, of how many.
 
     Raises
     ------
@@ -75,8 +78,10 @@ def run(
         from simulator.engines.compiled.run import run as run_compiled
 
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
-            return _at_some_tick(partial(run_compiled, scenario, draws, log_replications=log_replications))
-    run_here = partial(process.run, operations=operations, sharing=sharing)
+            return _at_some_tick(
+                partial(run_compiled, scenario, draws, log_replications=log_replications, progress=progress)
+            )
+    run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
     return _at_some_tick(partial(run_here, scenario, draws, log_replications=log_replications))
 
 

@@ -15,7 +15,10 @@ from simulator.platform import PE
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Draws, Scenario
 
-__all__ = ["CustomOperation", "Sharing", "run"]
+__all__ = ["CustomOperation", "Progress", "Sharing", "run"]
+
+Progress = Callable[[int, int], None]
+"""Told how many runs are done, of how many."""
 
 
 class Sharing(Protocol):
@@ -33,6 +36,7 @@ def run(
     log_replications: int = 0,
     operations: Mapping[str, CustomOperation] | None = None,
     sharing: Sharing = service_table,
+    progress: Progress | None = None,
 ) -> RunSet:
     """Simulate every configuration and replication of a scenario.
 
@@ -50,6 +54,8 @@ def run(
         What the program's `Custom` operations do, by name; see `Context`.
     sharing
         How processes share a PE, in place of equal shares of what its load leaves.
+    progress
+        Called after each run.
 
     Raises
     ------
@@ -61,6 +67,7 @@ def run(
     starts = start_ticks(draws, tick_s=tick_s).tolist()
     services = _services(scenario, sharing, tick_s)
     results = _Results(scenario)
+    done, runs = 0, len(scenario.configurations) * scenario.replications
     for costs in lower(scenario, draws, tick_s=tick_s):
         faults.check_customs(costs, operations or {})
         setup = Setup(scenario, costs, services, dict(operations or {}), tick_s)
@@ -70,6 +77,9 @@ def run(
             simulation = Simulation(setup, configuration, replication, starts=starts[replication], logged=logged)
             simulation.run()
             results.add(place, replication, simulation)
+            done += 1
+            if progress is not None:
+                progress(done, runs)
     return results.run_set(scenario, tick_s)
 
 

@@ -16,7 +16,13 @@ from simulator.scenario import Draws, Scenario
 
 
 def run(
-    scenario: Scenario, draws: Draws, *, tick_s: float, log_replications: int = 0, threads: int | None = None
+    scenario: Scenario,
+    draws: Draws,
+    *,
+    tick_s: float,
+    log_replications: int = 0,
+    threads: int | None = None,
+    progress: process.Progress | None = None,
 ) -> RunSet:
     """Simulate every configuration and replication of a scenario.
 
@@ -33,6 +39,8 @@ def run(
         program order.
     threads
         To work with at most; those that this process may use by default. They decide no result.
+    progress
+        Called after each block of runs.
 
     Raises
     ------
@@ -48,7 +56,8 @@ def run(
     parts: list[list[tuple[Outcome, int]]] = [[] for _ in names]
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = {}
     loads, starts = Loads(scenario, tick_s), start_ticks(draws, tick_s=tick_s)
-    workers = len(os.sched_getaffinity(0)) if threads is None else threads
+    workers = _processors() if threads is None else threads
+    done = 0
     for costs in lower(scenario, draws, tick_s=tick_s):
         replications = costs.replications
         mine = np.ascontiguousarray(starts[replications.start : replications.stop])
@@ -59,8 +68,15 @@ def run(
             parts[configuration].append((outcome, place))
         for (place, replication), log in outcome.logs.items():
             logs[costs.configurations[place], replications.start + replication] = log
+        done += len(costs.configurations) * len(replications)
+        if progress is not None:
+            progress(done, makespans.size)
     computed, busy, finish = (tuple(_joined(mine, name) for mine in parts) for name in ("computed", "busy", "finish"))
     return RunSet(names, tick_s, makespans, computed, busy, finish, "compiled", scenario.seed, logs)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _joined(parts: list[tuple[Outcome, int]], name: str) -> Ints:

@@ -1,0 +1,99 @@
+"""How the compiled engine's cost grows: with processes and operations, with the length of traces, in memory."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+import simulator
+from simulator.configuration import Configuration
+from simulator.models.load import LoadTrace
+from simulator.models.speed import SpeedBand
+from simulator.networks import Link, Network, Star
+from simulator.platform import PE, Load, Platform
+from simulator.program import Barrier, Compute, Exchange, Loop, Program
+from simulator.scenario import Application, Scenario
+from tests.benchmarks import ours
+
+ROOT = Path(__file__).parents[2]
+PROCESSES = (64, 256, 1024, 4096)
+EXPONENT, LONG_TRACE, MANY_PES_BYTES = 1.1, 1.5, 2e9
+
+pytestmark = pytest.mark.benchmark
+
+
+def neighbours(processes, *, steps, pes=None, star=False):
+    """Compute, exchange with the neighbours on a ring and meet, `steps` times; `pes` below `processes` are shared."""
+    pes = pes or processes
+    number = np.arange(processes)
+    volumes = np.random.default_rng(1).uniform(1e6, 1e7, (steps, processes))
+    body = (Compute(volumes, 1.0), Exchange((number + 1) % processes, (number - 1) % processes, 1000), Barrier())
+    links = tuple(Link(f"link{n}", 1e-6, 1e9) for n in range(pes))
+    network = Network(Star(links), loopback=ours.PLAIN_LINK, contention="fair") if star else ours.NO_MESSAGES
+    places = tuple((number * pes // processes).tolist())
+    peaks = np.random.default_rng(2).uniform(1e9, 2e9, pes)
+    program = Program.everywhere(processes, (Loop(steps, body),))
+    return ours.one(Platform(ours.pes(peaks), network), program, places)
+
+
+def seconds(make, samples=5):
+    """Median time of building and simulating, the first one not counted."""
+
+    def once():
+        begun = time.process_time()
+        simulator.run(make(), engine="compiled")
+        return time.process_time() - begun
+
+    once()
+    return median(once() for _ in range(samples))
+
+
+@pytest.mark.parametrize("kind", ["alone", "shared PEs", "flows"])
+def test_cost_grows_linearly_with_processes_and_operations(kind):
+    times = [
+        seconds(lambda p=p: neighbours(p, steps=20, pes=p // 2 if kind == "shared PEs" else p, star=kind == "flows"))
+        for p in PROCESSES
+    ]
+    exponent = np.polyfit(np.log(PROCESSES), np.log(times), 1)[0]
+    print(f"{kind}: {[f'{t * 1e3:.3g} ms' for t in times]}, exponent {exponent:.3f}")
+    assert exponent <= EXPONENT
+
+
+def test_a_thousand_times_longer_trace_costs_no_more_than_half_as_much_again():
+    """Of runs that differ by tasks only, the difference holds no table building."""
+
+    def under_trace(knots, tasks):
+        times = np.linspace(0, 1000.0, knots, endpoint=False)
+        trace = LoadTrace(times, np.random.default_rng(3).uniform(0, 2, knots), 1000.0)
+        pe = PE("a", "n", {ours.KERNEL: SpeedBand.constant(1e9)}, Load(trace, "fair"))
+        volumes = np.random.default_rng(4).uniform(0, 1e7, (tasks, 1))
+        program = Program.everywhere(1, (Loop(tasks, (Compute(volumes, 1.0),)),))
+        application = Application.of_program(program, kernel=ours.KERNEL)
+        return Scenario(Platform((pe,), ours.NO_MESSAGES), application, (Configuration("c", (1,), (0,)),), 20)
+
+    few, many = 2_000, 100_000
+    costs = {
+        k: seconds(lambda k=k: under_trace(k, many)) - seconds(lambda k=k: under_trace(k, few)) for k in (10**3, 10**6)
+    }
+    ratio = costs[10**6] / costs[10**3]
+    print(f"10^6 against 10^3 samples: {ratio:.2f}")
+    assert ratio <= LONG_TRACE
+
+
+MANY = """
+import resource
+from tests.benchmarks.test_engine_speed import neighbours
+import simulator
+simulator.run(neighbours(100_000, steps=33), engine="compiled")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def test_a_hundred_thousand_pes_fit_into_two_gigabytes():
+    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True, cwd=ROOT)
+    print(f"peak {int(done.stdout) / 1e9:.2f} GB")
+    assert int(done.stdout) <= MANY_PES_BYTES

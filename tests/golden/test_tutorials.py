@@ -1,0 +1,44 @@
+"""The logs of the tutorial scenarios as they have always been: every operation's ticks, from both engines.
+
+A change here is a change of what a simulated program means; `python -m tests.golden.test_tutorials` accepts it.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from simulator import load_scenario, run
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = sorted((ROOT / "scenarios" / "tutorial").glob("*.yaml"))
+REPLICATIONS, SEED = 2, 7
+
+
+def log_text(path, engine):
+    """One line per operation: configuration, replication, process, index, kind, first and last tick."""
+    runs = run(load_scenario(path), replications=REPLICATIONS, seed=SEED, engine=engine, log_replications=REPLICATIONS)
+    lines = [
+        f"{runs.configurations[row]},{replication},{e.process},{e.index},{e.operation},{e.start_ticks},{e.end_ticks}"
+        for (row, replication), log in sorted(runs.logs.items())
+        for e in log
+    ]
+    return "\n".join(["configuration,replication,process,index,operation,start_ticks,end_ticks", *lines, ""])
+
+
+def golden(path):
+    return Path(__file__).parent / f"{path.stem}.csv"
+
+
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_the_log_is_the_one_on_record(path, engine):
+    assert log_text(path, engine) == golden(path).read_text(encoding="utf-8")
+
+
+def test_there_are_tutorials():
+    assert len(SCENARIOS) >= 4
+
+
+if __name__ == "__main__":
+    for scenario in SCENARIOS:
+        golden(scenario).write_text(log_text(scenario, "process"), encoding="utf-8")
