@@ -160,7 +160,7 @@ def draw(scenario: Scenario) -> Draws:
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
     for index, pe in enumerate(scenario.platform.pes):
         band = pe.speeds.get(scenario.application.kernel)
-        wide = band is not None and not np.array_equal(band.low, band.high)
+        wide = band is not None and band.wide
         loaded = pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle"
         if not wide and not loaded:
             continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other

@@ -10,7 +10,7 @@ from simulator.scenario import Scenario
 def bands_have_width(scenario: Scenario) -> bool:
     """Whether speeds differ between replications."""
     bands = {id(band): band for band in (pe.speeds.get(scenario.application.kernel) for pe in scenario.platform.pes)}
-    return any(band is not None and not np.array_equal(band.low, band.high) for band in bands.values())
+    return any(band is not None and band.wide for band in bands.values())
 
 
 def computation_s(
@@ -71,7 +71,7 @@ def farm_ticks(
 def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, positions: Floats) -> Floats:
     """Speeds on one PE; (replication or 1, sizes)."""
     band = scenario.platform.pes[pe].speed_of(scenario.application.kernel)
-    if np.array_equal(band.low, band.high):
+    if not band.wide:
         return np.asarray(band.speed(sizes)[np.newaxis])
     return band.speed(sizes, position=positions[:, pe, np.newaxis])
 

@@ -35,8 +35,6 @@ def run(
 
     Parameters
     ----------
-    scenario
-        What to simulate.
     replications, seed
         In place of the scenario's own.
     engine
@@ -45,8 +43,8 @@ def run(
     log_replications
         Keep the operation log of this many first replications of each configuration.
     operations
-        What `Custom` operations of the program do, by name: functions of a `Context` and the arguments that yield the
-        events they wait for. Only the engine `process` runs them.
+        What `Custom` operations do, by name: functions of a `Context` and the arguments that yield the events they
+        wait for. Only the engine `process` runs them.
     sharing
         How our processes share a PE, in place of equal shares of what its load leaves. Only the engine `process`.
     progress
@@ -71,18 +69,16 @@ def run(
         seed=scenario.seed if seed is None else seed,
     )
     own = operations is not None or sharing is not service_table
-    if engine == "compiled" and own:
+    if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
-    draws = draw(scenario)
+    draws, kept = draw(scenario), {"log_replications": log_replications}
     if engine != "process" and not own and (engine == "compiled" or worth_compiling(scenario)):
         from simulator.engines.compiled.run import run as run_compiled
 
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
-            return _at_some_tick(
-                partial(run_compiled, scenario, draws, log_replications=log_replications, progress=progress)
-            )
+            return _at_some_tick(partial(run_compiled, scenario, draws, **kept, progress=progress))
     run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
-    return _at_some_tick(partial(run_here, scenario, draws, log_replications=log_replications))
+    return _at_some_tick(partial(run_here, scenario, draws, **kept))
 
 
 def _at_some_tick(simulate: Callable[..., RunSet]) -> RunSet:

@@ -15,6 +15,7 @@ from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 
+_ANY_SIZE = np.ones(1)
 LEAST_HALF_WIDTH = 0.025
 """A cut is never narrower than this share of its middle, on either side (speed-bands-gbbp, section 2.4; our choice)."""
 
@@ -165,7 +166,12 @@ class SpeedBand:
     def constant(cls, speed: float) -> "SpeedBand":
         """The same speed at every problem size, without width."""
         curve = np.array([float(speed)])
-        return cls(np.ones(1), curve, curve, curve)
+        return cls(_ANY_SIZE, curve, curve, curve)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is more than a line, so that a run's position in it matters."""
+        return self.low is not self.high and not np.array_equal(self.low, self.high)
 
     @classmethod
     def through(cls, cuts: list[Cut]) -> "SpeedBand":

@@ -103,7 +103,8 @@ def rows(draw, processes, *, careless=False):
         for process in everyone:
             for _ in range(draw(st.integers(0, 2))):
                 other, tag = draw(st.sampled_from(everyone)), draw(st.integers(0, 1))
-                made[process].append(draw(st.sampled_from([Send(other, 5, tag), Recv(other, tag), Recv(ANY, tag)])))
+                kinds = [Send(other, 5, tag), Recv(other, tag), Recv(ANY, tag), Exchange(other, process, 12, tag)]
+                made[process].append(draw(st.sampled_from(kinds)))
     return tuple(tuple(row) for row in made)
 
 

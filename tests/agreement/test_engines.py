@@ -7,7 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from simulator import run
+from simulator.configuration import Configuration
 from simulator.errors import ApportionError
+from simulator.models.network import LinkModel
+from simulator.models.speed import SpeedBand
+from simulator.networks import Network
+from simulator.platform import PE, Platform
+from simulator.program import Compute, Exchange, Program, Recv, Send
+from simulator.scenario import Application, Scenario
 from tests.agreement.scenarios import scenarios
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "150"))
@@ -57,3 +64,23 @@ def test_programs_that_may_deadlock_agree(scenario):
 @thorough
 def test_twenty_thousand_random_programs_agree(scenario):
     assert_same(scenario)
+
+
+# Counter-examples found on the way, by name
+
+
+def alone(*rows, eager_bytes=100):
+    """Processes on one PE of six cores without load, one volume per tick."""
+    pe = PE("a", "n", {"k": SpeedBand.constant(1e12)}, cores=6)
+    network = Network.uniform(LinkModel.from_latency(5e-12, 1e12), eager_bytes=eager_bytes)
+    configuration = Configuration("c", (1,) * len(rows), (0,) * len(rows))
+    program = Program(rows, (0,) * len(rows))
+    return Scenario(Platform((pe,), network), Application.of_program(program, kernel="k"), (configuration,), 1)
+
+
+def test_an_exchange_with_itself_takes_what_it_sent_before_first():
+    """The static path once gave it its own message."""
+    scenario = alone((Send(0, 0), Exchange(0, 0, 0)))
+    assert_same(scenario)
+    assert outcome(scenario, "compiled")[1][0].startswith("configuration c: process 0, operation 1 (exchange")
+    assert_same(alone((Send(0, 0), Compute(9, 1.0), Exchange(0, 0, 40), Recv(0))))

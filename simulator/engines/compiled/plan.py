@@ -208,7 +208,9 @@ def _message(rows: Rows, state: State, process: int) -> bool:
     state.sending[process], state.receiving[process] = kind != _RECV, kind != _SEND
     if kind != _RECV:
         to = rows.partner[row]
-        expected = state.receiving[to] and _sender(rows, state, to) == process and rows.tag[state.rows[to]] == tag
+        # An exchange with itself takes what it sent before first: its own receive comes after its message.
+        waits = state.receiving[to] and to != process
+        expected = waits and _sender(rows, state, to) == process and rows.tag[state.rows[to]] == tag
         if rows.eager[row]:
             state.sending[process] = False
             slot = _new_slot(state, row)

@@ -22,6 +22,7 @@ class Routed:
 
     links: tuple[Link, ...]
     between: dict[tuple[int, int], tuple[int, ...]]
+    node_count: int
 
     def routes(self, sources, destinations):
         found = [self.between[pair] for pair in zip(sources.tolist(), destinations.tolist(), strict=True)]
@@ -69,7 +70,7 @@ def random_network(rng, nodes):
                 between[a, b] = tuple(int(link) for link in rng.permutation(directed)[:count])
     loopback = LinkModel.from_latency(2 * TICK, 4 / TICK)
     contention = str(rng.choice(["none", "fifo", "fifo", "fair", "fair", "fair"]))
-    return Network(Routed(links, between), None, loopback, contention, eager)
+    return Network(Routed(links, between, nodes), None, loopback, contention, eager)
 
 
 def random_link(rng, name):

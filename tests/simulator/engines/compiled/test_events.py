@@ -33,13 +33,14 @@ def wires(contention, latency=0, eager=0, nodes=4):
     """A link from each node and one to each."""
     links = tuple(Link(f"l{i}", latency * TICK, 1 / TICK) for i in range(nodes))
     between = {(a, b): (2 * a, 2 * b + 1) for a in range(nodes) for b in range(nodes) if a != b}
-    return Network(Routed(links, between), None, LinkModel.from_latency(TICK, 1 / TICK), contention, eager)
+    return Network(Routed(links, between, nodes), None, LinkModel.from_latency(TICK, 1 / TICK), contention, eager)
 
 
 def ends(rows, placement=None, *, network=None, polls=False, pes=None, disks=()):
     """Ticks at which each operation ends, by process."""
     count = len(rows)
-    pes = pes or tuple(pe(number) for number in range(max(count, 4)))
+    pes = pes or ()
+    pes = (*pes, *(pe(number) for number in range(len(pes), max(count, 4))))  # `wires` joins four nodes
     platform = Platform(pes, network or wires("none"), disks)
     made = Application.of_program(Program(tuple(map(tuple, rows)), (0,) * count, polls), kernel="dgemm")
     placed = Configuration("c", (1,) * count, tuple(placement or range(count)))
@@ -130,10 +131,9 @@ def test_fifo_links_are_held_from_end_to_end_and_block_who_waits_for_one():
 
 def test_fair_flows_share_a_link_and_speed_up_when_one_ends():
     """Two into node 0, 6 and 10 bytes, after 2 ticks of latency: both at half speed to 14, the rest alone."""
-    rows = [[Recv(1), Recv(2)], [Send(0, 6, 0)], [Send(0, 10, 0)]]
     rows = [[Recv(1)], [Send(0, 6)], [Send(3, 10)], [Recv(2)]]
     pes = (pe(0), pe(1), pe(2), PE("p3", "n0", {"dgemm": flat(1 / TICK)}))
-    assert ends(rows, network=wires("fair", latency=1), pes=pes) == [[14], [14], [18], [18]]
+    assert ends(rows, network=wires("fair", latency=1, nodes=3), pes=pes) == [[14], [14], [18], [18]]
 
 
 def test_a_disk_is_a_link_that_one_transfer_holds_or_all_share():

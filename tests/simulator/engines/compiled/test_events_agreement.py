@@ -5,7 +5,7 @@ import pytest
 
 from simulator.costs import TickOverflowError
 from simulator.engines import process
-from simulator.engines.compiled import run
+from simulator.engines.compiled.run import run
 from simulator.errors import SimulationError, TraceError
 from simulator.scenario import draw
 from tests.simulator.engines.compiled.programs import TICK, random_scenario
