@@ -8,6 +8,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,9 +51,15 @@ def tree_sources() -> Sources:
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(paths)}
 
 
+@cache
+def tree_of(source: str, path: str) -> ast.Module:
+    """Read once for all rules."""
+    return ast.parse(source, path)
+
+
 def parsed(sources: Sources) -> Iterator[tuple[str, ast.Module]]:
     for path, source in sources.items():
-        yield path, ast.parse(source, path)
+        yield path, tree_of(source, path)
 
 
 def module_name(path: str) -> str:

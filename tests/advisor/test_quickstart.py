@@ -88,6 +88,7 @@ def test_the_scenario_reproduces_the_predictions(result):
         assert entry["predicted_s"] == np.median(runs.of(entry["name"]))
 
 
+@pytest.mark.slow
 def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(result):
     folder, _ = result
     done = apportion("quickstart", "--budget", "10s", "-o", str(folder))
@@ -97,6 +98,7 @@ def test_it_tells_on_the_terminal_and_sets_earlier_results_aside(result):
     assert (folder / "earlier-1" / "result.json").exists()
 
 
+@pytest.mark.slow
 def test_on_one_core_it_says_so_and_finishes(tmp_path):
     one = {min(os.sched_getaffinity(0))}
     done = apportion(

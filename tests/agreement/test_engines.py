@@ -17,7 +17,7 @@ from simulator.program import Compute, Exchange, Program, Recv, Send
 from simulator.scenario import Application, Scenario
 from tests.agreement.scenarios import scenarios
 
-EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "60"))
 MANY = 20_000
 
 quick = settings(

@@ -89,6 +89,7 @@ def test_default_intervals_tell_the_truth(result):
     assert overall["paper"]["inside"] < 0.7 * overall["count"]
 
 
+@pytest.mark.slow
 def test_default_holds_on_splits_and_truths_seen_during_development(splits):
     measured = [row["default"] for family, row in splits.items() if family[:3] in ("EP,", "FT,", "HPL")]
     assert len(measured) == 12

@@ -62,6 +62,7 @@ def test_a_command_that_prints_nothing_is_measured_all_the_same(tmp_path):
     assert len(json.loads(done.stdout)["points"]) >= 2
 
 
+@pytest.mark.slow
 def test_a_command_that_does_nothing_is_told(tmp_path):
     sizes = ("--size", "n", "--volume", "n", "--max-size", "1e6", "--method", "gbbp")
     done = calibrate("--command", "true {n}", *sizes, *QUICK, "--json", cwd=tmp_path)
@@ -71,7 +72,7 @@ def test_a_command_that_does_nothing_is_told(tmp_path):
 
 def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
     crash = "import os\nf = open('log', 'a'); f.write('.'); f.close()\nif os.stat('log').st_size > 35: os.abort()\n"
-    arguments = (*command(tmp_path, crash + SPIN), "--method", "grid", "--time-cap", "0.3s", "-o", "m.json")
+    arguments = (*command(tmp_path, crash + SPIN), "--method", "gbbp", "--time-cap", "0.3s", "-o", "m.json")
     done = calibrate(*arguments, cwd=tmp_path)
     refused(done, 1, "ended by signal 6: no message; m.json.partial keeps the")
     kept = json.loads((tmp_path / "m.json.partial").read_text())["points"]
@@ -112,6 +113,7 @@ def test_a_budget_too_small_for_two_points(tmp_path):
     assert "; r.json.partial keeps the 1 points finished" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_to(tmp_path):
     done = calibrate("--kernel", "dgemm", "--method", "gbbp", "--budget", "4s", "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
@@ -119,6 +121,7 @@ def test_a_budget_is_kept_to(tmp_path):
     assert found["ends_s"] + found["experimental_s"] < 4 + 0.4 * 2  # its last point may take longer than foretold
 
 
+@pytest.mark.slow
 def test_what_the_source_doubts_is_a_warning_of_the_model(tmp_path):
     arguments = ("--kernel", "triad", "--method", "gbbp", "--max-size", 6000, "--time-cap", "15ms", "-o", "m.json")
     done = calibrate(*arguments, cwd=tmp_path)

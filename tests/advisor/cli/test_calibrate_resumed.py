@@ -83,6 +83,7 @@ def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     assert not list(tmp_path.glob("*.partial"))  # done: the next call measures anew
 
 
+@pytest.mark.slow
 def test_a_killed_kernel_goes_on_and_a_finished_one_starts_anew(tmp_path):
     arguments = (
         "--kernel",
@@ -154,6 +155,7 @@ def test_points_of_other_work_are_not_taken(tmp_path):
     assert kept(tmp_path / "m.json.partial")
 
 
+@pytest.mark.slow
 def test_a_store_is_kept_for_good_and_named_when_it_is_used_again(tmp_path):
     arguments = (
         "--kernel",

@@ -1,9 +1,12 @@
+import pytest
+
 from advisor.reproduce.gbbp import HISTORIES, reproduce, study_shipped_trace, text
 from advisor.reproduce.gbbp_table import held_out
 from simulator import files
 from simulator.calibration.bands import METHODS, build, read_recorded_sizes
 
 
+@pytest.mark.slow
 def test_the_shipped_recording_answers_the_papers_question():
     found = study_shipped_trace()
     rows = found["studies"][0]["rows"]
@@ -14,6 +17,7 @@ def test_the_shipped_recording_answers_the_papers_question():
     assert rows[-1]["area_s"] > rows[0]["area_s"]
 
 
+@pytest.mark.slow
 def test_the_text_has_a_line_per_history():
     lines = text(reproduce()).splitlines()
     assert sum("%" in line for line in lines) >= len(HISTORIES)

@@ -64,6 +64,7 @@ def apportion(*arguments):
     return subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
+@pytest.mark.slow
 def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
     done = apportion("gbbp", "--recorded", "--json")
     assert (done.returncode, done.stderr) == (0, "")

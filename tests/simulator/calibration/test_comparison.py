@@ -105,6 +105,7 @@ class BrokenOffError(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_a_run_broken_off_goes_on_and_a_finished_one_is_set_aside(tmp_path):
     settings = {"folder": tmp_path, "cpu": CPU, "budget_s": 3.0, "seed": 1}
 

@@ -165,6 +165,7 @@ source.close()
 """
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
     script, store, log = tmp_path / "app.py", tmp_path / "store.json", tmp_path / "log"
     script.write_text(f"import sys\nopen({str(log)!r}, 'a').write(sys.argv[1] + ' ')\n{SPIN}")
@@ -197,6 +198,7 @@ def test_fresh_runs_are_single_and_not_kept(tmp_path):
         assert source.measure(5000) == known
 
 
+@pytest.mark.slow
 def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monkeypatch):
     store, asked = tmp_path / "store.json", []
     sizes = [3.0 * n * n for n in (30, 40, 50, 60)]
@@ -233,6 +235,7 @@ def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path
         assert {*source.kept} == {129}
 
 
+@pytest.mark.slow
 def test_a_point_cut_off_by_a_far_lower_time_cap_is_measured_again(tmp_path):
     store = tmp_path / "triad.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:

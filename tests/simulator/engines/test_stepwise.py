@@ -48,6 +48,7 @@ def stepwise(made, draws, runs):
                 assert runs.finish_ticks[place][r].tolist() == one.finish
 
 
+@pytest.mark.slow
 @given(scenarios())
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_both_find_the_same_ticks(case):

@@ -72,6 +72,7 @@ def test_speed_profiles_become_availability_from_time_0_on():
     assert steady.load.trace.after_end == "hold"
 
 
+@pytest.mark.slow
 def test_a_single_cluster_is_a_star_of_any_size(tmp_path):
     path = tmp_path / "c.xml"
     path.write_text(HEAD + '<platform version="4.1"><cluster id="c" prefix="n" radical="0-99999" suffix="" speed="1Gf" '

@@ -132,6 +132,7 @@ TRUTHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TRUTHS)
 def test_a_fit_finds_the_parameters_it_was_drawn_from(kind):
     truth = TRUTHS[kind]

@@ -179,6 +179,7 @@ def test_nodes_may_have_a_link_of_their_own_kind(tmp_path):
     assert same(load_scenario(again), load_scenario(path))
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_pes_by_kinds(tmp_path):
     path = tmp_path / "large.yaml"
     path.write_text(f"""
