@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simulator import RunSet, Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
-MOST_ROWS = 32
+MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 
 

@@ -11,7 +11,7 @@ from simulator.configuration import Configuration
 from simulator.errors import ApportionError
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Network
+from simulator.networks import Link, Network, Star
 from simulator.platform import PE, Platform
 from simulator.program import Compute, Exchange, Program, Recv, Send
 from simulator.scenario import Application, Scenario
@@ -84,3 +84,19 @@ def test_an_exchange_with_itself_takes_what_it_sent_before_first():
     assert_same(scenario)
     assert outcome(scenario, "compiled")[1][0].startswith("configuration c: process 0, operation 1 (exchange")
     assert_same(alone((Send(0, 0), Compute(9, 1.0), Exchange(0, 0, 40), Recv(0))))
+
+
+def test_a_flow_whose_link_is_shared_twice_gets_its_rate_back():
+    """The process engine once left it at the half rate: sharing moved from one link to another and ended there.
+
+    By hand, in sevenths of a byte per tick: 1 until 4, then a half until the third flow has delivered its byte at 18,
+    and 1 again for the 3 that are left.
+    """
+    links = tuple(Link(f"link{node}", 0.0, sevenths * 1e12 / 7) for node, sevenths in enumerate((3, 1, 2)))
+    network = Network(Star(links), loopback=LinkModel.from_latency(2e-12, 1e12), contention="fair")
+    pes = tuple(PE(f"pe{node}", f"node{node}", {"k": SpeedBand.constant(1e12)}) for node in range(3))
+    rows = ((Send(3, 2),), (Send(2, 1),), (Recv(1), Send(4, 1)), (Recv(0),), (Recv(2),))
+    application = Application.of_program(Program(rows, (0,) * 5), kernel="k")
+    made = Scenario(Platform(pes, network), application, (Configuration("c", (1,) * 5, (0, 0, 2, 1, 1)),), 1)
+    assert_same(made)
+    assert run(made, engine="process").finish_ticks[0].tolist() == [[21, 4, 18, 21, 18]]

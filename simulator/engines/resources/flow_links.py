@@ -60,6 +60,7 @@ class Flow:
                 self._meet(link, others=False)
             del link.flows[self]
             if len(link.flows) == 1:
+                link.by_limit = None  # the last one may be held back elsewhere before others come
                 next(iter(link.flows))._meet(link, others=False)  # noqa: SLF001
 
     def limit(self, hub: "FlowLink") -> "tuple[int, int, Flow]":
@@ -71,7 +72,10 @@ class Flow:
         return min((link for link in self.links if link is not hub), key=lambda link: (link.capacity, link.number))
 
     def _meet(self, link: "FlowLink", *, others: bool) -> None:
-        """Note whether others pass one of its links."""
+        """Note whether others pass one of its links; what its other links knew of who holds it back is void then."""
+        for one in self.links:
+            if one is not link:
+                one.by_limit = None
         if len(self.shared) > 1:
             for one in self.shared:
                 one.crossing -= 1
