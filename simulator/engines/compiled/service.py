@@ -135,9 +135,29 @@ def _steps(rate: float, missing: int, longest: int) -> int:
 
 
 @callee
-def _before(stored: Ints, first: int, end: int, value: int) -> int:
-    """The last stored entry from `first` on, before `end`, that is less than `value`; `first` if none is."""
-    low, high = first, end
+def _guess(first: int, last: int, tick: int, end: int) -> int:
+    """About where a tick of the trace is among the stored knots: samples mostly lie at regular times."""
+    return first + np.int64(np.float64(last - first) * (np.float64(tick) / np.float64(end)))
+
+
+@callee
+def _before(stored: Ints, first: int, end: int, value: int, guess: int) -> int:
+    """The last stored entry from `first` on, before `end`, that is less than `value`; `first` if none is.
+
+    Looked for around a guess in steps that double, so that a good guess costs the same in a trace of any length.
+    """
+    low, step = min(max(guess, first), end - 1), 1
+    high = low
+    if stored[low] < value:
+        high += 1
+        while high < end and stored[high] < value:
+            low, high, step = high, high + 2 * step, 2 * step
+        high = min(high, end)
+    else:
+        low -= 1
+        while low > first and stored[low] >= value:
+            low, high, step = low - 2 * step, low, 2 * step
+        low = max(low, first)
     while high - low > 1:
         middle = (low + high) >> 1
         if stored[middle] < value:
@@ -164,7 +184,7 @@ def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
         if total > 0 and laps > LAST_TICK // total:
             return OVERFLOW
         tick -= laps * end
-    stored = _before(tables.knots, first, last, tick + 1)
+    stored = _before(tables.knots, first, last, tick + 1, _guess(first, last, tick, end))
     piece, gained = (stored - first) * STRIDE, tables.attained[stored]
     begin = tables.knots[stored]
     while True:
@@ -177,8 +197,11 @@ def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
 
 
 @callee
-def tick_when(tables: ServiceTables, table: int, attained: int) -> int:
-    """The least tick by which `attained` (above 0) is reached, or `NEVER`, `TRACE_ENDED`, `OVERFLOW`."""
+def tick_when(tables: ServiceTables, table: int, attained: int, near: int) -> int:
+    """The least tick by which `attained` (above 0) is reached, or `NEVER`, `TRACE_ENDED`, `OVERFLOW`.
+
+    `near` is a tick that may be near it, or any other; it decides nothing but how long the search takes.
+    """
     if tables.pieces[table] == 0:
         found = _steps(tables.last_rate[table], attained, LAST_TICK)
         return found if found < LAST_TICK else OVERFLOW
@@ -196,7 +219,7 @@ def tick_when(tables: ServiceTables, table: int, attained: int) -> int:
         if laps >= LAST_TICK // end:
             return OVERFLOW
         passed, inside = laps * end, attained - laps * total
-    stored = _before(tables.attained, first, last, inside)
+    stored = _before(tables.attained, first, last, inside, _guess(first, last, near % end, end))
     piece, gained, begin = (stored - first) * STRIDE, tables.attained[stored], tables.knots[stored]
     while True:
         following, rate = _knot(tables, table, piece + 1), _rate_of(tables, table, piece)
@@ -240,7 +263,7 @@ def finish(tables: ServiceTables, table: int, start: int, now: int, nominal: int
         return attained
     if nominal > 2 * LAST_TICK - 1 - attained:
         return OVERFLOW
-    found = tick_when(tables, table, attained + nominal)
+    found = tick_when(tables, table, attained + nominal, start + now)
     return found - start if found >= 0 else found
 
 

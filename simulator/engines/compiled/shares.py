@@ -106,7 +106,7 @@ def _evaluate(w: Words, number: int) -> None:
             return
     missing = targets(w)[pe.first].key - pe.served
     end = (
-        tick_when(services(w), pe.table + m - 1, pe.base + missing)
+        tick_when(services(w), pe.table + m - 1, pe.base + missing, pe.start + now)
         if pe.base <= 2 * LAST_TICK - 1 - missing
         else OVERFLOW
     )

@@ -18,7 +18,7 @@ from simulator.engines.compiled.service import ServiceTables, tick_when
 
 
 def probe(tables: ServiceTables) -> int:
-    return tick_when(tables, 0, 5)
+    return tick_when(tables, 0, 5, 0)
 """
 
 PROGRAM = """

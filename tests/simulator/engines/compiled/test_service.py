@@ -28,7 +28,7 @@ def kernel():
     def ask(tables, table, what, a, b, c):
         if what == _AT:
             return service.attained_at(tables, table, a)
-        return service.tick_when(tables, table, a) if what == _WHEN else service.finish(tables, table, a, b, c)
+        return service.tick_when(tables, table, a, b) if what == _WHEN else service.finish(tables, table, a, b, c)
 
     return numba.njit(ask, error_model="numpy")
 
@@ -37,8 +37,8 @@ def attained_at(tables, table, tick):
     return kernel()(tables, table, _AT, tick, 0, 0)
 
 
-def tick_when(tables, table, attained):
-    return kernel()(tables, table, _WHEN, attained, 0, 0)
+def tick_when(tables, table, attained, near=0):
+    return kernel()(tables, table, _WHEN, attained, near, 0)
 
 
 def finish(tables, table, start, now, nominal):
@@ -118,6 +118,22 @@ def test_tables_say_what_the_reference_says(pe, m, data):
     wanted = st.sampled_from(near) | st.integers(1, 3 * reference.total + 5) | st.integers(1, LAST_TICK)
     for attained in data.draw(st.lists(wanted, min_size=1, max_size=8)):
         assert tick_when(tables, table, attained) == reference.when(attained)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_long_traces_are_searched_from_any_guess(seed):
+    """Pieces of very unlike lengths, so that guesses are wrong by much."""
+    rng = np.random.default_rng(seed)
+    knots = np.concatenate(([0.0], np.cumsum(np.ceil(rng.pareto(0.7, int(rng.integers(1, 200)) * STRIDE) + 1)))) * TICK
+    trace = LoadTrace(knots[:-1], rng.choice([0.0, 0.5, 3.0], knots.size - 1), float(knots[-1]), "cycle")
+    pe = PE("a", "n", {}, Load(trace, "fair"))
+    tables, reference = service_tables([pe], np.array([1]), tick_s=TICK), Reference(service_table(pe, 1, tick_s=TICK))
+    table = int(tables.of_pe[0])
+    for share in rng.random(60) ** 3 * 2:
+        tick, near = int(share * reference.end), int(rng.integers(0, 3 * reference.end))
+        assert attained_at(tables, table, tick) == reference.at(tick)
+        attained = max(1, int(share * reference.total))
+        assert tick_when(tables, table, attained, near) == reference.when(attained)
 
 
 @given(start=st.integers(0, 10**6), now=st.integers(0, 2**61), work=st.integers(1, 2**61), m=st.integers(1, 3))
