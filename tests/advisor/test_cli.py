@@ -49,6 +49,7 @@ def commands_of(*parents):
     return [line.split()[0] for line in listing.splitlines() if re.match(r"  \S", line)]
 
 
+@pytest.mark.slow
 def test_every_command_has_help_with_an_example():
     assert {"quickstart", "simulate", "check"} <= set(commands_of())
     for command in commands_of():

@@ -180,6 +180,7 @@ def test_plots_are_written(apportion, hpl, tmp_path):
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_reproduce_prints_one_document(apportion):
     code, out, _ = apportion("reproduce", "scopred", "--json")
     assert code == 0

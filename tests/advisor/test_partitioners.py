@@ -33,6 +33,7 @@ def brute_force(table):
     )
 
 
+@pytest.mark.slow
 @given(TABLES)
 @settings(max_examples=400, deadline=None)
 def test_functional_is_the_best_there_is(increments):

@@ -23,6 +23,8 @@ from tests.agreement.simgrid import (
     star,
 )
 
+pytestmark = pytest.mark.slow  # the oracle has to be compiled first
+
 EXACT = 1e-12
 
 

@@ -19,8 +19,10 @@ from simulator.program import Compute, Delay, Program, Recv, Send
 from simulator.scenario import Application, Scenario
 from tests.agreement import simgrid
 
+pytestmark = pytest.mark.slow  # the oracle has to be compiled first
+
 RELATIVE = 1e-6
-PROGRAMS = int(os.environ.get("APPORTION_SIMGRID_PROGRAMS", "40"))
+PROGRAMS = int(os.environ.get("APPORTION_SIMGRID_PROGRAMS", "200"))
 LOOPBACK_BANDWIDTH = 1e10
 """SimGrid's own, without latency; ours lasts a tick more."""
 

@@ -8,6 +8,8 @@ from tests.benchmarks.scenarios import CASES
 SMALLEST = {case.scenario: case for case in reversed(CASES)}
 QUICK = ["A", "B", "Bbar", "C", "D"]
 
+pytestmark = pytest.mark.slow  # SimGrid's side has to be compiled first
+
 
 def check(case, tmp_path):
     simgrid_cpp.write_arrays(tmp_path / "arrays", case.make())

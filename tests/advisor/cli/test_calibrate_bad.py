@@ -100,6 +100,7 @@ def test_a_largest_size_that_is_not_above_the_smallest(tmp_path, most):
     refused(calibrate("--kernel", "dgemm", "--max-size", most, *QUICK, cwd=tmp_path), 2, found)
 
 
+@pytest.mark.slow
 def test_a_budget_too_small_for_two_points(tmp_path):
     done = calibrate("--kernel", "triad", "--budget", "1ms", "-o", "m.json", cwd=tmp_path)
     refused(done, 1, "budget: 0.001 s found, too small for two points (")

@@ -135,6 +135,7 @@ def test_a_killed_replay_gives_the_result_of_an_undisturbed_one(tmp_path, method
     assert alike(files[0]) == alike(files[1])
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
     before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)

@@ -47,6 +47,7 @@ def test_functions_take_durations_and_foretell_runs(folder):
     assert (folder / "f.svg").read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.slow
 def test_study_and_show_draw_and_print(folder):
     done = apportion("trace", "study", "t.csv", "--window", "20", "--history", "40,1min", "-o", "s.png", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")

@@ -23,6 +23,7 @@ def test_the_text_has_a_line_per_history():
     assert sum("%" in line for line in lines) >= len(HISTORIES)
 
 
+@pytest.mark.slow
 def test_table_1_on_recorded_speeds_meets_the_aims():
     kernels = reproduce()["table_1"]["kernels"]
     assert set(kernels) == {"naive_matmul", "dgemm", "cholesky"}

@@ -61,6 +61,7 @@ def test_usage_adds_up():
     assert 0 < usage.cpu_s <= usage.wall_s * 1.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [1, 2])
 def test_equal_competitors_leave_a_fair_share(load):
     """Rule `fair`: what we and `load` competitors get is shared equally, whoever else is busy here."""

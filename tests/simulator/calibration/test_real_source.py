@@ -70,6 +70,7 @@ def test_the_time_cap_bounds_the_size():
         assert "raise the time cap" in source.warnings[0]
 
 
+@pytest.mark.slow
 def test_cpu_time_of_children_counts(tmp_path):
     spin = "import os, sys, time\nif os.fork() == 0:\n  while time.process_time() < 0.06: pass\nelse: {}\n"
     for number, rest in enumerate(("os.wait()", "time.sleep(0.3)")):  # reaped by the command, and left to us
