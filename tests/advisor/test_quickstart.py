@@ -110,6 +110,7 @@ def test_on_one_core_it_says_so_and_finishes(tmp_path):
     assert document["largest_gain"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_an_interruption_keeps_what_was_measured_and_leaves_nobody(tmp_path, name):
     child = subprocess.Popen(

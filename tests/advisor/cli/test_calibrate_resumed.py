@@ -63,6 +63,7 @@ def starts(tmp_path):
     return Counter(int(n) for n in (tmp_path / "log").read_text().split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [(), ("-o", "m.json")])
 def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     arguments = (*counted(tmp_path), "--method", "grid", "--json", *ending)

@@ -173,6 +173,7 @@ def test_the_same_document_gives_the_same_page(text):
     assert render_html(sample_document()) == text
 
 
+@pytest.mark.slow
 def test_it_is_small_even_with_a_day_of_load_and_many_pes(text):
     assert len(text) < 250_000
     document = sample_document(pes=64)
@@ -237,6 +238,7 @@ def test_a_part_that_is_missing_never_fails(key):
     assert Page(render_html(document | {key: None})).faults == []
 
 
+@pytest.mark.slow
 def test_every_pe_of_many_finds_its_rows():
     document = sample_document(pes=9)
     partition = document["baselines"][2]["partition"]

@@ -30,6 +30,7 @@ def recorded(grid, *, repetitions=1, budget="60s", **options):
     return kept, record_runs(plan, kept.append, version=plan.kernel)
 
 
+@pytest.mark.slow
 def test_total_and_parts_of_every_run_are_kept_and_add_up():
     kept, left_out = recorded(f"N=64:101,{P}", repetitions=2, name="product", kernel="matmul")
     assert left_out == []

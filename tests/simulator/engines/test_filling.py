@@ -1,5 +1,6 @@
 """Max-min rates: the rule word by word, and what leaves links or flows out without changing any rate."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ UNIT = 2**40
 """Capacity that delivers one unit per tick."""
 
 
+@pytest.mark.slow
 @given(
     networks(st.integers(8, 40).map(lambda c: c * UNIT // 8 + 3) | st.sampled_from([UNIT, 2 * UNIT, 2 * UNIT + 1])),
     st.data(),

@@ -61,6 +61,7 @@ def test_lengths_that_are_neither_are_refused(text):
         in_samples(text, 2.0, field="--window")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_pictures_of_each_kind(loads, kind, start):
     trace = trace_of(loads)

@@ -61,6 +61,7 @@ def edit(path, old, new):
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+@pytest.mark.slow
 def test_an_edited_callee_and_an_edited_constant_are_seen(package, tmp_path):
     cache = tmp_path / "cache"
     assert answer(package, cache) == f"{TICK} ['probe']"
