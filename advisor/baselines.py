@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from advisor.partitioners import equal, proportional
+from advisor.partitioners import constant_split, even_split
 from simulator import Configuration
 
 
@@ -26,8 +26,8 @@ def baselines(
     alone = [0] * count
     alone[int(np.argmax(sustained_speeds))] = units
     named = {
-        "equal": equal(units, count),
-        "constant": proportional(units, benchmark_speeds),
+        "equal": even_split(units, count),
+        "constant": constant_split(units, benchmark_speeds),
         "fastest-pe": tuple(alone),
     }
     return [Configuration.one_each(name, partition) for name, partition in named.items()]

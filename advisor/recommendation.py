@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.baselines import baselines
-from advisor.partitioners import functional, refined
-from advisor.partitioners.functional import Times
+from advisor.partitioners import by_times, refined
+from advisor.partitioners.by_times import Times
 from advisor.ranking import Gain, gain
 from simulator import Configuration, RunSet, Scenario, availability, describe, run
 
@@ -128,7 +128,7 @@ def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
 
 
 def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
-    """Seconds per process for its units under mean load, messages included, as `functional` wants them.
+    """Seconds per process for its units under mean load, messages included, as `by_times` wants them.
 
     A master (process 0) also waits for everyone's messages: a set-up cost, taken at the equal partition.
 
@@ -172,7 +172,7 @@ def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tu
     for size in sorted(sizes) if work.varies_with_processes else [count]:
         pes = sorted(fastest[:size])
         times_s = model_times(scenario, pes)
-        part = functional(work.units, size, times_s)
+        part = by_times(work.units, size, times_s)
         whole = np.zeros(count, dtype=np.int64)
         whole[pes] = part
         found.append((float(times_s(whole[pes]).max()), tuple(whole.tolist())))

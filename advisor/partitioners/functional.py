@@ -1,51 +1,42 @@
-"""The exact integer min-max partition for times that grow with the units: the functional performance model."""
+"""The exact integer min-max partition for speed functions: the functional performance model.
 
-from collections.abc import Callable
+Lastovetsky and Reddy, "Data Partitioning with a Functional Performance Model of Heterogeneous Processors", International
+Journal of High Performance Computing Applications 21 (2007): a line through the origin, of slope 1 / T, meets each speed
+function once, and is turned until the units under it are all. Here the whole numbers are exact too (`min_max`).
+"""
+
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Units = NDArray[np.int64]
-Times = Callable[[Units], NDArray[np.float64]]
-"""Seconds that each process needs for its units, (p,) to (p,); not decreasing in the units, 0 for none."""
+from advisor.partitioners.discontinuous import discontinuous
+from advisor.partitioners.min_max import check_units, least_limit
+from advisor.partitioners.partition import Partition, of_shares
+from advisor.partitioners.speed_kinds import SpeedKinds
 
 
-def functional(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
-    """The partition with the least possible latest finish.
+def functional(units: int, pes: SpeedKinds) -> Partition:
+    """The partition with the least possible makespan.
 
-    For a limit T, process i can take `c_i(T) = max{k : t_i(k) <= T}` units, so T can be met if and only if the `c_i(T)`
-    add up to all units. Bisection ends at the least float T that can be met; what is too much is taken from those that
-    finish last. Times grow with the units where a line through the origin meets each speed function at most once.
+    Times must grow with the units. Where they do not, or by less than rounding, `discontinuous` answers, and a warning
+    says so.
 
-    Parameters
-    ----------
-    units, processes
-        How much there is, and for how many.
-    times_s
-        Seconds per process; see `Times`.
+    Raises
+    ------
+    ScenarioError
+        If there is no unit, or not all fit the memory of all PEs.
     """
-    nobody, everything = np.zeros(processes, dtype=np.int64), np.full(processes, units, dtype=np.int64)
-    low, high = 0.0, float(np.max(times_s(everything)))
-    while low < (middle := (low + high) / 2) < high:
-        if int(_most(times_s, nobody, everything, middle).sum()) >= units:
-            high = middle
-        else:
-            low = middle
-    partition = _most(times_s, nobody, everything, high)
-    while (surplus := int(partition.sum()) - units) > 0:
-        finish = np.where(partition > 0, times_s(partition), -np.inf)
-        last = int(np.argmax(finish))
-        partition[last] -= min(surplus, int(partition[last]), max(1, surplus // processes))
-    return tuple(int(count) for count in partition)
-
-
-def _most(times_s: Times, nobody: Units, everything: Units, limit_s: float) -> Units:
-    """The most units that each process finishes within the limit, by bisection over all processes at once."""
-    low, high = nobody.copy(), everything.copy()
-    high[times_s(everything) <= limit_s] += 1  # low can be done, high cannot
-    while np.any(high - low > 1):
-        middle = (low + high) // 2
-        fits = times_s(np.minimum(middle, everything)) <= limit_s
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-        low = np.minimum(low, everything)
-    return low
+    check_units(units, pes)
+    if np.all(pes.clear(units)):
+        limit_s, shares = least_limit(units, pes)
+        return of_shares("functional", pes, shares, limit_s)
+    found = discontinuous(units, pes)
+    falling = np.flatnonzero(pes.falling(units))
+    if not falling.size:
+        return replace(found, method="functional")
+    others = f" and {falling.size - 1} more" if falling.size > 1 else ""
+    warning = (
+        f"the time of {pes.names[falling[0]]}{others} falls somewhere while its units grow, which functional does not "
+        "allow: discontinuous was used"
+    )
+    return replace(found, method="functional", warnings=(warning, *found.warnings))

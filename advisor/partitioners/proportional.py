@@ -1,21 +1,48 @@
-"""Units in proportion to one speed per PE: the constant performance model."""
+"""Units in proportion to one speed per PE: the constant performance model, from a peak or from one benchmark."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from advisor.partitioners.functional import functional
+from advisor.partitioners.min_max import check_units, least_limit
+from advisor.partitioners.partition import Partition, bound_s, of_shares
+from advisor.partitioners.speed_kinds import SpeedKinds
 
 
-def proportional(units: int, speeds: Sequence[float]) -> tuple[int, ...]:
+def constant_split(units: int, speeds: Sequence[float]) -> tuple[int, ...]:
     """The exact partition if every PE kept the one speed that was seen of it, whatever it is given.
 
     Parameters
     ----------
     units
-        How much there is.
+        How much there is; at least 1.
     speeds
         Above zero, in any one unit.
     """
-    rates = np.asarray(speeds, dtype=np.float64)
-    return functional(units, rates.size, lambda counts: counts / rates)
+    return tuple(least_limit(units, SpeedKinds.constant(speeds))[1].units().tolist())
+
+
+def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: bool = False) -> Partition:
+    """The exact partition as if each PE kept one speed, evaluated with its real speeds; memory limits are kept.
+
+    Parameters
+    ----------
+    units, pes
+        What is divided, and by whom.
+    at
+        Size of the one benchmark; by default each PE's smallest size.
+    peak
+        Take each PE's greatest speed at any size instead.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no unit, or not all fit the memory of all PEs.
+    """
+    check_units(units, pes)
+    if peak:
+        speeds = np.maximum.reduceat(pes.speeds, pes.starts[:-1])
+    else:
+        speeds = pes.speeds[pes.starts[:-1]] if at is None else pes.speed_at(at)
+    shares = least_limit(units, pes.with_constant(speeds))[1]
+    return of_shares("proportional", pes, shares, bound_s(units, pes))

@@ -1,0 +1,51 @@
+"""The exact integer min-max partition for times that grow with the units and come from any function."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Units = NDArray[np.int64]
+Times = Callable[[Units], NDArray[np.float64]]
+"""Seconds that each process needs for its units, (p,) to (p,); not decreasing in the units, 0 for none."""
+
+
+def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
+    """The partition with the least possible latest finish.
+
+    For a limit T, process i can take `c_i(T) = max{k : t_i(k) <= T}` units, so T can be met if and only if the `c_i(T)`
+    add up to all units. Bisection ends at the least float T that can be met; what is too much is taken from those that
+    finish last. Times grow with the units where a line through the origin meets each speed function at most once.
+
+    Parameters
+    ----------
+    units, processes
+        How much there is, and for how many.
+    times_s
+        Seconds per process; see `Times`.
+    """
+    nobody, everything = np.zeros(processes, dtype=np.int64), np.full(processes, units, dtype=np.int64)
+    low, high = 0.0, float(np.max(times_s(everything)))
+    while low < (middle := (low + high) / 2) < high:
+        if int(_most(times_s, nobody, everything, middle).sum()) >= units:
+            high = middle
+        else:
+            low = middle
+    partition = _most(times_s, nobody, everything, high)
+    while (surplus := int(partition.sum()) - units) > 0:
+        finish = np.where(partition > 0, times_s(partition), -np.inf)
+        last = int(np.argmax(finish))
+        partition[last] -= min(surplus, int(partition[last]), max(1, surplus // processes))
+    return tuple(int(count) for count in partition)
+
+
+def _most(times_s: Times, nobody: Units, everything: Units, limit_s: float) -> Units:
+    """The most units that each process finishes within the limit, by bisection over all processes at once."""
+    low, high = nobody.copy(), everything.copy()
+    high[times_s(everything) <= limit_s] += 1  # low can be done, high cannot
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        fits = times_s(np.minimum(middle, everything)) <= limit_s
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        low = np.minimum(low, everything)
+    return low

@@ -1,0 +1,153 @@
+"""The exact integer min-max partition where times may fall while units grow, with a bound that certifies it.
+
+Khaleghzadeh, Manumachu and Lastovetsky, "A Novel Data-Partitioning Algorithm for Performance Optimization of
+Data-Parallel Applications on Heterogeneous HPC Platforms", IEEE Transactions on Parallel and Distributed Systems 29 (2018),
+pose the problem and branch and bound it. Here a limit T is tested by sums of sets: PE i may take any of
+`A_i(T) = {k : t_i(k) <= T}`, and all units must be such a sum. What is missing to the greatest elements is small near the
+optimum, so sets of few bits decide.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.partitioners.min_max import check_units, narrowed, shared
+from advisor.partitioners.partition import Partition, of_shares
+from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
+from advisor.partitioners.sumset import Choices, ways_to
+
+FEW_ENTRIES = 100_000
+"""Up to so many times, over all kinds, all are looked at; beyond, those that a first partition does not rule out."""
+MOST_ENTRIES = 20_000_000
+"""Times that are looked at one by one, over all kinds; beyond, only a bound is given."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Times of each kind for 0, 1, 2, ... units, end to end."""
+
+    starts: Ints
+    kind: Ints
+    """Kind of each entry."""
+    units: Ints
+    times_s: Floats
+
+
+def discontinuous(units: int, pes: SpeedKinds) -> Partition:
+    """The partition with the least possible makespan, whatever shape the times have.
+
+    Its `padding_bound_s` is the least makespan if PEs may do as if they had more units than they have.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no unit, or not all fit the memory of all PEs.
+    """
+    check_units(units, pes)
+    reach = np.minimum(pes.limits, units)
+    if int(reach.sum()) > FEW_ENTRIES:
+        rising = narrowed(units, pes, envelope="first")
+        feasible = of_shares("discontinuous", pes, shared(pes.counts, rising.low, rising.high, units), 0.0)
+        reach = _reach(units, pes, feasible.makespan_s)
+        if int((reach + 1).sum()) > MOST_ENTRIES:
+            return _only_bounded(units, pes, feasible)
+    table = _tabulated(pes, reach)
+    padding_s = _padding_bound(units, pes, table)
+    limit_s, chosen = _least_feasible(units, pes, table, padding_s)
+    values, repeats = _runs_of(pes, *chosen)
+    details = {"padding_bound_s": padding_s}
+    return Partition("discontinuous", pes, values, repeats, limit_s, limit_s, (), details)
+
+
+def _only_bounded(units: int, pes: SpeedKinds, feasible: Partition) -> Partition:
+    low_s = narrowed(units, pes, envelope="last").low_s
+    warning = (
+        f"more than {MOST_ENTRIES} sizes to look at one by one: a good partition and a bound are given; "
+        "larger units would allow the exact one"
+    )
+    found = Partition(
+        "discontinuous", pes, feasible.values, feasible.repeats, feasible.makespan_s, low_s, (), {"padding_bound_s": low_s}
+    )
+    return found if found.optimal else Partition(**{**vars(found), "warnings": (warning,)})
+
+
+def _reach(units: int, pes: SpeedKinds, limit_s: float) -> Ints:
+    """No fewer units than any PE of each kind can take within a limit, (K,)."""
+    x = pes.inverse(limit_s * (1 + 1e-9))[0]  # rounding must not hide a time that meets the limit
+    most = np.minimum(x * (1 + 1e-9) + 1, np.minimum(pes.limits, units))
+    return np.floor(most).astype(np.int64)
+
+
+def _tabulated(pes: SpeedKinds, reach: Ints) -> _Table:
+    lengths = reach + 1
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    kind = np.repeat(np.arange(reach.size), lengths)
+    units = np.arange(starts[-1]) - starts[kind]
+    return _Table(starts, kind, units, pes.time_s(kind, units))
+
+
+def _padding_bound(units: int, pes: SpeedKinds, table: _Table) -> float:
+    """The least makespan with `min(t_i(y) for y >= x)` in the place of `t_i(x)`: a partial sort of all of them."""
+    padded_s = table.times_s.copy()
+    falls = np.diff(padded_s) < 0
+    falls[table.starts[1:-1] - 1] = False
+    for kind in np.unique(table.kind[:-1][falls]).tolist():
+        part = padded_s[table.starts[kind] : table.starts[kind + 1]]
+        part[:] = np.minimum.accumulate(part[::-1])[::-1]
+    some = table.units > 0
+    times_s, weights = padded_s[some], pes.counts[table.kind[some]]
+    if np.all(weights == 1):
+        return float(np.partition(times_s, units - 1)[units - 1])
+    order = np.argsort(times_s, kind="stable")
+    return float(times_s[order[np.searchsorted(np.cumsum(weights[order]), units)]])
+
+
+def _least_feasible(
+    units: int, pes: SpeedKinds, table: _Table, low_s: float
+) -> tuple[float, tuple[Ints, list[list[int]]]]:
+    """The least of all times that can be met, from a bound upwards: steps that double, then halves."""
+    first = _chosen(units, pes, table, low_s)
+    if first is not None:
+        return low_s, first
+    between_s = np.unique(table.times_s[table.times_s > low_s])
+    below, step, at = -1, 1, 0
+    while (found := _chosen(units, pes, table, float(between_s[at]))) is None:
+        below, at, step = at, min(at + step, between_s.size - 1), 2 * step
+    while at - below > 1:
+        middle = (at + below) // 2
+        tried = _chosen(units, pes, table, float(between_s[middle]))
+        if tried is None:
+            below = middle
+        else:
+            at, found = middle, tried
+    return float(between_s[at]), found
+
+
+def _chosen(units: int, pes: SpeedKinds, table: _Table, limit_s: float) -> tuple[Ints, list[list[int]]] | None:
+    """Whether all units are a sum of what PEs may take: the most of each kind, and what its first PEs take less."""
+    allowed: NDArray[np.bool_] = table.times_s <= limit_s
+    entries = np.flatnonzero(allowed)
+    starts = np.searchsorted(entries, table.starts)  # each kind may always take nothing
+    most = table.units[entries[starts[1:] - 1]]
+    missing = int(pes.counts @ most) - units
+    if missing < 0:
+        return None
+    if missing == 0:
+        return most, [[] for _ in most]
+    taken = table.units[entries]
+    choices = [
+        Choices(most[kind] - taken[starts[kind] : starts[kind + 1]][::-1], int(pes.counts[kind]))
+        for kind in range(most.size)
+    ]
+    less = ways_to(missing, choices)
+    return None if less is None else (most, less)
+
+
+def _runs_of(pes: SpeedKinds, most: Ints, less: list[list[int]]) -> tuple[Ints, Ints]:
+    """Units and lengths of runs of PEs."""
+    values, repeats = [], []
+    for top, fewer, count in zip(most.tolist(), less, pes.counts.tolist(), strict=True):
+        values += [top - number for number in fewer] + [top]
+        repeats += [1] * len(fewer) + [count - len(fewer)]
+    return np.array(values, np.int64), np.array(repeats, np.int64)

@@ -1,0 +1,79 @@
+"""What every partitioner answers: units per PE, the makespan they lead to, and a bound that no partition can beat."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from advisor.partitioners.min_max import Shares, least_limit, narrowed
+from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
+
+ROUNDING = 1e-12
+"""Makespans this close, relatively, differ by no more than rounding where times hardly grow with the units."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Units of every PE, and how good that is."""
+
+    method: str
+    pes: SpeedKinds
+    values: Ints
+    """Units of runs of PEs, in order."""
+    repeats: Ints
+    """PEs in each run."""
+    makespan_s: float
+    """Time of the PE that ends last, by the speed functions; of a band, what the method says."""
+    lower_bound_s: float
+    """No partition has a lower makespan."""
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What only this method has to say, plain data."""
+
+    @cached_property
+    def units(self) -> Ints:
+        """Units of every PE in order, (p,)."""
+        return np.repeat(self.values, self.repeats)
+
+    @property
+    def times_s(self) -> Floats:
+        """Seconds of every PE, (p,)."""
+        return self.pes.times_s(self.units)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no partition is better, by more than rounding."""
+        return self.makespan_s <= self.lower_bound_s * (1 + ROUNDING)
+
+
+def of_shares(
+    method: str, pes: SpeedKinds, shares: Shares, lower_bound_s: float, *, warnings: tuple[str, ...] = ()
+) -> Partition:
+    """The partition of shares per kind, its makespan evaluated."""
+    makespan_s = max(
+        float(np.max(pes.time_s(np.flatnonzero(taken), units[taken]), initial=0.0))
+        for units, taken in (
+            (shares.top, shares.full > 0),
+            (shares.odd, shares.full < shares.counts),
+            (shares.base, shares.full + 1 < shares.counts),
+        )
+    )
+    return Partition(method, pes, shares.values, shares.repeats, makespan_s, lower_bound_s, warnings)
+
+
+def of_units(method: str, pes: SpeedKinds, units: Ints, lower_bound_s: float, **more: Any) -> Partition:
+    """The partition of given units per PE, its makespan evaluated."""
+    makespan_s = float(pes.times_s(units).max())
+    return Partition(method, pes, units, np.ones_like(units), makespan_s, lower_bound_s, **more)
+
+
+def bound_s(units: int, pes: SpeedKinds) -> float:
+    """A makespan that no partition can beat: the least one where times grow, else that of padded work.
+
+    A PE whose time falls may do with fewer units as if it had more; whoever cannot do that is no faster.
+    """
+    if np.all(pes.clear(units)):
+        return least_limit(units, pes)[0]
+    return narrowed(units, pes, envelope="last").low_s
