@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.partitioners.min_max import check_units, narrowed, shared
+from advisor.partitioners.min_max import check_units, narrowed, shared, weighted_least
 from advisor.partitioners.partition import Partition, of_shares
 from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
 from advisor.partitioners.sumset import Choices, ways_to
@@ -48,7 +48,7 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
     reach = np.minimum(pes.limits, units)
     if int(reach.sum()) > FEW_ENTRIES:
         rising = narrowed(units, pes, envelope="first")
-        feasible = of_shares("discontinuous", pes, shared(pes.counts, rising.low, rising.high, units), 0.0)
+        feasible = of_shares("discontinuous", pes, shared(pes, rising.low, rising.high, units), 0.0)
         reach = _reach(units, pes, feasible.makespan_s)
         if int((reach + 1).sum()) > MOST_ENTRIES:
             return _only_bounded(units, pes, feasible)
@@ -97,10 +97,7 @@ def _padding_bound(units: int, pes: SpeedKinds, table: _Table) -> float:
         part[:] = np.minimum.accumulate(part[::-1])[::-1]
     some = table.units > 0
     times_s, weights = padded_s[some], pes.counts[table.kind[some]]
-    if np.all(weights == 1):
-        return float(np.partition(times_s, units - 1)[units - 1])
-    order = np.argsort(times_s, kind="stable")
-    return float(times_s[order[np.searchsorted(np.cumsum(weights[order]), units)]])
+    return weighted_least(times_s, weights, units)
 
 
 def _least_feasible(

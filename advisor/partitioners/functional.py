@@ -27,7 +27,7 @@ def functional(units: int, pes: SpeedKinds) -> Partition:
         If there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
-    if np.all(pes.clear(units)):
+    if pes.grows(units):
         limit_s, shares = least_limit(units, pes)
         return of_shares("functional", pes, shares, limit_s)
     found = discontinuous(units, pes)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from advisor.partitioners.speed_kinds import MOST_UNITS, Floats, Ints, SpeedKinds
+from advisor.partitioners.speed_kinds import MOST_UNITS, Floats, Ints, Pieces, SpeedKinds
 from simulator import ScenarioError
 
 Envelope = Literal["first", "last"]
@@ -55,6 +55,8 @@ class Bracket:
     low: Ints
     high_s: float
     high: Ints
+    pieces: Pieces
+    """Where the units of one of the two lie."""
 
 
 def check_units(units: int, pes: SpeedKinds) -> None:
@@ -69,7 +71,7 @@ def check_units(units: int, pes: SpeedKinds) -> None:
         raise ScenarioError(f"units: {units} found, at least 1 allowed")
     if units > MOST_UNITS:
         raise ScenarioError(f"units: {units} found, at most {MOST_UNITS} allowed: make one unit larger")
-    room = _total(pes.counts, np.minimum(pes.limits, units))
+    room = _total(pes, np.minimum(pes.limits, units))
     if room < units:
         raise ScenarioError(
             f"units: {units} found, {room} fit the memory of all PEs (max_size): {units - room} too many; "
@@ -81,15 +83,15 @@ def least_limit(units: int, pes: SpeedKinds) -> tuple[float, Shares]:
     """The least makespan and a partition that has it, for times that grow with the units (`SpeedKinds.clear`)."""
     bracket = narrowed(units, pes)
     low, jump = bracket.low, bracket.high - bracket.low
-    kind = np.repeat(np.arange(jump.size), jump)
     if np.nextafter(bracket.low_s, np.inf) >= bracket.high_s:  # all times between are the upper one
-        return bracket.high_s, shared(pes.counts, low, bracket.high, units)
+        return bracket.high_s, shared(pes, low, bracket.high, units)
+    kind = np.repeat(np.arange(jump.size), jump)
     number = np.arange(kind.size) - np.repeat(np.cumsum(jump) - jump, jump)
-    times_s = pes.time_s(kind, low[kind] + 1 + number)
-    limit_s = _weighted_least(times_s, pes.counts[kind], units - _total(pes.counts, low))
+    times_s = pes.time_s(kind, low[kind] + 1 + number, near=bracket.pieces.of(kind))
+    limit_s = weighted_least(times_s, pes.counts[kind], units - _total(pes, low))
     base = low + np.bincount(kind[times_s < limit_s], minlength=jump.size)
     top = low + np.bincount(kind[times_s <= limit_s], minlength=jump.size)
-    return limit_s, shared(pes.counts, base, top, units)
+    return limit_s, shared(pes, base, top, units)
 
 
 def narrowed(units: int, pes: SpeedKinds, *, envelope: Envelope | None = None) -> Bracket:
@@ -106,88 +108,89 @@ def narrowed(units: int, pes: SpeedKinds, *, envelope: Envelope | None = None) -
     envelope
         See above; without one, times grow with the units.
     """
-    kinds, counts = np.arange(len(pes.names)), pes.counts
     limits = np.minimum(pes.limits, units)
     guess_s, step_s = _real_root(units, pes, limits, first=envelope == "first")
-    bracket = Bracket(0.0, np.zeros_like(limits), np.inf, limits)
-    few = 0 if envelope else max(FEW_EVENTS, EVENTS_PER_KIND * kinds.size)
-    turn = 0
+    low_s, low, high_s, high = 0.0, np.zeros_like(limits), np.inf, limits
+    few = 0 if envelope else max(FEW_EVENTS, EVENTS_PER_KIND * limits.size)
     while True:
-        taken = _most_within(guess_s, pes, limits, envelope)
-        taken = np.clip(taken, bracket.low, bracket.high)
-        if _total(counts, taken) >= units:
-            bracket = Bracket(bracket.low_s, bracket.low, guess_s, taken)
+        taken, pieces = _most_within(guess_s, pes, limits, envelope)
+        taken = np.clip(taken, low, high)
+        if _total(pes, taken) >= units:
+            high_s, high = guess_s, taken
         else:
-            bracket = Bracket(guess_s, taken, bracket.high_s, bracket.high)
-        turn += 1
-        if np.isfinite(bracket.high_s) and int((bracket.high - bracket.low).sum()) <= few:
-            return bracket
-        middle_s = _next_guess(bracket, step_s, turn)
-        if not bracket.low_s < middle_s < bracket.high_s:
-            return bracket
+            low_s, low = guess_s, taken
+        middle_s = _next_guess(low_s, high_s, step_s)
+        if (np.isfinite(high_s) and int((high - low).sum()) <= few) or not low_s < middle_s < high_s:
+            return Bracket(low_s, low, high_s, high, pieces)
         guess_s, step_s = middle_s, 2 * step_s
 
 
-def shared(counts: Ints, base: Ints, top: Ints, units: int) -> Shares:
+def shared(pes: SpeedKinds, base: Ints, top: Ints, units: int) -> Shares:
     """Give each PE of a kind `base` units and what is left, up to `top`, to the first kinds that can take it."""
-    left, jump = units - _total(counts, base), top - base
-    room = np.minimum(counts.astype(np.float64) * jump, left).astype(np.int64)
+    left, jump = units - _total(pes, base), top - base
+    room = np.minimum(pes.counts.astype(np.float64) * jump, left).astype(np.int64)
     extra = np.clip(left - (np.cumsum(room) - room), 0, room)
     full = extra // np.maximum(jump, 1)
-    return Shares(top, base, base + (extra - full * jump), full, counts)
+    return Shares(top, base, base + (extra - full * jump), full, pes.counts)
 
 
-def _next_guess(bracket: Bracket, step_s: float, turn: int) -> float:
+def weighted_least(times_s: Floats, weights: Ints, wanted: int) -> float:
+    """The least time up to which the weights add up to what is wanted."""
+    if weights.max() == 1:
+        return float(np.partition(times_s, wanted - 1)[wanted - 1])
+    order = np.argsort(times_s, kind="stable")
+    return float(times_s[order[np.searchsorted(np.cumsum(weights[order]), wanted)]])
+
+
+def _next_guess(low_s: float, high_s: float, step_s: float) -> float:
     """From a guess by steps that double until there are two ends, then by halves."""
-    if not np.isfinite(bracket.high_s):
-        return bracket.low_s + step_s
-    if bracket.low_s == 0.0 and turn < 60:
-        return max(bracket.high_s - step_s, bracket.high_s / 2)
-    return (bracket.low_s + bracket.high_s) / 2
+    if not np.isfinite(high_s):
+        return low_s + step_s
+    if low_s == 0.0:
+        return max(high_s - step_s, high_s / 2)
+    return (low_s + high_s) / 2
 
 
 def _real_root(units: int, pes: SpeedKinds, limits: Ints, *, first: bool) -> tuple[float, float]:
     """Where the real inverse meets the units, by Newton's method within a bracket, and the step that adds a unit each."""
-    counts, caps = pes.counts.astype(np.float64), limits.astype(np.float64)
-    target = min(float(units), float(counts @ caps))
-    guess_s, low_s, high_s = units / float(counts @ pes.speeds[pes.starts[1:] - 1]), 0.0, np.inf
+    target, close = min(float(units), float(pes.total(limits.astype(np.float64)))), max(0.25 * pes.pe_count, 0.5)
+    guess_s, low_s, high_s = units / float(pes.total(pes.speeds[pes.starts[1:] - 1])), 0.0, np.inf
     slope = 0.0
     for _ in range(60):
-        x, piece = pes.inverse(guess_s, first=first)
-        free = x < caps
-        sum_x = float(counts @ np.minimum(x, caps))
-        slope = float(counts @ pes.inverse_slope(guess_s, x, piece, free))
+        x, pieces = pes.inverse(guess_s, first=first)
+        sum_x = float(pes.total(np.minimum(x, limits)))
+        slope = float(pes.total(pes.inverse_slope(guess_s, x, pieces, x < limits)))
         low_s, high_s = (guess_s, high_s) if sum_x < target else (low_s, guess_s)
-        if abs(sum_x - target) <= max(0.25 * float(counts.sum()), 0.5) or high_s <= np.nextafter(low_s, np.inf):
+        if abs(sum_x - target) <= close or high_s <= np.nextafter(low_s, np.inf):
             break
         newton_s = guess_s + (target - sum_x) / slope if slope > 0 else np.nan
         if not low_s < newton_s < high_s:
             newton_s = (low_s + high_s) / 2 if np.isfinite(high_s) else 2 * guess_s
         guess_s = newton_s
-    step_s = float(counts.sum()) / slope if slope > 0 else guess_s / 16
+    step_s = pes.pe_count / slope if slope > 0 else guess_s / 16
     return guess_s, max(step_s, guess_s * 1e-15)
 
 
-def _most_within(limit_s: float, pes: SpeedKinds, limits: Ints, envelope: Envelope | None) -> Ints:
+def _most_within(limit_s: float, pes: SpeedKinds, limits: Ints, envelope: Envelope | None) -> tuple[Ints, Pieces]:
     """The most units that one PE of each kind finishes within a limit, true to its times as float64 has them, (K,).
 
     The real inverse is off by rounding only where times grow by little per unit; what two steps do not mend is found
     by bisection.
     """
-    x, piece = pes.inverse(limit_s, first=envelope == "first")
+    x, pieces = pes.inverse(limit_s, first=envelope == "first")
     kinds = np.arange(limits.size)
     most = np.floor(np.minimum(x, limits)).astype(np.int64)
     for _ in range(2):
-        late = (most > 0) & (pes.time_s(kinds, most, near=piece) > limit_s)
-        early = (most < limits) & (pes.time_s(kinds, np.minimum(most + 1, limits), near=piece) <= limit_s) & ~late
+        late = (most > 0) & (pes.time_s(kinds, most, near=pieces) > limit_s)
+        early = (most < limits) & (pes.time_s(kinds, np.minimum(most + 1, limits), near=pieces) <= limit_s) & ~late
         if not np.any(late | early):
-            return most
+            return most, pieces
         most = most - late + early
     if envelope == "last":  # bisection might end below the last crossing
-        return np.where(early, np.minimum(most * 1.000001 + 1, limits).astype(np.int64), most)
+        return np.where(early, np.minimum(most * 1.000001 + 1, limits).astype(np.int64), most), pieces
     wrong = np.flatnonzero(late | early)
     most[wrong] = _bisected(limit_s, pes, wrong, most[wrong], limits[wrong])
-    return most
+    return most, pieces
 
 
 def _bisected(limit_s: float, pes: SpeedKinds, kinds: Ints, near: Ints, limits: Ints) -> Ints:
@@ -206,15 +209,8 @@ def _bisected(limit_s: float, pes: SpeedKinds, kinds: Ints, near: Ints, limits: 
     return low
 
 
-def _weighted_least(times_s: Floats, weights: Ints, wanted: int) -> float:
-    """The least time up to which the weights add up to what is wanted."""
-    if np.all(weights == 1):
-        return float(np.partition(times_s, wanted - 1)[wanted - 1])
-    order = np.argsort(times_s, kind="stable")
-    return float(times_s[order[np.searchsorted(np.cumsum(weights[order]), wanted)]])
-
-
-def _total(counts: Ints, units: Ints) -> int:
+def _total(pes: SpeedKinds, units: Ints) -> int:
     """Units of all PEs, exact where they fit 64 bits."""
-    about = float(counts.astype(np.float64) @ units)
-    return int(counts @ units) if about < 2.0**62 else int(about)
+    if pes.pe_count * int(units.max()) < 2**62:
+        return int(pes.total(units))
+    return int(pes.total(units.astype(np.float64)))

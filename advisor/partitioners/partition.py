@@ -74,6 +74,6 @@ def bound_s(units: int, pes: SpeedKinds) -> float:
 
     A PE whose time falls may do with fewer units as if it had more; whoever cannot do that is no faster.
     """
-    if np.all(pes.clear(units)):
+    if pes.grows(units):
         return least_limit(units, pes)[0]
     return narrowed(units, pes, envelope="last").low_s

@@ -115,7 +115,7 @@ class SpeedKinds:
             self, setups=np.zeros(kinds), starts=np.arange(kinds + 1), sizes=np.ones(kinds), speeds=speeds.copy()
         )
 
-    @property
+    @cached_property
     def pe_count(self) -> int:
         """PEs of all kinds."""
         return int(self.counts.sum())
@@ -125,12 +125,34 @@ class SpeedKinds:
         """Kind of each PE, (p,)."""
         return np.repeat(np.arange(len(self.names)), self.counts)
 
-    def time_s(self, kind: Ints, units: Ints, *, near: Ints | None = None) -> Floats:
-        """Seconds that PEs of some kinds take for some units, both (n,); `near` is where to begin looking for pieces."""
+    def total(self, units: NDArray[np.number]) -> float | int:
+        """Sum over all PEs of what one PE of each kind has, (K,)."""
+        if self.counts.size == self.pe_count:
+            return units.sum().item()
+        return (self.counts * units).sum().item()  # not `@`: its threads wait for each other on a busy machine
+
+    def time_s(self, kind: Ints, units: Ints, *, near: "Pieces | None" = None) -> Floats:
+        """Seconds that PEs of some kinds take for some units, both (n,).
+
+        Parameters
+        ----------
+        kind, units
+            Which, and how many.
+        near
+            The pieces that most of the units lie on, if known: saves looking for them.
+        """
         x = units.astype(np.float64)
-        piece = self._pieces(kind, x) if near is None else self._walk(near, x)
-        speed = self._base[piece] + self._slope[piece] * (x - self._anchor[piece])
-        return np.where(units > 0, self.setups[kind] + x / speed, 0.0)
+        if near is None:
+            pieces = self._pieces(kind, self._knots(kind, x))
+        else:
+            elsewhere = np.flatnonzero((x < near.lower) | (x >= near.upper))
+            pieces = near
+            if elsewhere.size:
+                some = kind[elsewhere]
+                pieces = near.replaced(elsewhere, self._pieces(some, self._knots(some, x[elsewhere])))
+        seconds: Floats = self.setups[kind] + x / (pieces.base + pieces.slope * (x - pieces.anchor))
+        seconds[units == 0] = 0.0
+        return seconds
 
     def times_s(self, units: Ints) -> Floats:
         """Seconds that each PE takes for its units, both (p,)."""
@@ -140,10 +162,10 @@ class SpeedKinds:
         """Speed of each kind at one size, (K,)."""
         kinds = np.arange(len(self.names))
         x = np.full(kinds.size, size)
-        piece = self._pieces(kinds, x)
-        return self._base[piece] + self._slope[piece] * (x - self._anchor[piece])
+        pieces = self._pieces(kinds, self._knots(kinds, x))
+        return pieces.base + pieces.slope * (x - pieces.anchor)
 
-    def inverse(self, limit_s: float, *, first: bool = False) -> tuple[Floats, Ints]:
+    def inverse(self, limit_s: float, *, first: bool = False) -> tuple[Floats, "Pieces"]:
         """Real units at which each kind's time reaches a limit, and their pieces; memory limits are not looked at.
 
         Where time grows with the units there is one such place. Elsewhere it is the last one, beyond which all takes
@@ -151,114 +173,68 @@ class SpeedKinds:
         """
         knots_s = self._rising_s if first else self._lasting_s
         below = np.add.reduceat(knots_s <= limit_s, self.starts[:-1], dtype=np.int64)
-        piece = self._first_piece + below
+        pieces = self._pieces(np.arange(below.size), self.starts[:-1] + below - 1)
         left_s = np.maximum(limit_s - self.setups, 0.0)
         # t = x / (c + g x)  =>  x = c t / (1 - g t); beyond the piece's ends rounding or the next knot decides
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            x = self._origin[piece] * left_s / (1.0 - self._slope[piece] * left_s)
-        x = np.where(np.isnan(x), np.inf, x)
-        return np.clip(x, self._lower[piece], self._upper[piece]), piece
+            x = pieces.origin * left_s / (1.0 - pieces.slope * left_s)
+        return np.clip(np.nan_to_num(x, nan=np.inf), pieces.lower, pieces.upper), pieces
 
-    def inverse_slope(self, limit_s: float, x: Floats, piece: Ints, free: NDArray[np.bool_]) -> Floats:
+    def inverse_slope(self, limit_s: float, x: Floats, pieces: "Pieces", free: NDArray[np.bool_]) -> Floats:
         """Units per second of the limit that `inverse` moves by, 0 where it is not free to; all (K,)."""
         left_s = np.maximum(limit_s - self.setups, 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            rate = self._origin[piece] / (1.0 - self._slope[piece] * left_s) ** 2
-        inside = free & (x > self._lower[piece] * (1 - 1e-12)) & (left_s > 0) & np.isfinite(rate)
+            rate = pieces.origin / (1.0 - pieces.slope * left_s) ** 2
+        inside = free & (x >= pieces.lower) & (left_s > 0) & np.isfinite(rate)
         return np.where(inside, rate, 0.0)
 
-    def clear(self, units: int) -> NDArray[np.bool_]:
-        """Kinds whose time as evaluated in float64 surely grows with every unit up to `units` and their limit; (K,)."""
-        return self._all_pieces(self._growth(units) > 0)
+    def grows(self, units: int) -> bool:
+        """Whether every kind's time, as float64 has it, surely grows with every unit up to `units` and its limit.
+
+        A time that is straight or bent between two knots grows there if it is greater at the second one; per unit, by no
+        less than its mean step times the ratio of the two speeds. That must be more than rounding can hide.
+        """
+        if units * EPSILON * 12 * (1 + float((self.setups * self.speeds[self.starts[1:] - 1]).max())) >= 1:
+            return False
+        step_s, size = np.diff(self._knot_s), np.diff(self.sizes)
+        step_s[self.starts[1:-1] - 1], size[self.starts[1:-1] - 1] = np.inf, 1.0
+        step_s /= size
+        fastest, slowest, latest_s = self.speeds.max(), self.speeds.min(), self._knot_s.max()
+        spread = float(fastest / slowest)
+        if float(step_s.min(initial=np.inf)) > 4 * EPSILON * latest_s * (4 + 2 * spread) * spread:
+            return True
+        return self._grows_piece_by_piece(step_s, units)
+
+    def _grows_piece_by_piece(self, step_s: Floats, units: int) -> bool:
+        """`grows`, with each piece's own speeds, and without the pieces that no units come to."""
+        met = self.sizes < np.repeat(np.minimum(self.limits, units), np.diff(self.starts))
+        fastest, slowest = (choose(self.speeds[:-1], self.speeds[1:]) for choose in (np.maximum, np.minimum))
+        spread = fastest / slowest
+        return bool(np.all((step_s > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spread) * spread) | ~met[:-1]))
 
     def falling(self, units: int) -> NDArray[np.bool_]:
         """Kinds whose time falls somewhere though the units grow, beyond rounding; (K,)."""
-        met = self._lower < np.minimum(self.limits, units)[self._kind_of_piece]
-        return ~self._all_pieces((self._origin >= -1e-12 * self._base) | ~met)
-
-    def _all_pieces(self, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return np.logical_and.reduceat(holds, self._first_piece)
-
-    def _growth(self, units: int) -> Floats:
-        """Least step of time per unit on each piece beyond what rounding may hide; infinite where no units come."""
-        cap = np.minimum(self.limits, units)[self._kind_of_piece].astype(np.float64)
-        end = np.minimum(self._upper, np.maximum(cap, self._lower))
-        ends = np.array([self._base, self._base + self._slope * (end - self._anchor)])
-        fastest, slowest = ends.max(axis=0), ends.min(axis=0)
-        last_s = end / slowest
-        rounding = EPSILON * (self.setups[self._kind_of_piece] + last_s * (3 + 2 * (fastest - slowest) / slowest))
-        step = self._origin / fastest**2
-        return np.where(self._lower >= cap, np.inf, step - 4 * rounding)
-
-    # Pieces: kind i has one before its first knot, one from each knot to the next, one beyond its last.
-
-    @cached_property
-    def _first_piece(self) -> Ints:
-        return self.starts[:-1] + np.arange(len(self.names))
-
-    @cached_property
-    def _kind_of_piece(self) -> Ints:
-        return np.repeat(np.arange(len(self.names)), np.diff(self.starts) + 1)
-
-    @cached_property
-    def _inner(self) -> NDArray[np.bool_]:
-        """Which pieces begin at a knot."""
-        inner = np.ones(self.sizes.size + len(self.names), dtype=bool)
-        inner[self._first_piece] = False
-        return inner
-
-    def _by_piece(self, before: Floats, from_knots: Floats) -> Floats:
-        whole = np.empty(self._inner.size)
-        whole[self._first_piece], whole[self._inner] = before, from_knots
-        return whole
-
-    @cached_property
-    def _anchor(self) -> Floats:
-        return self._by_piece(self.sizes[self.starts[:-1]], self.sizes)
-
-    @cached_property
-    def _base(self) -> Floats:
-        return self._by_piece(self.speeds[self.starts[:-1]], self.speeds)
-
-    @cached_property
-    def _slope(self) -> Floats:
-        slopes = np.zeros(self.sizes.size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes[:-1] = np.diff(self.speeds) / np.diff(self.sizes)
-        slopes[self.starts[1:] - 1] = 0.0
-        return self._by_piece(np.zeros(len(self.names)), slopes)
-
-    @cached_property
-    def _origin(self) -> Floats:
-        """Each piece's speed, continued to no units: time grows on it if this is above zero."""
-        return self._base - self._slope * self._anchor
-
-    @cached_property
-    def _lower(self) -> Floats:
-        return self._by_piece(np.zeros(len(self.names)), self.sizes)
-
-    @cached_property
-    def _upper(self) -> Floats:
-        ends = np.empty(self.sizes.size)
-        ends[:-1] = self.sizes[1:]
-        ends[self.starts[1:] - 1] = np.inf
-        return self._by_piece(self.sizes[self.starts[:-1]], ends)
+        met = self.sizes < np.repeat(np.minimum(self.limits, units), np.diff(self.starts))
+        falls = np.append(np.diff(self._knot_s) < -1e-12 * self._knot_s[1:], False) & met
+        falls[self.starts[1:] - 1] = False
+        return np.logical_or.reduceat(falls, self.starts[:-1])
 
     @cached_property
     def _knot_s(self) -> Floats:
-        return np.repeat(self.setups, np.diff(self.starts)) + self.sizes / self.speeds
+        times_s = self.sizes / self.speeds
+        return times_s + np.repeat(self.setups, np.diff(self.starts)) if np.any(self.setups) else times_s
 
     @cached_property
     def _crooked(self) -> list[int]:
         """Kinds whose times at knots do not ascend."""
-        falls = np.diff(self._knot_s) < 0
+        falls = self._knot_s[1:] < self._knot_s[:-1]
         falls[self.starts[1:-1] - 1] = False
         return np.unique(np.searchsorted(self.starts, np.flatnonzero(falls), "right") - 1).tolist()
 
     @cached_property
     def _rising_s(self) -> Floats:
         """Times at knots, raised to the greatest before them."""
-        raised = self._knot_s.copy()
+        raised = self._knot_s.copy() if self._crooked else self._knot_s
         for kind in self._crooked:
             part = slice(self.starts[kind], self.starts[kind + 1])
             raised[part] = np.maximum.accumulate(raised[part])
@@ -267,26 +243,57 @@ class SpeedKinds:
     @cached_property
     def _lasting_s(self) -> Floats:
         """Times at knots, lowered to the least after them."""
-        lowered = self._knot_s.copy()
+        lowered = self._knot_s.copy() if self._crooked else self._knot_s
         for kind in self._crooked:
             part = slice(self.starts[kind], self.starts[kind + 1])
             lowered[part] = np.minimum.accumulate(lowered[part][::-1])[::-1]
         return lowered
 
-    def _pieces(self, kind: Ints, x: Floats) -> Ints:
-        """Piece that each of some units of some kinds lies on, by bisection."""
+    def _knots(self, kind: Ints, x: Floats) -> Ints:
+        """The knot at or below each of some units of some kinds, by bisection; one less than a kind's first if none."""
         low, high = self.starts[kind], self.starts[kind + 1]
         last = self.sizes.size - 1
         for _ in range(int(np.max(high - low, initial=0)).bit_length()):
             middle = (low + high) >> 1
             right = (low < high) & (self.sizes[np.minimum(middle, last)] <= x)
             low, high = np.where(right, middle + 1, low), np.where(right, high, middle)
-        return low + kind
+        return low - 1
 
-    def _walk(self, piece: Ints, x: Floats) -> Ints:
-        """The piece of each x, from one nearby."""
-        while np.any(above := x >= self._upper[piece]):
-            piece = piece + above
-        while np.any(below := x < self._lower[piece]):
-            piece = piece - below
-        return piece
+    def _pieces(self, kind: Ints, knot: Ints) -> "Pieces":
+        """The pieces from some knots to the next ones; see `_knots`."""
+        before = knot < self.starts[kind]
+        knot = knot + before
+        last = knot + 1 == self.starts[kind + 1]
+        after = knot + ~(before | last)
+        base, anchor, end = self.speeds[knot], self.sizes[knot], self.sizes[after]
+        slope = np.zeros(knot.size)
+        np.divide(self.speeds[after] - base, end - anchor, out=slope, where=after > knot)
+        upper = np.where(last & ~before, np.inf, end)
+        return Pieces(base, slope, anchor, np.where(before, 0.0, anchor), upper)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Straight pieces of speed functions: `speed = base + slope * (units - anchor)` from `lower` up to `upper`; all (n,)."""
+
+    base: Floats
+    slope: Floats
+    anchor: Floats
+    lower: Floats
+    upper: Floats
+
+    @property
+    def origin(self) -> Floats:
+        """The speed, continued to no units: time grows on the piece if this is above zero."""
+        return self.base - self.slope * self.anchor
+
+    def of(self, index: Ints) -> "Pieces":
+        """Some of them, in any order."""
+        return Pieces(*(array[index] for array in vars(self).values()))
+
+    def replaced(self, index: Ints, others: "Pieces") -> "Pieces":
+        """With others in the place of some."""
+        mine = [array.copy() for array in vars(self).values()]
+        for array, other in zip(mine, vars(others).values(), strict=True):
+            array[index] = other
+        return Pieces(*mine)
