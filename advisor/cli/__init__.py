@@ -14,6 +14,7 @@ from advisor.cli import (
     check,
     fit,
     history,
+    partition,
     predict,
     quickstart,
     record,
@@ -43,6 +44,7 @@ for command in (
     check,
     simulate,
     advise,
+    partition,
     reproduce,
 ):
     command.register(app)

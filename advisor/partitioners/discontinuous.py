@@ -1,10 +1,10 @@
 """The exact integer min-max partition where times may fall while units grow, with a bound that certifies it.
 
 Khaleghzadeh, Manumachu and Lastovetsky, "A Novel Data-Partitioning Algorithm for Performance Optimization of
-Data-Parallel Applications on Heterogeneous HPC Platforms", IEEE Transactions on Parallel and Distributed Systems 29 (2018),
-pose the problem and branch and bound it. Here a limit T is tested by sums of sets: PE i may take any of
-`A_i(T) = {k : t_i(k) <= T}`, and all units must be such a sum. What is missing to the greatest elements is small near the
-optimum, so sets of few bits decide.
+Data-Parallel Applications on Heterogeneous HPC Platforms", IEEE Transactions on Parallel and Distributed Systems 29
+(2018), pose the problem and branch and bound it. Here a limit T is tested by sums of sets: PE i may take any of
+`A_i(T) = {k : t_i(k) <= T}`, and all units must be such a sum. What is missing to the greatest elements is small near
+the optimum, so sets of few bits decide.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.partitioners.min_max import check_units, narrowed, shared, weighted_least
-from advisor.partitioners.partition import Partition, of_shares
+from advisor.partitioners.result import Partition, of_shares
 from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
 from advisor.partitioners.sumset import Choices, ways_to
 
@@ -67,7 +67,14 @@ def _only_bounded(units: int, pes: SpeedKinds, feasible: Partition) -> Partition
         "larger units would allow the exact one"
     )
     found = Partition(
-        "discontinuous", pes, feasible.values, feasible.repeats, feasible.makespan_s, low_s, (), {"padding_bound_s": low_s}
+        "discontinuous",
+        pes,
+        feasible.values,
+        feasible.repeats,
+        feasible.makespan_s,
+        low_s,
+        (),
+        {"padding_bound_s": low_s},
     )
     return found if found.optimal else Partition(**{**vars(found), "warnings": (warning,)})
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from advisor.partitioners.min_max import check_units, least_limit
-from advisor.partitioners.partition import Partition, bound_s, of_shares
+from advisor.partitioners.result import Partition, bound_s, of_shares
 from advisor.partitioners.speed_kinds import SpeedKinds
 
 

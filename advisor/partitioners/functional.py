@@ -1,8 +1,9 @@
 """The exact integer min-max partition for speed functions: the functional performance model.
 
-Lastovetsky and Reddy, "Data Partitioning with a Functional Performance Model of Heterogeneous Processors", International
-Journal of High Performance Computing Applications 21 (2007): a line through the origin, of slope 1 / T, meets each speed
-function once, and is turned until the units under it are all. Here the whole numbers are exact too (`min_max`).
+Lastovetsky and Reddy, "Data Partitioning with a Functional Performance Model of Heterogeneous Processors",
+International Journal of High Performance Computing Applications 21 (2007): a line through the origin, of slope 1 / T,
+meets each speed function once, and is turned until the units under it are all. Here the whole numbers are exact too
+(`min_max`).
 """
 
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 
 from advisor.partitioners.discontinuous import discontinuous
 from advisor.partitioners.min_max import check_units, least_limit
-from advisor.partitioners.partition import Partition, of_shares
+from advisor.partitioners.result import Partition, of_shares
 from advisor.partitioners.speed_kinds import SpeedKinds
 
 

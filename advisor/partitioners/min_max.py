@@ -1,8 +1,8 @@
 """The search that exact partitioners share: the least time limit within which all units fit, and who then takes them.
 
-A limit T lets a PE of kind i take `c_i(T)` units, so it can be met if and only if `C(T) = sum count_i c_i(T)` reaches all
-units, and the least such T is one of the times `t_i(k)`. Newton's method finds where the real inverse meets the units;
-from there a bracket is narrowed until it holds few of the times `t_i(k)`, and a partial sort picks among them.
+A limit T lets a PE of kind i take `c_i(T)` units, so it can be met if and only if `C(T) = sum count_i c_i(T)` reaches
+all units, and the least such T is one of the times `t_i(k)`. Newton's method finds where the real inverse meets the
+units; from there a bracket is narrowed until it holds few of the times `t_i(k)`, and a partial sort picks among them.
 """
 
 from dataclasses import dataclass
@@ -97,9 +97,9 @@ def least_limit(units: int, pes: SpeedKinds) -> tuple[float, Shares]:
 def narrowed(units: int, pes: SpeedKinds, *, envelope: Envelope | None = None) -> Bracket:
     """A bracket around the least limit, narrowed until few of the times `t_i(k)` lie in it.
 
-    With an envelope it is narrowed until no float lies between, for times that may fall while units grow: `first` counts
-    units before which nothing takes longer than a limit, so what fits at `high_s` can be done; `last` counts units
-    beyond which everything takes longer, so nothing can be done within `low_s`.
+    With an envelope it is narrowed until no float lies between, for times that may fall while units grow: `first`
+    counts units before which nothing takes longer than a limit, so what fits at `high_s` can be done; `last` counts
+    units beyond which everything takes longer, so nothing can be done within `low_s`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def narrowed(units: int, pes: SpeedKinds, *, envelope: Envelope | None = None) -
     low_s, low, high_s, high = 0.0, np.zeros_like(limits), np.inf, limits
     few = 0 if envelope else max(FEW_EVENTS, EVENTS_PER_KIND * limits.size)
     while True:
-        taken, pieces = _most_within(guess_s, pes, limits, envelope)
+        taken, pieces = most_within(guess_s, pes, limits, envelope)
         taken = np.clip(taken, low, high)
         if _total(pes, taken) >= units:
             high_s, high = guess_s, taken
@@ -152,7 +152,7 @@ def _next_guess(low_s: float, high_s: float, step_s: float) -> float:
 
 
 def _real_root(units: int, pes: SpeedKinds, limits: Ints, *, first: bool) -> tuple[float, float]:
-    """Where the real inverse meets the units, by Newton's method within a bracket, and the step that adds a unit each."""
+    """Where the real inverse meets the units, by Newton's method within a bracket, and the step that adds one each."""
     target, close = min(float(units), float(pes.total(limits.astype(np.float64)))), max(0.25 * pes.pe_count, 0.5)
     guess_s, low_s, high_s = units / float(pes.total(pes.speeds[pes.starts[1:] - 1])), 0.0, np.inf
     slope = 0.0
@@ -171,7 +171,7 @@ def _real_root(units: int, pes: SpeedKinds, limits: Ints, *, first: bool) -> tup
     return guess_s, max(step_s, guess_s * 1e-15)
 
 
-def _most_within(limit_s: float, pes: SpeedKinds, limits: Ints, envelope: Envelope | None) -> tuple[Ints, Pieces]:
+def most_within(limit_s: float, pes: SpeedKinds, limits: Ints, envelope: Envelope | None) -> tuple[Ints, Pieces]:
     """The most units that one PE of each kind finishes within a limit, true to its times as float64 has them, (K,).
 
     The real inverse is off by rounding only where times grow by little per unit; what two steps do not mend is found
@@ -180,6 +180,7 @@ def _most_within(limit_s: float, pes: SpeedKinds, limits: Ints, envelope: Envelo
     x, pieces = pes.inverse(limit_s, first=envelope == "first")
     kinds = np.arange(limits.size)
     most = np.floor(np.minimum(x, limits)).astype(np.int64)
+    late = early = np.zeros(limits.size, dtype=bool)
     for _ in range(2):
         late = (most > 0) & (pes.time_s(kinds, most, near=pieces) > limit_s)
         early = (most < limits) & (pes.time_s(kinds, np.minimum(most + 1, limits), near=pieces) <= limit_s) & ~late
@@ -194,7 +195,7 @@ def _most_within(limit_s: float, pes: SpeedKinds, limits: Ints, envelope: Envelo
 
 
 def _bisected(limit_s: float, pes: SpeedKinds, kinds: Ints, near: Ints, limits: Ints) -> Ints:
-    """`_most_within` for some kinds, from somewhere near, by steps that double and then by halves."""
+    """`most_within` for some kinds, from somewhere near, by steps that double and then by halves."""
     low, high = np.zeros(kinds.size, np.int64), limits + 1  # low can be done, high cannot
     step = 1
     while np.any(high - low > step):

@@ -1,11 +1,15 @@
-"""Units in proportion to one speed per PE: the constant performance model, from a peak or from one benchmark."""
+"""Units in proportion to one speed per PE: the constant performance model, from a peak or from one benchmark.
+
+Kalinov and Lastovetsky, "Heterogeneous Distribution of Computations Solving Linear Algebra Problems on Networks of
+Heterogeneous Computers", Journal of Parallel and Distributed Computing 61 (2001).
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from advisor.partitioners.min_max import check_units, least_limit
-from advisor.partitioners.partition import Partition, bound_s, of_shares
+from advisor.partitioners.result import Partition, bound_s, of_shares
 from advisor.partitioners.speed_kinds import SpeedKinds
 
 
@@ -43,6 +47,10 @@ def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: 
     if peak:
         speeds = np.maximum.reduceat(pes.speeds, pes.starts[:-1])
     else:
-        speeds = pes.speeds[pes.starts[:-1]] if at is None else pes.speed_at(at)
+        speeds = (
+            pes.speeds[pes.starts[:-1]]
+            if at is None
+            else pes.speed_of(np.arange(len(pes.names)), np.full(len(pes.names), at))
+        )
     shares = least_limit(units, pes.with_constant(speeds))[1]
     return of_shares("proportional", pes, shares, bound_s(units, pes))

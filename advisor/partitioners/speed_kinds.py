@@ -1,8 +1,9 @@
-"""PEs as partitioners see them: kinds of identical PEs, each with a speed function, a set-up cost and a memory limit."""
+"""PEs as partitioners see them: kinds of identical PEs, each with speed function, set-up cost and memory limit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +22,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 class SpeedKinds:
     """Speed functions of all kinds, end to end: straight lines between knots, constant beyond the outer ones.
 
-    The time of a PE is `setup + units / speed(units)`, 0 without units. Every method means this very float64 expression:
-    `speed = base + slope * (units - knot)` with the knot at or below the units, as `numpy.interp` has it.
+    The time of a PE is `setup + units / speed(units)`, 0 without units. Every method means this very float64
+    expression: `speed = base + slope * (units - knot)` with the knot at or below the units, as `numpy.interp` has it.
     """
 
     names: tuple[str, ...]
@@ -40,7 +41,7 @@ class SpeedKinds:
     """Units per second at the knots, above zero."""
 
     @classmethod
-    def of(  # noqa: PLR0913 - a field each
+    def of(
         cls,
         sizes: Sequence[ArrayLike],
         speeds: Sequence[ArrayLike],
@@ -91,7 +92,7 @@ class SpeedKinds:
         steps = np.diff(self.sizes, prepend=-np.inf)
         steps[self.starts[:-1]] = np.inf
         for bad, what in (
-            (~(np.isfinite(self.sizes) & (self.sizes > 0) & (steps > 0)), "sizes: ascending numbers above 0 allowed"),
+            (~(np.isfinite(self.sizes) & (self.sizes >= 0) & (steps > 0)), "sizes: ascending numbers from 0 allowed"),
             (~(np.isfinite(self.speeds) & (self.speeds > 0)), "speeds: numbers above 0 allowed"),
         ):
             if np.any(bad):
@@ -128,8 +129,10 @@ class SpeedKinds:
     def total(self, units: NDArray[np.number]) -> float | int:
         """Sum over all PEs of what one PE of each kind has, (K,)."""
         if self.counts.size == self.pe_count:
-            return units.sum().item()
-        return (self.counts * units).sum().item()  # not `@`: its threads wait for each other on a busy machine
+            return cast("float | int", units.sum().item())
+        return cast(
+            "float | int", (self.counts * units).sum().item()
+        )  # not `@`: its threads wait for each other on a busy machine
 
     def time_s(self, kind: Ints, units: Ints, *, near: "Pieces | None" = None) -> Floats:
         """Seconds that PEs of some kinds take for some units, both (n,).
@@ -158,11 +161,10 @@ class SpeedKinds:
         """Seconds that each PE takes for its units, both (p,)."""
         return self.time_s(self.kind_of_pe, units)
 
-    def speed_at(self, size: float) -> Floats:
-        """Speed of each kind at one size, (K,)."""
-        kinds = np.arange(len(self.names))
-        x = np.full(kinds.size, size)
-        pieces = self._pieces(kinds, self._knots(kinds, x))
+    def speed_of(self, kind: Ints, units: Ints | Floats) -> Floats:
+        """Units per second that PEs of some kinds do at some sizes, both (n,)."""
+        x = units.astype(np.float64)
+        pieces = self._pieces(kind, self._knots(kind, x))
         return pieces.base + pieces.slope * (x - pieces.anchor)
 
     def inverse(self, limit_s: float, *, first: bool = False) -> tuple[Floats, "Pieces"]:
@@ -191,11 +193,11 @@ class SpeedKinds:
     def grows(self, units: int) -> bool:
         """Whether every kind's time, as float64 has it, surely grows with every unit up to `units` and its limit.
 
-        A time that is straight or bent between two knots grows there if it is greater at the second one; per unit, by no
-        less than its mean step times the ratio of the two speeds. That must be more than rounding can hide.
+        Between two knots a time grows if it is greater at the second one; per unit, by no less than its mean step
+        times the ratio of the two speeds. That must be more than rounding can hide.
         """
-        if units * EPSILON * 12 * (1 + float((self.setups * self.speeds[self.starts[1:] - 1]).max())) >= 1:
-            return False
+        if 4 * EPSILON * (3 * units + float(self.setups.max()) * float(self.speeds.max())) >= 1:
+            return False  # on the pieces of one speed a unit more is lost in rounding
         step_s, size = np.diff(self._knot_s), np.diff(self.sizes)
         step_s[self.starts[1:-1] - 1], size[self.starts[1:-1] - 1] = np.inf, 1.0
         step_s /= size
@@ -229,7 +231,7 @@ class SpeedKinds:
         """Kinds whose times at knots do not ascend."""
         falls = self._knot_s[1:] < self._knot_s[:-1]
         falls[self.starts[1:-1] - 1] = False
-        return np.unique(np.searchsorted(self.starts, np.flatnonzero(falls), "right") - 1).tolist()
+        return [int(kind) for kind in np.unique(np.searchsorted(self.starts, np.flatnonzero(falls), "right") - 1)]
 
     @cached_property
     def _rising_s(self) -> Floats:
@@ -274,7 +276,7 @@ class SpeedKinds:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Straight pieces of speed functions: `speed = base + slope * (units - anchor)` from `lower` up to `upper`; all (n,)."""
+    """Pieces of speed functions: `speed = base + slope * (units - anchor)` from `lower` up to `upper`; all (n,)."""
 
     base: Floats
     slope: Floats

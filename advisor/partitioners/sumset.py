@@ -1,4 +1,4 @@
-"""Which sums can be made of one number from each of many sets, as bits of long integers, and how one of them is made."""
+"""Whether a sum can be made of one number from each of many sets, by bits of long integers, and how."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,0 +1,87 @@
+"""`apportion partition`: divide units among PEs whose speed functions are known."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, Seed, print_json, print_warnings
+
+if TYPE_CHECKING:
+    from advisor.partitioners import Partition
+
+MOST_ROWS = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("partition")(partition)
+
+
+def partition(  # noqa: PLR0913, PLR0917 - one per option
+    speeds: Annotated[
+        Path, typer.Option(metavar="SPEEDS.json", help="List of {name, sizes, speeds, max_size?, setup_s?, count?}.")
+    ],
+    units: Annotated[int, typer.Option(help="How many units of work there are.")],
+    method: Annotated[
+        str, typer.Option(help="equal, proportional, functional, discontinuous, banded or grid2d.")
+    ] = "functional",
+    at: Annotated[
+        str | None, typer.Option(help="proportional: size of the one benchmark, or peak; by default the smallest.")
+    ] = None,
+    objective: Annotated[str | None, typer.Option(help="banded: mean (the default), cvar, worst or regret.")] = None,
+    correlation: Annotated[
+        float | None, typer.Option(help="banded: of the PEs' places in their bands, from 0 to below 1.")
+    ] = None,
+    matrix: Annotated[
+        str | None, typer.Option(metavar="ROWSxCOLUMNS", help="grid2d: the matrix whose elements are the units.")
+    ] = None,
+    seed: Seed = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it (CSV or JSON).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Divide units so that the PE that ends last ends as early as possible, and say how good that is.
+
+    Sizes are in units, speeds in units per second. Example:
+
+    apportion partition --speeds scenarios/tutorial/speeds.json --units 100000 -o partition.csv
+    """
+    from advisor.partitioners import partition as divide
+    from advisor.partitioners import partition_csv, partition_document, partition_options, read_speeds
+    from simulator import files
+
+    given = {"at": at, "objective": objective, "correlation": correlation, "matrix": matrix}
+    options = partition_options(method, given, seed=seed)
+    read = read_speeds(speeds)
+    found = divide(units, read, method, **options)
+    document = partition_document(found, read, seed=options.get("seed"))
+    if output is not None and output.suffix == ".json":
+        files.write_json(output, document)
+    elif output is not None:
+        files.write_text(output, partition_csv(document))
+    if as_json:
+        print_json(document)
+        return
+    _print(found, document)
+    if output is not None:
+        print(f"partition written to {output}")
+
+
+def _print(found: "Partition", document: dict[str, Any]) -> None:
+    from simulator.units import show_duration
+
+    rows = list(zip(document["names"], document["units"], document["times_s"], strict=True))
+    print(f"{'PE':<16}{'units':>14}{'time':>12}")
+    for name, count, time_s in rows[:MOST_ROWS]:
+        print(f"{name:<16}{count:>14}{show_duration(time_s):>12}")
+    if len(rows) > MOST_ROWS:
+        print(f"... and {len(rows) - MOST_ROWS} more PEs; all with --json or -o FILE.csv")
+    bound = show_duration(found.lower_bound_s)
+    verdict = "no partition is better" if found.optimal else f"no partition is below {bound}"
+    print(f"\n{found.method}: makespan {show_duration(found.makespan_s)}, {verdict}")
+    if "half_perimeters_ratio" in document:
+        print(
+            f"{document['rows']} x {document['columns']} matrix: communication (half perimeters) "
+            f"{document['half_perimeters']:.6g}, {document['half_perimeters_ratio']:.3f} times its lower bound"
+        )
+    print_warnings(document["warnings"])
