@@ -2,7 +2,8 @@
 
 Lastovetsky and Reddy, "Distributed Data Partitioning for Heterogeneous Processors Based on Partial Estimation of Their
 Functional Performance Models" (HeteroPar 2009). Each PE's speed function goes through the points met so far. A test of
-imbalance would never be met where measurements fluctuate; the gain that the model foretells falls below them.
+imbalance would never be met where measurements fluctuate: of many PEs one is always unlucky. What is asked is whether
+the gain that the model foretells is more than that.
 """
 
 from collections.abc import Callable
@@ -30,18 +31,21 @@ class _Points:
     times_s: list[float]
     weights: list[int]
 
-    def add(self, units: int, time_s: float) -> None:
+    def add(self, units: int, time_s: float) -> float | None:
+        """Note a point; where another one is near, say how far its speed was off, in standard deviations of one."""
         for index, other in enumerate(self.units):
             if abs(units - other) <= NEAR * other:
                 weight = self.weights[index]
+                off = time_s / units / (self.times_s[index] / other) - 1
                 self.units[index] = (other * weight + units) / (weight + 1)
                 self.times_s[index] = (self.times_s[index] * weight + time_s) / (weight + 1)
                 self.weights[index] += 1
-                return
+                return float(off * np.sqrt(weight / (weight + 1)))
         at = int(np.searchsorted(self.units, units))
         self.units.insert(at, float(units))
         self.times_s.insert(at, time_s)
         self.weights.insert(at, 1)
+        return None
 
     def function(self, unknown: float) -> tuple[Floats, Floats]:
         """Sizes and speeds; times that fell by fluctuation are levelled, so that they grow a little."""
@@ -64,7 +68,8 @@ def iterative(
     measure
         See `Measure`; called with each partition tried.
     least_gain
-        Stop when the makespan foretold is not lower than the best one measured by this share.
+        Stop when the makespan foretold is not lower than the best one measured by this share, and by what fluctuation
+        explains.
     most_iterations
         Stop after so many measurements.
 
@@ -88,15 +93,25 @@ def iterative(
         measured_s.append(float(times_s[tried > 0].max()))
         if measured_s[-1] < best_s:
             best, best_s = tried, measured_s[-1]
-        for index in np.flatnonzero(tried):
-            points[index].add(int(tried[index]), float(times_s[index]))
+        off = [points[index].add(int(tried[index]), float(times_s[index])) for index in np.flatnonzero(tried)]
         plan = functional(units, _partial(pes, points))
-        if plan.makespan_s > best_s * (1 - least_gain):
+        if plan.makespan_s > best_s * (1 - least_gain - _worst_luck(off)):
             ended = "no gain foretold"
             break
         tried = plan.units
     details = {"measured_s": measured_s, "iterations": len(measured_s), "ended": ended}
     return replace(of_units("iterative", pes, best, 0.0, details=details), makespan_s=best_s)
+
+
+def _worst_luck(off: list[float | None]) -> float:
+    """How much longer the unluckiest of all PEs takes by fluctuation alone; 0 while most points are new.
+
+    The greatest of p normal deviations is about `sqrt(2 ln p)`.
+    """
+    known = [value for value in off if value is not None]
+    if 2 * len(known) < len(off):
+        return 0.0
+    return float(np.sqrt(np.mean(np.square(known)) * 2 * np.log(len(off))))
 
 
 def _partial(pes: SpeedKinds, points: list[_Points]) -> SpeedKinds:
