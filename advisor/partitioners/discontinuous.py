@@ -7,31 +7,19 @@ Data-Parallel Applications on Heterogeneous HPC Platforms", IEEE Transactions on
 the optimum, so sets of few bits decide.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.partitioners.min_max import check_units, narrowed, shared, weighted_least
+from advisor.partitioners.min_max import check_units, narrowed, shared
 from advisor.partitioners.result import Partition, of_shares
-from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
+from advisor.partitioners.speed_kinds import Ints, SpeedKinds
 from advisor.partitioners.sumset import Choices, ways_to
+from advisor.partitioners.tables import FEW_ENTRIES, Table, padding_bound, tabulated
 
-FEW_ENTRIES = 100_000
-"""Up to so many times, over all kinds, all are looked at; beyond, those that a first partition does not rule out."""
 MOST_ENTRIES = 20_000_000
 """Times that are looked at one by one, over all kinds; beyond, only a bound is given."""
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Times of each kind for 0, 1, 2, ... units, end to end."""
-
-    starts: Ints
-    kind: Ints
-    """Kind of each entry."""
-    units: Ints
-    times_s: Floats
 
 
 def discontinuous(units: int, pes: SpeedKinds) -> Partition:
@@ -52,8 +40,8 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
         reach = _reach(units, pes, feasible.makespan_s)
         if int((reach + 1).sum()) > MOST_ENTRIES:
             return _only_bounded(units, pes, feasible)
-    table = _tabulated(pes, reach)
-    padding_s = _padding_bound(units, pes, table)
+    table = tabulated(pes, reach)
+    padding_s = padding_bound(units, pes, table)
     limit_s, chosen = _least_feasible(units, pes, table, padding_s)
     values, repeats = _runs_of(pes, *chosen)
     details = {"padding_bound_s": padding_s}
@@ -61,22 +49,16 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
 
 
 def _only_bounded(units: int, pes: SpeedKinds, feasible: Partition) -> Partition:
-    low_s = narrowed(units, pes, envelope="last").low_s
+    """The better of two partitions with the bound: never beyond a first fall of times, or beyond all of them."""
+    lasting = narrowed(units, pes, envelope="last")
+    beyond = of_shares("discontinuous", pes, shared(pes, lasting.low, lasting.high, units), 0.0)
+    better = min(feasible, beyond, key=lambda found: found.makespan_s)
+    found = replace(better, lower_bound_s=lasting.low_s, details={"padding_bound_s": lasting.low_s})
     warning = (
         f"more than {MOST_ENTRIES} sizes to look at one by one: a good partition and a bound are given; "
         "larger units would allow the exact one"
     )
-    found = Partition(
-        "discontinuous",
-        pes,
-        feasible.values,
-        feasible.repeats,
-        feasible.makespan_s,
-        low_s,
-        (),
-        {"padding_bound_s": low_s},
-    )
-    return found if found.optimal else Partition(**{**vars(found), "warnings": (warning,)})
+    return found if found.optimal else replace(found, warnings=(warning,))
 
 
 def _reach(units: int, pes: SpeedKinds, limit_s: float) -> Ints:
@@ -86,29 +68,8 @@ def _reach(units: int, pes: SpeedKinds, limit_s: float) -> Ints:
     return np.floor(most).astype(np.int64)
 
 
-def _tabulated(pes: SpeedKinds, reach: Ints) -> _Table:
-    lengths = reach + 1
-    starts = np.concatenate(([0], np.cumsum(lengths)))
-    kind = np.repeat(np.arange(reach.size), lengths)
-    units = np.arange(starts[-1]) - starts[kind]
-    return _Table(starts, kind, units, pes.time_s(kind, units))
-
-
-def _padding_bound(units: int, pes: SpeedKinds, table: _Table) -> float:
-    """The least makespan with `min(t_i(y) for y >= x)` in the place of `t_i(x)`: a partial sort of all of them."""
-    padded_s = table.times_s.copy()
-    falls = np.diff(padded_s) < 0
-    falls[table.starts[1:-1] - 1] = False
-    for kind in np.unique(table.kind[:-1][falls]).tolist():
-        part = padded_s[table.starts[kind] : table.starts[kind + 1]]
-        part[:] = np.minimum.accumulate(part[::-1])[::-1]
-    some = table.units > 0
-    times_s, weights = padded_s[some], pes.counts[table.kind[some]]
-    return weighted_least(times_s, weights, units)
-
-
 def _least_feasible(
-    units: int, pes: SpeedKinds, table: _Table, low_s: float
+    units: int, pes: SpeedKinds, table: Table, low_s: float
 ) -> tuple[float, tuple[Ints, list[list[int]]]]:
     """The least of all times that can be met, from a bound upwards: steps that double, then halves."""
     first = _chosen(units, pes, table, low_s)
@@ -128,7 +89,7 @@ def _least_feasible(
     return float(between_s[at]), found
 
 
-def _chosen(units: int, pes: SpeedKinds, table: _Table, limit_s: float) -> tuple[Ints, list[list[int]]] | None:
+def _chosen(units: int, pes: SpeedKinds, table: Table, limit_s: float) -> tuple[Ints, list[list[int]]] | None:
     """Whether all units are a sum of what PEs may take: the most of each kind, and what its first PEs take less."""
     allowed: NDArray[np.bool_] = table.times_s <= limit_s
     entries = np.flatnonzero(allowed)

@@ -9,6 +9,7 @@ import numpy as np
 
 from advisor.partitioners.min_max import Shares, least_limit, narrowed
 from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
+from advisor.partitioners.tables import FEW_ENTRIES, padding_bound, tabulated
 
 ROUNDING = 1e-12
 """Makespans this close, relatively, differ by no more than rounding where times hardly grow with the units."""
@@ -76,4 +77,7 @@ def bound_s(units: int, pes: SpeedKinds) -> float:
     """
     if pes.grows(units):
         return least_limit(units, pes)[0]
+    reach = np.minimum(pes.limits, units)
+    if int(reach.sum()) <= FEW_ENTRIES:
+        return padding_bound(units, pes, tabulated(pes, reach))
     return narrowed(units, pes, envelope="last").low_s

@@ -169,8 +169,9 @@ def _curves(raw: dict[str, Any], faults: _Faults) -> _Curves | None:
 def _from_model(raw: dict[str, Any], faults: _Faults, folder: Path, inputs: dict[str, str]) -> _Curves | None:
     per_unit = _number(raw, "elements_per_unit", 1.0, faults, least=0.0, above=True)
     volume = _number(raw, "volume_per_unit", 1.0, faults, least=0.0, above=True)
-    if not isinstance(raw["model"], str) or faults.lines:
+    if not isinstance(raw["model"], str):
         faults.add(f"model: {_shown(raw['model'])} found, the path of a speed model allowed")
+    if faults.lines:
         return None
     path = folder / raw["model"]
     try:

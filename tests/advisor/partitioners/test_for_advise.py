@@ -1,4 +1,4 @@
-"""One suite for all partitioners: valid for every input, and the exact ones against brute force."""
+"""The partitioners that `advise` uses: splits as tuples, times from any function, and refinement by simulation."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advisor.partitioners import equal, functional, proportional, refined
+from advisor.partitioners import by_times, constant_split, even_split, refined
 
 TABLES = st.integers(1, 9).flatmap(
     lambda units: st.lists(
@@ -36,10 +36,10 @@ def brute_force(table):
 @pytest.mark.slow
 @given(TABLES)
 @settings(max_examples=400, deadline=None)
-def test_functional_is_the_best_there_is(increments):
+def test_by_times_is_the_best_there_is(increments):
     table, times_s = times_of(increments)
     units = table.shape[1] - 1
-    partition = functional(units, len(table), times_s)
+    partition = by_times(units, len(table), times_s)
     assert sum(partition) == units
     assert min(partition) >= 0
     assert max(times_s(np.array(partition))) == brute_force(table)
@@ -47,8 +47,8 @@ def test_functional_is_the_best_there_is(increments):
 
 @given(st.integers(1, 60), st.lists(st.floats(0.01, 100), min_size=1, max_size=3))
 @settings(max_examples=200, deadline=None)
-def test_proportional_is_exact_for_constant_speeds(units, speeds):
-    partition = proportional(units, speeds)
+def test_a_constant_split_is_exact_for_constant_speeds(units, speeds):
+    partition = constant_split(units, speeds)
     finish = max(k / s for k, s in zip(partition, speeds, strict=True))
     others = itertools.product(range(units + 1), repeat=len(speeds) - 1)
     best = min(
@@ -60,21 +60,21 @@ def test_proportional_is_exact_for_constant_speeds(units, speeds):
 
 
 @given(st.integers(0, 10**9), st.integers(1, 100))
-def test_equal_differs_by_one_at_most(units, processes):
-    partition = equal(units, processes)
+def test_an_even_split_differs_by_one_at_most(units, processes):
+    partition = even_split(units, processes)
     assert sum(partition) == units
     assert max(partition) - min(partition) <= 1
 
 
-def test_functional_gives_nothing_to_a_pe_that_cannot_help():
+def test_by_times_gives_nothing_to_a_pe_that_cannot_help():
     setup = np.array([0.0, 100.0])
-    partition = functional(10, 2, lambda counts: np.where(counts > 0, setup + counts, 0))
+    partition = by_times(10, 2, lambda counts: np.where(counts > 0, setup + counts, 0))
     assert partition == (10, 0)
 
 
-def test_functional_scales():
+def test_by_times_scales():
     speeds = np.linspace(1, 9, 200)
-    partition = functional(10**9, 200, lambda counts: counts / speeds)
+    partition = by_times(10**9, 200, lambda counts: counts / speeds)
     assert np.allclose(np.array(partition) / speeds, 1e9 / speeds.sum(), rtol=1e-6)
 
 
