@@ -68,17 +68,19 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _print(found: "Partition", document: dict[str, Any]) -> None:
-    from simulator.units import show_duration
+    from simulator import units
+
+    show = units.show_duration
 
     rows = list(zip(document["names"], document["units"], document["times_s"], strict=True))
     print(f"{'PE':<16}{'units':>14}{'time':>12}")
     for name, count, time_s in rows[:MOST_ROWS]:
-        print(f"{name:<16}{count:>14}{show_duration(time_s):>12}")
+        print(f"{name:<16}{count:>14}{show(time_s):>12}")
     if len(rows) > MOST_ROWS:
         print(f"... and {len(rows) - MOST_ROWS} more PEs; all with --json or -o FILE.csv")
-    bound = show_duration(found.lower_bound_s)
+    bound = show(found.lower_bound_s)
     verdict = "no partition is better" if found.optimal else f"no partition is below {bound}"
-    print(f"\n{found.method}: makespan {show_duration(found.makespan_s)}, {verdict}")
+    print(f"\n{found.method}: makespan {show(found.makespan_s)}, {verdict}")
     if "half_perimeters_ratio" in document:
         print(
             f"{document['rows']} x {document['columns']} matrix: communication (half perimeters) "

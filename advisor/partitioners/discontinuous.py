@@ -18,6 +18,8 @@ from advisor.partitioners.speed_kinds import Ints, SpeedKinds
 from advisor.partitioners.sumset import Choices, ways_to
 from advisor.partitioners.tables import FEW_ENTRIES, Table, padding_bound, tabulated
 
+ENTRIES_PER_KNOT = 4
+"""Where there are hardly more times than knots, ruling some out costs more than looking at all."""
 MOST_ENTRIES = 20_000_000
 """Times that are looked at one by one, over all kinds; beyond, only a bound is given."""
 
@@ -34,7 +36,7 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
     """
     check_units(units, pes)
     reach = np.minimum(pes.limits, units)
-    if int(reach.sum()) > FEW_ENTRIES:
+    if int(reach.sum()) > max(FEW_ENTRIES, ENTRIES_PER_KNOT * pes.sizes.size):
         rising = narrowed(units, pes, envelope="first")
         feasible = of_shares("discontinuous", pes, shared(pes, rising.low, rising.high, units), 0.0)
         reach = _reach(units, pes, feasible.makespan_s)

@@ -10,6 +10,9 @@ from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
 FEW_ENTRIES = 100_000
 """Up to so many times, over all kinds, all are looked at; beyond, those that a first partition does not rule out."""
 
+ENTRIES_PER_CALL = 30
+"""From so many times per kind, a call of `numpy.interp` for each kind is the quicker way to the same numbers."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -28,7 +31,14 @@ def tabulated(pes: SpeedKinds, reach: Ints) -> Table:
     starts = np.concatenate(([0], np.cumsum(lengths)))
     kind = np.repeat(np.arange(reach.size), lengths)
     units = np.arange(starts[-1]) - starts[kind]
-    return Table(starts, kind, units, pes.time_s(kind, units))
+    if starts[-1] < ENTRIES_PER_CALL * reach.size:
+        return Table(starts, kind, units, pes.time_s(kind, units))
+    x = units.astype(np.float64)
+    speeds = np.empty(x.size)
+    for one in range(reach.size):
+        part, knots = slice(starts[one], starts[one + 1]), slice(pes.starts[one], pes.starts[one + 1])
+        speeds[part] = np.interp(x[part], pes.sizes[knots], pes.speeds[knots])
+    return Table(starts, kind, units, np.where(units > 0, pes.setups[kind] + x / speeds, 0.0))
 
 
 def padding_bound(units: int, pes: SpeedKinds, table: Table) -> float:

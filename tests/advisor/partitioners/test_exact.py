@@ -5,6 +5,7 @@ import pytest
 
 from advisor.partitioners import SpeedKinds, discontinuous, functional, min_max
 from advisor.partitioners.min_max import least_limit, narrowed
+from advisor.partitioners.tables import tabulated
 from simulator.randomness import stream
 from tests.advisor.partitioners.cases import least_makespan, random_cases
 
@@ -80,6 +81,15 @@ def test_narrowing_to_few_times_or_to_the_last_float_gives_the_same(monkeypatch,
         assert shares.units().sum() == units
         assert pes.times_s(shares.units()).max() == limit_s
     assert grown > 25
+
+
+def test_times_in_a_table_are_the_times_of_all_others():
+    """Calls of `numpy.interp`, where there are many sizes per kind, give the same bits."""
+    rng = stream(6, "tables")
+    for _ in range(20):
+        _, pes = larger_case(rng)
+        table = tabulated(pes, np.full(len(pes.names), 400))
+        assert np.array_equal(table.times_s, pes.time_s(table.kind, table.units))
 
 
 def certified(units, pes, partition):

@@ -1,0 +1,116 @@
+"""`apportion partition`: the document, the table and the files it leaves."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advisor.cli import _run
+
+TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial" / "speeds.json"
+
+
+def partition(*arguments, speeds=TUTORIAL, units=200_000):
+    assert _run(["partition", "--speeds", str(speeds), "--units", str(units), *map(str, arguments)]) == 0
+
+
+@pytest.fixture
+def document(capsys):
+    def made(*arguments, **more):
+        partition(*arguments, "--json", **more)
+        return json.loads(capsys.readouterr().out)
+
+    return made
+
+
+def test_the_document_is_what_the_issue_promises(document):
+    made = document("--method", "functional")
+    assert sum(made["units"]) == 200_000
+    assert made["names"] == ["fast", "slow", "slow", "slow", "gpu"]
+    assert made["makespan_s"] == made["lower_bound_s"] == max(made["times_s"])
+    assert made["optimal"] is True
+    assert made["warnings"] == []
+    assert list(made["provenance"]["inputs"]) == [str(TUTORIAL)]
+    assert made["units"][4] <= 60_000
+    fast_s = made["units"][0] / np.interp(made["units"][0], [1000, 50000, 200000], [9000, 12000, 4000])
+    assert made["times_s"][0] == fast_s
+
+
+@pytest.mark.parametrize("method", ["equal", "proportional", "discontinuous", "banded", "grid2d"])
+def test_every_method_divides_all_units(document, method):
+    made = document("--method", method)
+    assert made["method"] == method
+    assert sum(made["units"]) == 200_000
+    assert made["lower_bound_s"] <= made["makespan_s"]
+    assert made["provenance"]["seed"] == (0 if method == "banded" else None)
+
+
+def test_options_reach_their_methods(document):
+    assert document("--method", "grid2d", "--matrix", "200x1000")["rows"] == 200
+    assert document("--method", "banded", "--objective", "cvar")["objective"] == "cvar"
+    peak, at = document("--method", "proportional", "--at", "peak"), document("--method", "proportional", "--at", 500)
+    assert peak["units"] != at["units"]
+    seeds = [document("--method", "banded", "--seed", seed)["simulated"]["mean_s"] for seed in (1, 1, 2)]
+    assert seeds[0] == seeds[1] != seeds[2]
+
+
+def test_files_hold_every_pe(document, tmp_path):
+    made = document("--method", "grid2d", "-o", tmp_path / "partition.csv")
+    rows = list(csv.DictReader((tmp_path / "partition.csv").read_text().splitlines()))
+    assert [row["name"] for row in rows] == made["names"]
+    assert [int(row["units"]) for row in rows] == made["units"]
+    assert [int(row["height"]) * int(row["width"]) for row in rows] == made["units"]
+    assert [float(row["time_s"]) for row in rows] == made["times_s"]
+    partition("-o", tmp_path / "partition.json")
+    assert json.loads((tmp_path / "partition.json").read_text())["optimal"] is True
+
+
+def test_the_table_names_the_bound(capsys):
+    partition("--method", "equal")
+    said = capsys.readouterr().out
+    assert "equal: makespan 13.3 s, no partition is below 7.13 s" in said
+    partition()
+    assert "no partition is better" in capsys.readouterr().out
+
+
+def test_falling_times_are_told(document, tmp_path):
+    speeds = tmp_path / "falling.json"
+    speeds.write_text(
+        '[{"name": "a", "sizes": [1, 10, 11], "speeds": [1, 1, 10]}, {"name": "b", "sizes": [1], "speeds": [2]}]'
+    )
+    made = document(speeds=speeds, units=20)
+    assert "falls somewhere while its units grow" in made["warnings"][0]
+    assert made["optimal"] is True
+
+
+def model(tmp_path, name, **model):
+    path = tmp_path / name
+    path.write_text(json.dumps({"format": 1, "kind": "speed", "model": model}))
+    return path.name
+
+
+def test_speed_models_stand_in_the_place_of_curves(document, tmp_path):
+    plain = model(tmp_path, "plain.json", sizes=[100.0, 300.0], low=[5.0, 6.0], mid=[10.0, 12.0], high=[11.0, 13.0])
+    ends = model(tmp_path, "ends.json", sizes=[10.0, 30.5], low=[8.0, 0.0], mid=[10.0, 0.0], high=[12.0, 0.0])
+    speeds = tmp_path / "speeds.json"
+    entries = [
+        {"name": "a", "model": plain, "elements_per_unit": 10, "volume_per_unit": 2},
+        {"name": "b", "model": ends},
+    ]
+    speeds.write_text(json.dumps(entries))
+    made = document(speeds=speeds, units=45)
+    a, b = made["units"]
+    assert made["times_s"][0] == pytest.approx(a / np.interp(a, [10, 30], [5, 6]))
+    assert made["times_s"][1] == pytest.approx(b / np.interp(b, [10, 30.5], [10, 0]))
+    assert b <= 30
+    assert len(made["provenance"]["inputs"]) == 3
+    full = document(speeds=speeds, units=5000)
+    assert full["units"][1] <= 30
+    worst = document("--method", "banded", "--objective", "worst", speeds=speeds, units=45)
+    slow_s = [
+        k / np.interp(k, s, v)
+        for k, s, v in zip(worst["units"], ([10, 30], [10, 30.5]), ([2.5, 3], [8, 0]), strict=True)
+    ]
+    assert worst["makespan_s"] == pytest.approx(max(slow_s))
