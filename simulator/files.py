@@ -59,13 +59,13 @@ def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
         raise ScenarioError(f"{path}:{line}: byte {error.start} is not UTF-8, UTF-8 text allowed") from error
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
     """Read a JSON document; NaN and Infinity are refused."""
 
     def refuse(name: str) -> float:
         raise ValueError(f"{name} is no JSON number")
 
-    text = read_text(path)
+    text = read_text(path, limit_bytes=limit_bytes)
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:

@@ -13,8 +13,12 @@ from simulator.calibration import load_speed_model
 
 MOST_PES = 10_000_000
 MOST_FAULTS = 20
+MOST_BYTES = 512 * 2**20
+"""100,000 PEs of 20 knots take 80 MB."""
 CURVES = {"name", "sizes", "speeds", "low", "high", "max_size", "setup_s", "count"}
 MODELS = {"name", "model", "elements_per_unit", "volume_per_unit", "max_size", "setup_s", "count"}
+OPTIONAL = {"max_size", "setup_s", "count", "low", "high"}
+"""Keys that may also be null, as other programs write what is not there."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,10 @@ def read_speeds(path: Path) -> Speeds:
     ScenarioError
         One line per fault: what was found, and what is allowed.
     """
-    document = files.read_json(path)
+    document = files.read_json(path, limit_bytes=MOST_BYTES)
     if not isinstance(document, list) or not document:
         raise ScenarioError(f"{path}: {_shown(document)} found, a list of PEs with name, sizes and speeds allowed")
-    inputs = {str(path): files.digest(files.read_bytes(path))}
+    inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=MOST_BYTES))}
     entries: list[_Entry] = []
     faults: list[str] = []
     seen: dict[str, int] = {}
@@ -110,6 +114,7 @@ def _entry(raw: Any, faults: _Faults, folder: Path, inputs: dict[str, str]) -> _
     if not isinstance(raw, dict):
         faults.add(f"{_shown(raw)} found, a mapping with name, sizes and speeds allowed")
         return None
+    raw = {key: value for key, value in raw.items() if value is not None or key not in OPTIONAL}
     name = raw.get("name")
     if isinstance(name, str) and name.strip():
         faults.place += f" ({name})"

@@ -85,6 +85,13 @@ def test_falling_times_are_told(document, tmp_path):
     assert made["optimal"] is True
 
 
+def test_null_is_as_good_as_nothing(document, tmp_path):
+    speeds = tmp_path / "speeds.json"
+    entry = {"name": "a", "sizes": [1], "speeds": [2], "max_size": None, "setup_s": None, "count": None}
+    speeds.write_text(json.dumps([entry]))
+    assert document(speeds=speeds, units=20)["times_s"] == [10]
+
+
 def model(tmp_path, name, **model):
     path = tmp_path / name
     path.write_text(json.dumps({"format": 1, "kind": "speed", "model": model}))
