@@ -1,9 +1,9 @@
 """The partition with the least worst regret when each PE's one speed lies anywhere in an interval.
 
 Regret is the makespan minus what the best partition would have taken, had the speeds been known (Kouvelis and Yu,
-"Robust Discrete Optimization and Its Applications", 1997). With constant speeds it is greatest at a corner: one PE
-slow and the rest fast, or all fast. At each corner PE i's part grows with its units, so `by_times` finds the least
-maximum.
+"Robust Discrete Optimization and Its Applications", 1997). With constant speeds it is greatest at a corner: one PE slow
+and the rest fast (all fast is worse for a PE only where its regret is below 0). At each corner PE i's part grows with
+its units, so `by_times` finds the least maximum.
 """
 
 import numpy as np
@@ -45,12 +45,12 @@ def least_regret(units: int, pes: SpeedKinds, *, low: Floats, high: Floats) -> P
         name = pes.names[int(np.argmax(limited))]
         raise ScenarioError(f"{name}: setup_s or max_size found, objective regret allows neither")
     slow, fast = low[first][pes.kind_of_pe], high[first][pes.kind_of_pe]
-    slow_best_s, fast_best_s = units / (fast.sum() - fast + slow), units / fast.sum()
+    best_s = units / (fast.sum() - fast + slow)
 
     def regrets_s(counts: Ints) -> Floats:
-        return np.asarray(np.maximum(counts / slow - slow_best_s, counts / fast - fast_best_s) + slow_best_s.max())
+        return np.asarray(counts / slow - best_s + best_s.max())
 
     found = np.array(by_times(units, pes.pe_count, regrets_s), np.int64)
-    worst_s = float((regrets_s(found) - slow_best_s.max()).max())
+    worst_s = float((regrets_s(found) - best_s.max()).max())
     details = {"objective": "regret", "worst_regret_s": worst_s}
     return of_units("banded", pes, found, functional(units, pes).lower_bound_s, details=details)

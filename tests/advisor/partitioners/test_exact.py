@@ -7,7 +7,7 @@ from advisor.partitioners import SpeedKinds, discontinuous, functional, min_max
 from advisor.partitioners.min_max import least_limit, narrowed
 from advisor.partitioners.tables import tabulated
 from simulator.randomness import stream
-from tests.advisor.partitioners.cases import least_makespan, random_cases
+from tests.advisor.partitioners.cases import Case, least_makespan, random_cases
 
 
 def mismatches(method, cases):
@@ -218,6 +218,20 @@ def test_padding_bounds_and_may_be_reached():
     tight, loose = discontinuous(5 * 70, pes), discontinuous(7 * 50 + 3, pes)
     assert tight.makespan_s == tight.details["padding_bound_s"] == 7.0
     assert loose.details["padding_bound_s"] <= loose.makespan_s == loose.lower_bound_s
+
+
+def test_limits_far_above_the_padding_bound_are_found():
+    """Multiples of 7 are fast, each PE a little differently: many limits lie between the bound and the optimum."""
+    rng, k, far = stream(7, "loose"), np.arange(1, 61), 0
+    for _ in range(12):
+        speeds = [np.where(k % 7 == 0, 10.0, 1.0) * rng.uniform(0.8, 1.2, k.size) for _ in range(4)]
+        case = Case(int(rng.integers(40, 200)), [k] * 4, speeds, [60] * 4, [0.0] * 4, [1] * 4)
+        found = discontinuous(case.units, case.pes)
+        assert found.makespan_s == least_makespan(case)
+        times_s = np.unique(np.concatenate([k / s for s in speeds]))
+        bound_s = found.details["padding_bound_s"]
+        far += np.sum((times_s > bound_s) & (times_s < found.makespan_s)) > 6
+    assert far >= 3
 
 
 @pytest.mark.parametrize("tile", [7, 70])
