@@ -37,11 +37,16 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
     check_units(units, pes)
     reach = np.minimum(pes.limits, units)
     if int(reach.sum()) > max(FEW_ENTRIES, ENTRIES_PER_KNOT * pes.sizes.size):
-        rising = narrowed(units, pes, envelope="first")
-        feasible = of_shares("discontinuous", pes, shared(pes, rising.low, rising.high, units), 0.0)
+        feasible = _bounded(units, pes)
+        if feasible.optimal:
+            return feasible
         reach = _reach(units, pes, feasible.makespan_s)
         if int((reach + 1).sum()) > MOST_ENTRIES:
-            return _only_bounded(units, pes, feasible)
+            warning = (
+                f"more than {MOST_ENTRIES} sizes to look at one by one: a good partition and a bound are given; "
+                "larger units would allow the exact one"
+            )
+            return replace(feasible, warnings=(warning,))
     table = tabulated(pes, reach)
     padding_s = padding_bound(units, pes, table)
     limit_s, chosen = _least_feasible(units, pes, table, padding_s)
@@ -50,17 +55,15 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
     return Partition("discontinuous", pes, values, repeats, limit_s, limit_s, (), details)
 
 
-def _only_bounded(units: int, pes: SpeedKinds, feasible: Partition) -> Partition:
-    """The better of two partitions with the bound: never beyond a first fall of times, or beyond all of them."""
-    lasting = narrowed(units, pes, envelope="last")
-    beyond = of_shares("discontinuous", pes, shared(pes, lasting.low, lasting.high, units), 0.0)
-    better = min(feasible, beyond, key=lambda found: found.makespan_s)
-    found = replace(better, lower_bound_s=lasting.low_s, details={"padding_bound_s": lasting.low_s})
-    warning = (
-        f"more than {MOST_ENTRIES} sizes to look at one by one: a good partition and a bound are given; "
-        "larger units would allow the exact one"
-    )
-    return found if found.optimal else replace(found, warnings=(warning,))
+def _bounded(units: int, pes: SpeedKinds) -> Partition:
+    """The better of two partitions, never beyond a first fall of times or beyond all of them, with a bound."""
+    rising, lasting = narrowed(units, pes, envelope="first"), narrowed(units, pes, envelope="last")
+    found = [
+        of_shares("discontinuous", pes, shared(pes, bracket.low, bracket.high, units), lasting.low_s)
+        for bracket in (rising, lasting)
+    ]
+    better = min(found, key=lambda partition: partition.makespan_s)
+    return replace(better, details={"padding_bound_s": lasting.low_s})
 
 
 def _reach(units: int, pes: SpeedKinds, limit_s: float) -> Ints:

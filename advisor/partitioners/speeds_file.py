@@ -9,7 +9,6 @@ import numpy as np
 
 from advisor.partitioners.speed_kinds import MOST_UNITS, Floats, SpeedKinds
 from simulator import ApportionError, ScenarioError, files
-from simulator.calibration import load_speed_model
 
 MOST_PES = 10_000_000
 MOST_FAULTS = 20
@@ -178,6 +177,8 @@ def _from_model(raw: dict[str, Any], faults: _Faults, folder: Path, inputs: dict
         faults.add(f"model: {_shown(raw['model'])} found, the path of a speed model allowed")
     if faults.lines:
         return None
+    from simulator.calibration import load_speed_model
+
     path = folder / raw["model"]
     try:
         band = load_speed_model(path)[0]

@@ -2,7 +2,7 @@
 
 HPOPTA is public (github.com/ravimanumachu/hclmpifft, folder hpopt): `g++ -O3 -shared -fPIC -include limits -Iinclude
 src/*.cpp -o libhpopta.so`, and HPOPTA_LIBRARY=libhpopta.so in the environment. Without it that comparison is left out.
-Targets on an idle core of 2024 are printed, not asserted: a busy machine would fail them. What is asserted are ratios.
+Targets are printed, not asserted: a busy machine would miss them. Processor time is steadier than wall time there.
 """
 
 import ctypes
