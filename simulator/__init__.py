@@ -5,7 +5,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 
 # Layers (a module imports only from earlier lines; names on one line do not import each other):
 #   errors
-#   units
+#   units, topology
 #   files, machine
 #   randomness, provenance, formula
 #   models
