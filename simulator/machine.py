@@ -177,8 +177,8 @@ def _memory_limits() -> list[int]:
         if controllers == "":
             limits += _upwards(Path("/sys/fs/cgroup"), group, lambda folder: _text(folder / "memory.max"))
         elif "memory" in controllers.split(","):
-            name = "memory.limit_in_bytes"
-            limits += _upwards(Path("/sys/fs/cgroup/memory"), group, lambda folder: _text(folder / name))
+            root = Path("/sys/fs/cgroup/memory")
+            limits += _upwards(root, group, lambda folder: _text(folder / "memory.limit_in_bytes"))
     whole = int(psutil.virtual_memory().total)
     return [int(limit) for limit in limits if limit.isdigit() and int(limit) < whole]
 

@@ -1,4 +1,4 @@
-"""What a machine is made of: cores and their kinds, caches and who shares them, memory; told by the system or a file."""
+"""What a machine is made of: cores of what kinds, caches and who shares them, memory; as a system or a file tells."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -98,7 +98,8 @@ class Topology:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return asdict(self) | {"pe_count": self.pe_count}
+        shared = [asdict(cache) for cache in self.shared_caches(instructions=True)]
+        return asdict(self) | {"pe_count": self.pe_count, "shared_caches": shared}
 
 
 def _counted(caches: Sequence[CacheUnit], pes: Sequence[Core], *, instructions: bool) -> list[SharedCache]:

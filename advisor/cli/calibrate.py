@@ -257,10 +257,10 @@ def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -
     from simulator.calibration import RealSource
 
     hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
-    real = isinstance(source, RealSource)
-    made = provenance.provenance(inputs=hashes, machine=source.machine if real else None)
+    real = source if isinstance(source, RealSource) else None
+    made = provenance.provenance(inputs=hashes, machine=None if real is None else real.machine)
     made |= {"points_reused": getattr(source, "reused", 0)}
-    return dataclasses.replace(built, provenance=made, subject=source.subject if real else {})
+    return dataclasses.replace(built, provenance=made, subject={} if real is None else real.subject)
 
 
 def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:

@@ -1,9 +1,9 @@
-"""hwloc's XML exports (`lstopo --of xml`, hwloc 1.x to 3.x): cores, SMT, caches with sharing, NUMA memory, kinds of cores.
+"""hwloc's XML exports (`lstopo --of xml`, 1.x to 3.x): cores, SMT, caches with sharing, NUMA memory, kinds of cores.
 
-Read as hwloc's own reader does (topology-xml.c, bitmap.c of hwloc 1.0 to 3.0). Known to differ between versions: a cache
-is `Cache` with a depth (1.x) or `L2Cache`, `L1iCache` (2.x); a package is `Socket` before 1.11; NUMA nodes hold cores
-(1.x) or stand beside them (2.x); memory is in kibibytes as `memory_kB` before 1.1, else in bytes; facts about the machine
-stand below an object (`info`), or below the root since 3.0. Objects of other types are looked through.
+Read as hwloc's own readers do (topology-xml.c, bitmap.c of hwloc 1.0 to 3.0). Known to differ between versions: a
+cache is `Cache` with a depth (1.x) or `L2Cache`, `L1iCache` (2.x); a package is `Socket` before 1.11; NUMA nodes hold
+cores (1.x) or stand beside them (2.x); memory is in kibibytes as `memory_kB` before 1.1, else in bytes; facts about
+the machine stand below an object (`info`), or below the root since 3.0. Objects of other types are looked through.
 """
 
 import re
@@ -99,7 +99,9 @@ def _topology(root: Element, machine: Element, seen: _Seen, present: tuple[int, 
     if not memory:
         seen.notes.append("memory: not told")
     if any(not unit.cpus for unit in seen.numa):
-        seen.notes.append("memory of NUMA nodes without processors is counted with the rest, though it is of another kind")
+        seen.notes.append(
+            "memory of NUMA nodes without processors is counted with the rest, though it is of another kind"
+        )
     return Topology(
         source=str(root.path),
         host=infos.get("HostName"),
@@ -131,7 +133,7 @@ def _walk(element: Element, seen: _Seen) -> tuple[int, ...]:
         seen.packages.append(below)
     elif kind == "NUMANode":
         _add_numa(element, below, seen)
-    elif kind == "Cache" or kind == "MemCache" or _CACHE.fullmatch(kind):
+    elif kind in ("Cache", "MemCache") or _CACHE.fullmatch(kind):
         _add_cache(element, kind, below, seen)
     elif kind in ("Machine", "System"):
         seen.whole_memory = _memory(element) or seen.whole_memory
@@ -188,7 +190,7 @@ def _usable(seen: _Seen, kinds: list[tuple[CpuSet, str]]) -> tuple[Core, ...]:
 
 
 def _core_kinds(root: Element) -> list[tuple[CpuSet, str]]:
-    """Kinds of cores, if there are several: P and E where Intel's names are told, else numbered by rising efficiency."""
+    """Kinds of cores, if there are several: P and E where Intel's names are told, else numbered as in the file."""
     entries = list(root.all("cpukind"))
     if len(entries) < 2:
         return []
@@ -204,7 +206,11 @@ def _core_kinds(root: Element) -> list[tuple[CpuSet, str]]:
 
 def _infos(root: Element, machine: Element) -> dict[str, str]:
     """Facts told below the root, the machine or its first package."""
-    places = [root, machine, *(found for found in _objects(machine) if found.attributes["type"] in ("Package", "Socket"))]
+    places = [
+        root,
+        machine,
+        *(found for found in _objects(machine) if found.attributes["type"] in ("Package", "Socket")),
+    ]
     told: dict[str, str] = {}
     for place in places[:3]:
         for info in place.all("info"):
@@ -232,7 +238,9 @@ def _members(members: CpuSet | None) -> tuple[int, ...]:
 def _index(element: Element) -> int:
     number = _number(element, "os_index")
     if number is None or number >= MAX_CPUS:
-        raise element.fault("os_index", f"{number if number is not None else 'none'} found, 0 to {MAX_CPUS - 1} allowed")
+        raise element.fault(
+            "os_index", f"{number if number is not None else 'none'} found, 0 to {MAX_CPUS - 1} allowed"
+        )
     return number
 
 
@@ -284,5 +292,3 @@ def check_same_machine(topology: Topology, here: Topology) -> tuple[str, ...]:
     if len(topology.cores) != len(here.cores):
         said.append(f"{len(topology.cores)} cores told, {len(here.cores)} by the system")
     return tuple(f"{topology.source}: {line}" for line in said)
-
-
