@@ -146,8 +146,8 @@ def shared_levels(
             shared, capacity = True, capacity * best.instances
             if best.instances > 1:
                 notes.append(
-                    f"level {level.name}: {best.instances} caches, each shared by {best.most_pes} PEs, found;"
-                    f" written as one of {units.show_size(capacity)} for all: right where all PEs work, too much for a few"
+                    f"level {level.name}: {best.instances} caches, each shared by {best.most_pes} PEs, found; one of"
+                    f" {units.show_size(capacity)} for all is written: right where all PEs work, too much for a few"
                 )
         found.append(replace(level, shared=shared, capacity_bytes=float(round(capacity))))
     return (*found, *(replace(level, shared=True) for level in levels[-1:])), tuple(notes)
