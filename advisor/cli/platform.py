@@ -50,7 +50,7 @@ def platform(
 
     Example: apportion platform n01.json n02.json link.json --names 'fast[01-08],slow[01-32]' -o cluster.yaml
     """
-    from simulator import ScenarioError, files, join_platform, units
+    from simulator import ScenarioError, files, join_platform, load_scenario, units
 
     days = units.parse_duration(max_age, field="--max-age") / 86400
     if output is not None and output.resolve() in {path.resolve() for path in inputs}:
@@ -58,6 +58,7 @@ def platform(
     joined = join_platform(inputs, names=names, kernel=kernel, most_days=days)
     if output is not None:
         files.write_text(output, joined.text)
+        load_scenario(output)  # what is wrong with it is told now
     if as_json:
         print_json(joined.to_dict() | {"command": "platform", "output": None if output is None else str(output)})
         return

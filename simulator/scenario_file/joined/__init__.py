@@ -170,7 +170,7 @@ def _kind(pattern: str, members: tuple[CalibratedNode, ...]) -> Kind:
         members=members,
         pe_count=members[0].pe_count or 1,
         memory_bytes=min(sizes, default=None),
-        swap_bytes=min(node.swap_bytes for node in members),
+        swap_bytes=min((node.swap_bytes for node in members if node.swap_bytes is not None), default=None),
         speeds={kernel: common_band([node.speeds[kernel] for node in members]) for kernel in kernels},
         levels=next((node.levels for node in members if node.levels), ()),
     )
@@ -227,9 +227,9 @@ def _links(found: Sequence[LinkFile]) -> Links:
     within = [link for link in found if link.within_node]
     between = [link for link in found if not link.within_node]
     if len(found) == 1:
-        return Links(found[0].model, None)
+        return Links(found[0].data, None)
     if len(within) == len(between) == 1:
-        return Links(between[0].model, within[0].model)
+        return Links(between[0].data, within[0].data)
     sources = ", ".join(link.source for link in found)
     raise ScenarioError(f"{sources}: {len(found)} networks found, one between nodes and one within a node allowed")
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simulator import files
 from simulator.errors import ScenarioError
 from simulator.models.memory import MemoryLevel
-from simulator.models.network import LinkModel, MessageModel, PacketModel
+from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
+from simulator.scenario_file.dump import message_data
 from simulator.topology import INSTRUCTION, SharedCache
 
 KINDS = ("speed", "memory", "network", "node")
@@ -119,6 +119,10 @@ class _Level(_Loose):
     capacity_bytes: float | None = None
     latency_s: float
     gap_s: float
+
+
+class _Parameters(_Loose):
+    parameters: dict[str, float | list[float] | list[list[float]]]
 
 
 class NodeTopology(_Loose):
@@ -231,22 +235,25 @@ def levels_of(document: Mapping[str, Any], path: str | Path) -> tuple[MemoryLeve
     return tuple(made)
 
 
-def message_model(document: Mapping[str, Any], path: str | Path) -> MessageModel:
-    """Message times of a network document, or of bare ones.
+def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
+    """Message times as a link of a scenario file: a fitted form, knots, or packets.
 
     Raises
     ------
     ScenarioError
-        If they are none, or numbers that no link can have.
+        If the document has none, or numbers that no link can have.
     """
+    model = document.get("model")
+    if isinstance(model, dict) and isinstance(model.get("form"), str) and isinstance(model.get("parameters"), dict):
+        return parsed(_Parameters, {"parameters": model["parameters"]}, f"{path}: model").parameters
     found = _bare_link(document)
     if found is None:
-        allowed = "sizes_bytes and times_s, or latency_s, packet_bytes and packet_s, allowed"
-        raise ScenarioError(f"{path}: model: {_short(document.get('model'))} found, {allowed}")
+        allowed = "a fitted form, sizes_bytes and times_s, or latency_s, packet_bytes and packet_s, allowed"
+        raise ScenarioError(f"{path}: model: {_short(model)} found, {allowed}")
     try:
         if "packet_bytes" in found:
-            return PacketModel.from_dict(dict(found))
-        return LinkModel(*(np.asarray(found[name], dtype=np.float64) for name in ("sizes_bytes", "times_s")))
+            return message_data(PacketModel.from_dict(dict(found)))
+        return message_data(LinkModel.from_dict(dict(found)))
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error.lines[0]}") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -254,11 +261,19 @@ def message_model(document: Mapping[str, Any], path: str | Path) -> MessageModel
 
 
 def _bare_link(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Where a document holds message times: at its top, below `model`, or below `link`."""
+    """Where a document holds plain message times: at its top, below `model`, or below `link`."""
     for place in (document, document.get("model"), document.get("link")):
         if isinstance(place, dict) and ("sizes_bytes" in place or "packet_bytes" in place):
             return place
     return None
+
+
+def is_of_one_machine(document: Mapping[str, Any]) -> bool:
+    """Whether message times are known to be those between processes of one machine."""
+    told = document.get("measured")
+    measured = told if isinstance(told, dict) else document
+    hosts = measured.get("hosts")
+    return measured.get("between") is not None and not (isinstance(hosts, list) and len(set(map(str, hosts))) > 1)
 
 
 def age_days(made: datetime | None, now: datetime) -> float | None:

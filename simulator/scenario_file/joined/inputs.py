@@ -7,7 +7,6 @@ from typing import Any
 
 from simulator.errors import ScenarioError
 from simulator.models.memory import MemoryLevel
-from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.joined.documents import (
     FORMAT,
@@ -16,9 +15,10 @@ from simulator.scenario_file.joined.documents import (
     NodeDocument,
     NodeTopology,
     SpeedDocument,
+    is_of_one_machine,
     kind_of,
     levels_of,
-    message_model,
+    link_data,
     parsed,
     read_document,
 )
@@ -49,7 +49,8 @@ class CalibratedNode:
     cpu_model: str | None
     pe_count: int | None
     memory_bytes: int | None
-    swap_bytes: int
+    swap_bytes: int | None
+    """None where nobody says."""
     speeds: dict[str, SpeedBand]
     """Speed band per kernel."""
     caches: tuple[SharedCache, ...] = ()
@@ -63,7 +64,8 @@ class LinkFile:
     """Message times of a file."""
 
     source: str
-    model: MessageModel
+    data: dict[str, Any]
+    """As a link of a scenario file."""
     within_node: bool
     """Whether they were measured between processes of one machine."""
     calibration: Calibration
@@ -140,7 +142,7 @@ def node_of(
         told.cpu_model,
         told.pe_count,
         told.memory_bytes,
-        told.swap_bytes or 0,
+        told.swap_bytes,
         speeds={},
         caches=told.data_caches(),
     )
@@ -166,7 +168,7 @@ def _speed_node(document: dict[str, Any], source: str, *, unnamed: str) -> Calib
         facts.cpu_model,
         facts.pe_count,
         facts.memory_granted_bytes,
-        facts.swap_bytes or 0,
+        facts.swap_bytes,
         speeds={},
         caches=facts.shared_caches(),
     )
@@ -216,5 +218,5 @@ def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) ->
 
 def _link(document: dict[str, Any], source: str) -> LinkFile:
     made = parsed(Made, document.get("provenance") or {}, f"{source}: provenance")
-    within = document.get("between") in ("processes", "pipes", "unix")
-    return LinkFile(source, message_model(document, source), within, Calibration(source, "network", made))
+    calibration = Calibration(source, "network", made)
+    return LinkFile(source, link_data(document, source), is_of_one_machine(document), calibration)

@@ -6,9 +6,8 @@ from typing import Any
 
 from simulator import units
 from simulator.models.memory import MemoryLevel
-from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.dump import level_data, message_data, size, speed_data, yaml_text
+from simulator.scenario_file.dump import level_data, size, speed_data, yaml_text
 from simulator.scenario_file.joined.example import Example, Room, example
 from simulator.scenario_file.joined.inputs import CalibratedNode
 from simulator.scenario_file.names import counted
@@ -29,7 +28,7 @@ class Kind:
     """Those that were calibrated."""
     pe_count: int
     memory_bytes: int | None
-    swap_bytes: int
+    swap_bytes: int | None
     speeds: dict[str, SpeedBand]
     levels: tuple[MemoryLevel, ...]
 
@@ -41,10 +40,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Links:
-    """Message times between nodes and, if known, within one."""
+    """Links of a scenario file between nodes and, if known, within one."""
 
-    between: MessageModel
-    within: MessageModel | None
+    between: dict[str, Any]
+    within: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -104,15 +103,17 @@ def _head(
 def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
     nodes = [_node(kind) for kind in kinds]
     if links.within is None:
-        return {"nodes": nodes, "link": message_data(links.between)}
-    network = {"topology": "uniform", "link": message_data(links.between), "loopback": message_data(links.within)}
+        return {"nodes": nodes, "link": links.between}
+    network = {"topology": "uniform", "link": links.between, "loopback": links.within}
     return {"nodes": nodes, "network": network}
 
 
 def _node(kind: Kind) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": kind.names}
     if kind.memory_bytes is not None:
-        entry |= {"memory": size(kind.memory_bytes), "swap": size(kind.swap_bytes)}
+        entry["memory"] = size(kind.memory_bytes)
+        if kind.swap_bytes is not None:
+            entry["swap"] = size(kind.swap_bytes)
     if kind.levels:
         entry["levels"] = [level_data(level) for level in kind.levels]
     counts = {} if kind.pe_count == 1 else {"count": kind.pe_count}

@@ -40,8 +40,8 @@ def test_smt_packages_and_what_was_made_up():
     assert found.cores == (Core(0, (1,)), Core(2, (3,)), Core(4, (5,)), Core(6, (7,)))
     assert found.packages == ((0, 1, 2, 3), (4, 5, 6, 7))
     assert caches(found) == [("L1", 32_000, 4, 1), ("L2", 10**6, 4, 1), ("L3", 8 * 10**6, 2, 2)]
-    assert [unit.memory_bytes for unit in found.numa] == [4 * GIB, 4 * GIB]
-    assert found.memory_bytes == 8 * GIB
+    assert [unit.memory_bytes for unit in found.numa] == [4 * 10**9, 4 * 10**9]
+    assert found.memory_bytes == 8 * 10**9
     assert found.host is None
     assert "made from a description" in found.warnings[0]
 
