@@ -20,6 +20,8 @@ from simulator.scenario_file.node_block import safe_name
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
 MOST_DAYS = 30.0
+MOST_MESHED = 1024
+"""Nodes that a scenario joins two by two, which lets messages within a node take times of their own."""
 _OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
 
 
@@ -113,6 +115,9 @@ def join_platform(
     links = _links(inputs.links)
     made = provenance(inputs=inputs.hashes)
     kinds, notes = _kinds(inputs, names)
+    if links.within is not None and sum(kind.count for kind in kinds) > MOST_MESHED:
+        links = Links(links.between, None)
+        notes.append(f"more than {MOST_MESHED} nodes: messages within a node take the times between nodes")
     chosen = _kernel(inputs.nodes, kernel)
     said = doubts(inputs.nodes, inputs.links, now=datetime.fromisoformat(made["made"]), most_days=most_days)
     written = scenario_text(

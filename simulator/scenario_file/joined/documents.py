@@ -20,6 +20,7 @@ from simulator.topology import INSTRUCTION, SharedCache
 KINDS = ("speed", "memory", "network", "node")
 """Kinds of files that can be joined."""
 FORMAT = 1
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 T = TypeVar("T", bound=BaseModel)
 Bytes = Annotated[int, Field(ge=0, lt=2**63)]
 
@@ -272,8 +273,8 @@ def is_of_one_machine(document: Mapping[str, Any]) -> bool:
     """Whether message times are known to be those between processes of one machine."""
     told = document.get("measured")
     measured = told if isinstance(told, dict) else document
-    hosts = measured.get("hosts")
-    return measured.get("between") is not None and not (isinstance(hosts, list) and len(set(map(str, hosts))) > 1)
+    host = measured.get("host")
+    return measured.get("between") is not None and (host is None or str(host) in _LOOPBACK)
 
 
 def age_days(made: datetime | None, now: datetime) -> float | None:

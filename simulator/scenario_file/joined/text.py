@@ -104,7 +104,7 @@ def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
     nodes = [_node(kind) for kind in kinds]
     if links.within is None:
         return {"nodes": nodes, "link": links.between}
-    network = {"topology": "uniform", "link": links.between, "loopback": links.within}
+    network = {"topology": "mesh", "link": links.between, "loopback": links.within}  # no contention: as a uniform one
     return {"nodes": nodes, "network": network}
 
 
