@@ -179,7 +179,7 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
 
 
 def level_data(level: MemoryLevel) -> Data:
-    """A memory level."""
+    """A memory level as a file lists it."""
     capacity = {} if math.isinf(level.capacity_bytes) else {"capacity": size(level.capacity_bytes)}
     times = {"latency": duration(level.latency_s), "gap": duration(level.gap_s), "shared": level.shared}
     return {"name": level.name} | capacity | times
