@@ -150,7 +150,13 @@ def shared_levels(
                     f" {units.show_size(capacity)} for all is written: right where all PEs work, too much for a few"
                 )
         found.append(replace(level, shared=shared, capacity_bytes=float(round(capacity))))
-    return (*found, *(replace(level, shared=True) for level in levels[-1:])), tuple(notes)
+    found += [replace(level, shared=True) for level in levels[-1:]]
+    return tuple(_rounded(level) for level in found), tuple(notes)
+
+
+def _rounded(level: MemoryLevel) -> MemoryLevel:
+    """Times to six digits, far more than was measured."""
+    return replace(level, latency_s=float(f"{level.latency_s:.6g}"), gap_s=float(f"{level.gap_s:.6g}"))
 
 
 def _levels(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:

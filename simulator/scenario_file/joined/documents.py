@@ -100,6 +100,12 @@ class _Band(_Loose):
     high: list[float]
 
 
+class Told(_Loose):
+    """What any model may say of itself."""
+
+    warnings: list[str] = []
+
+
 class SpeedDocument(_Loose):
     """A speed model."""
 
@@ -107,7 +113,6 @@ class SpeedDocument(_Loose):
     kind: Literal["speed"]
     model: _Band
     kernel: str | None = None
-    warnings: list[str] = []
     provenance: Made = Made()
 
     def band(self) -> SpeedBand:

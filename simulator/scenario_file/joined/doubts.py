@@ -26,6 +26,7 @@ def doubts(
     calibrations = [entry for node in nodes for entry in node.calibrations] + [link.calibration for link in links]
     return (
         *(line for node in nodes for line in node.warnings),
+        *(line for link in links for line in link.warnings),
         *_ages(calibrations, now, most_days),
         *_versions(calibrations),
         *_kernels(nodes),

@@ -15,6 +15,7 @@ from simulator.scenario_file.joined.documents import (
     NodeDocument,
     NodeTopology,
     SpeedDocument,
+    Told,
     is_of_one_machine,
     kind_of,
     levels_of,
@@ -69,6 +70,7 @@ class LinkFile:
     within_node: bool
     """Whether they were measured between processes of one machine."""
     calibration: Calibration
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -191,9 +193,7 @@ def _with_speed(node: CalibratedNode, document: dict[str, Any], source: str, *, 
     said = list(node.warnings)
     if form.kernel is None:
         said.append(f"{source}: says no kernel; called {kernel!r}")
-    if form.warnings:
-        many = "warnings" if len(form.warnings) > 1 else "warning"
-        said.append(f"{source}: {len(form.warnings)} {many} of its own, the first: {form.warnings[0]}")
+    said += _own_warnings(document, source)
     calibration = Calibration(source, f"speed of {kernel}", form.provenance)
     return replace(
         node,
@@ -212,11 +212,19 @@ def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) ->
         node,
         levels=levels,
         calibrations=(*node.calibrations, Calibration(source, "memory", made)),
-        warnings=(*node.warnings, *(f"{source}: {note}" for note in notes)),
+        warnings=(*node.warnings, *_own_warnings(document, source), *(f"{source}: {note}" for note in notes)),
     )
 
 
 def _link(document: dict[str, Any], source: str) -> LinkFile:
     made = parsed(Made, document.get("provenance") or {}, f"{source}: provenance")
     calibration = Calibration(source, "network", made)
-    return LinkFile(source, link_data(document, source), is_of_one_machine(document), calibration)
+    warnings = tuple(_own_warnings(document, source))
+    return LinkFile(source, link_data(document, source), is_of_one_machine(document), calibration, warnings)
+
+
+def _own_warnings(document: dict[str, Any], source: str) -> list[str]:
+    """What a model says of itself, in one line."""
+    told = parsed(Told, document, source).warnings
+    many = "warnings" if len(told) > 1 else "warning"
+    return [f"{source}: {len(told)} {many} of its own, the first: {told[0]}"] if told else []

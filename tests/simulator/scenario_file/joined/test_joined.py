@@ -10,7 +10,8 @@ import simulator as sim
 from advisor.cli import _run
 from simulator import ScenarioError, join_platform, load_scenario
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.joined.likeness import band_distance, common_band
+from simulator.scenario_file.joined.inputs import CalibratedNode
+from simulator.scenario_file.joined.likeness import band_distance, common_band, likeness
 from tests.simulator.scenario_file.joined.builders import (
     MACHINE,
     host,
@@ -108,13 +109,28 @@ def test_distance_of_bands_by_hand():
     assert band_distance(one, SpeedBand.constant(1.1))[1] == pytest.approx(0.1)
 
 
+def node_with(band):
+    return CalibratedNode("f.json", "h", None, 1, None, None, speeds={"k": band})
+
+
 def test_a_wide_band_does_not_make_everything_alike():
+    """Its lower end is what background load left: bands overlap, but middles lie 30 % apart."""
     sizes = np.array([1.0, 100.0])
     wide = SpeedBand(sizes, *(np.full(2, value) for value in (0.3, 1.0, 1.1)))
     fast = SpeedBand(sizes, *(np.full(2, value) for value in (1.25, 1.3, 1.35)))
-    distance, apart = band_distance(wide, fast)
-    assert distance < 1
-    assert apart > 0.2
+    found = likeness(node_with(wide), node_with(fast))
+    assert found.distance < 1
+    assert found.reason == "middles 30% apart, 20% allowed"
+
+
+def test_bands_that_agree_at_small_sizes_only_are_not_alike():
+    sizes = np.array([1.0, 10.0, 100.0])
+    flat = SpeedBand(sizes, *(np.full(3, value) for value in (0.95, 1.0, 1.05)))
+    falls = SpeedBand(sizes, *(np.array([value, value, 0.7 * value]) for value in (0.95, 1.0, 1.05)))
+    found = likeness(node_with(flat), node_with(falls))
+    assert not found.alike
+    assert "do not overlap" in found.reason
+    assert likeness(node_with(flat), node_with(flat)).alike
 
 
 def test_a_kinds_band_counts_each_node_where_it_was_measured():
