@@ -90,7 +90,7 @@ def this_machine() -> Machine:
         memory_available_bytes=int(memory.available),
         load_average=psutil.getloadavg(),
         governor=_text(_CPU / f"cpu{cpus[0]}/cpufreq/scaling_governor"),
-        swap_bytes=int(psutil.swap_memory().total),
+        swap_bytes=_swap_bytes(),
         memory_limit_bytes=min(_memory_limits(), default=None),
     )
 
@@ -167,6 +167,12 @@ def _memory_left() -> list[int]:
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
             left += _upwards(Path("/sys/fs/cgroup/memory"), group, lambda folder, names=names: _left(folder, names))
     return left
+
+
+def _swap_bytes() -> int:
+    """Swap of the whole machine."""
+    told = re.search(r"SwapTotal:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "")
+    return int(told[1]) * 2**10 if told else int(psutil.swap_memory().total)  # which warns where /proc is not whole
 
 
 def _memory_limits() -> list[int]:

@@ -53,7 +53,7 @@ def node_block(
         If the name has a range that cannot be read.
     """
     expanded(name)
-    lines = [*_comments([*described(topology), *notes]), f"- name: {json.dumps(name)}"]
+    lines = [*_comments([*described(topology), *notes]), f"- name: {_quoted(name)}"]
     if topology.memory_bytes is not None:
         lines.append(f"  memory: {size(topology.memory_bytes)}  # {units.show_size(topology.memory_bytes)}")
         if topology.swap_bytes is not None:
@@ -65,9 +65,7 @@ def node_block(
         )
         lines += ["  # write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it"]
     lines.append("  pes:")
-    inside = ", ".join(
-        f"{json.dumps(kernel)}: {{model: {json.dumps(file)}}}" for kernel, file in (speeds or {}).items()
-    )
+    inside = ", ".join(f"{_quoted(kernel)}: {{model: {_quoted(file)}}}" for kernel, file in (speeds or {}).items())
     for core, label in zip(topology.pes, pe_labels(topology), strict=True):
         entry = f'    - {{name: "{{node}}-{label}", cpu: {core.cpu}, speeds: {{{inside}}}}}'
         lines.append(f"{entry}{_core_comment(core)}")
@@ -176,7 +174,7 @@ def level_text(level: MemoryLevel) -> str:
     """A memory level as a YAML flow mapping."""
     capacity = "" if math.isinf(level.capacity_bytes) else f"capacity: {size(level.capacity_bytes)}, "
     times = f"latency: {duration(level.latency_s)}, gap: {duration(level.gap_s)}"
-    return f"{{name: {json.dumps(level.name)}, {capacity}{times}, shared: {'true' if level.shared else 'false'}}}"
+    return f"{{name: {_quoted(level.name)}, {capacity}{times}, shared: {'true' if level.shared else 'false'}}}"
 
 
 def _core_comment(core: Core) -> str:
@@ -190,6 +188,11 @@ def _core_comment(core: Core) -> str:
 def _comments(lines: Iterable[str], indent: str = "") -> list[str]:
     """Lines as comments; what a file or a host's name might smuggle in stays on its line."""
     return [f"{indent}# {printable(line)}" for line in lines]
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, as YAML reads it."""
+    return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
 def printable(text: str) -> str:

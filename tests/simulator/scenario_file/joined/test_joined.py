@@ -256,6 +256,15 @@ def test_a_fitted_network_model_passes_through(tmp_path, models):
     assert "link: {alpha_s: 1.0e-05, packet_bytes: 1500.0}" in join_platform([models["n01"], fitted]).text
 
 
+def test_the_measurements_of_quickstart_hold_a_link(tmp_path, models):
+    path = tmp_path / "measurements.json"
+    path.write_text(
+        json.dumps({"format": 1, "kernels": {}, "link": {"sizes_bytes": [0, 1e6], "times_s": [1e-5, 1e-3]}})
+    )
+    platform = loaded(tmp_path, join_platform([models["n01"], path])).platform
+    assert float(platform.message_s(0, 1, 1e6)) == pytest.approx(1e-3)
+
+
 GOOD_SPEED = {"format": 1, "kind": "speed", "kernel": "k", "model": {n: [1.0] for n in ("sizes", "low", "mid", "high")}}
 NODE = {"format": 1, "kind": "node", "name": "n", "topology": {"pe_count": 1}, "models": [GOOD_SPEED]}
 BAD_FILES = {
