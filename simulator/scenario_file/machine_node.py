@@ -16,7 +16,6 @@ from simulator.scenario_file.joined.documents import kind_of, read_document
 from simulator.scenario_file.joined.doubts import doubts
 from simulator.scenario_file.joined.inputs import make_node_document, node_of
 from simulator.scenario_file.node_block import node_block, node_name, ranges
-from simulator.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,6 @@ def describe_node(
     node = node_of(document, str(hwloc or "this machine"), places=[str(path) for path in paths])
     made = provenance(inputs=inputs)
     said += doubts([node], [], now=datetime.fromisoformat(made["made"]), most_days=MOST_DAYS)
-    said += _kinds(topology, has_speeds=bool(speeds))
     files_of = dict(zip(node.speeds, map(str, speeds), strict=True))
     text = node_block(topology, name=node_called, speeds=files_of, levels=node.levels, notes=notes)
     warnings = tuple(dict.fromkeys(said))
@@ -73,16 +71,6 @@ def _model(path: Path, wanted: str, inputs: dict[str, str]) -> dict[str, Any]:
     if (kind := kind_of(document, path)) != wanted:
         raise ScenarioError(f"{path}: kind {kind!r} found, {wanted!r} allowed with --{wanted}")
     return document
-
-
-def _kinds(topology: Topology, *, has_speeds: bool) -> list[str]:
-    """A model is of one core; others may be of another kind."""
-    kinds = list(dict.fromkeys(core.kind for core in topology.pes))
-    if not has_speeds or len(kinds) < 2:
-        return []
-    return [
-        f"cores of {len(kinds)} kinds ({', '.join(kinds)}) found: each speed is written for all; edit those of one kind"
-    ]
 
 
 def _notes() -> list[str]:

@@ -48,6 +48,7 @@ class _NodeCache(_Cache):
 
 class _Core(_Loose):
     siblings: list[int] = []
+    kind: str = ""
 
 
 class MachineFacts(_Loose):
@@ -139,7 +140,13 @@ class NodeTopology(_Loose):
     pe_count: Annotated[int, Field(ge=1, le=1_000_000)]
     memory_bytes: Bytes | None = None
     swap_bytes: Bytes | None = None
+    cores: list[_Core] = []
     shared_caches: list[_NodeCache] = []
+
+    @property
+    def core_kinds(self) -> tuple[str, ...]:
+        """Kinds of the cores that are PEs, such as P and E."""
+        return tuple(dict.fromkeys(core.kind for core in self.cores[: self.pe_count]))
 
     def data_caches(self) -> tuple[SharedCache, ...]:
         """Those that hold data."""

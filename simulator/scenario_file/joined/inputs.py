@@ -157,6 +157,10 @@ def node_of(
             node = _with_speed(node, model, place, unnamed=unnamed)
         else:
             raise ScenarioError(f"{place}: kind {kind!r} found, speed or memory allowed")
+    if len(told.core_kinds) > 1 and node.speeds:
+        kinds = f"cores of {len(told.core_kinds)} kinds ({', '.join(told.core_kinds)}) found"
+        said = f"{source}: {kinds}: each speed is written for all; edit those of one kind"
+        node = replace(node, warnings=(*node.warnings, said))
     return node
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from advisor.cli import _run
-from simulator import load_scenario, this_machine
+from simulator import join_platform, load_scenario, this_machine
 from simulator.machine import this_topology
 from simulator.models.memory import MemoryLevel
 from simulator.scenario_file.node_block import node_block, node_name, ranges, shared_levels
@@ -99,6 +99,11 @@ def test_an_export_of_another_machine_becomes_a_node(tmp_path, capsys):
     said = printed(capsys, "--hwloc", HWLOC / "hybrid-2.xml", "--speed", model, "--name", "lap[1-2]")
     assert "of another machine" in said.err
     assert "each speed is written for all" in said.err
+    node = tmp_path / "node.json"
+    printed(capsys, "--hwloc", HWLOC / "hybrid-2.xml", "--speed", model, "-o", node)
+    joined = join_platform([node, link(tmp_path / "link.json")])
+    assert any("cores of 2 kinds (P, E) found" in line for line in joined.warnings)
+    assert joined.kinds[0].names == "laptop-two"
     path = tmp_path / "s.yaml"
     path.write_text(pasted(said.out))
     platform = load_scenario(path).platform
