@@ -36,7 +36,7 @@ def advise(
     """
     from advisor import advice_document, export_files, recommend, save_exports
     from advisor.report import render_advice
-    from simulator import files, load_scenario
+    from simulator import dump_scenario, files, load_scenario
 
     loaded = load_scenario(scenario)
     recommendation = recommend(loaded, replications=replications, seed=seed)
@@ -45,6 +45,8 @@ def advise(
         files.write_json(output, document)
     elif output is not None:
         document["exports"] = save_exports(loaded, recommendation.configuration, output)
+        compared = loaded.with_configurations(recommendation.candidates)
+        files.write_text(output / "scenario.yaml", dump_scenario(compared))
         files.write_json(output / "advice.json", document)
     if hostfile is not None:
         files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
