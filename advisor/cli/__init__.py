@@ -23,6 +23,7 @@ from advisor.cli import (
     show,
     simulate,
     trace,
+    verify,
 )
 from simulator import ApportionError
 
@@ -47,6 +48,7 @@ for command in (
     check,
     simulate,
     advise,
+    verify,
     reproduce,
 ):
     command.register(app)

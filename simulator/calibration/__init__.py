@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simulator.calibration.kernels.table import SIZED_KERNELS
     from simulator.calibration.links import measure_link
     from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.parallel.command_ranks import CommandRanks
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
     from simulator.calibration.real.point_store import points_kept
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApplicationPlan": "simulator.calibration.history_application",
+    "CommandRanks": "simulator.calibration.parallel.command_ranks",
     "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
     "KERNELS": "simulator.calibration.kernels",
@@ -82,6 +84,7 @@ __all__ = [
     "KERNELS",
     "SIZED_KERNELS",
     "ApplicationPlan",
+    "CommandRanks",
     "Compared",
     "Competitor",
     "Kernel",
