@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from simulator.calibration.kernels.table import SIZED_KERNELS
     from simulator.calibration.links import measure_link
     from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.network_files import (
+        CalibratedNetwork,
+        fit_network_table,
+        load_network_model,
+        predict_messages,
+        read_network_table,
+        save_network_model,
+    )
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
     from simulator.calibration.real.point_store import points_kept
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApplicationPlan": "simulator.calibration.history_application",
+    "CalibratedNetwork": "simulator.calibration.network_files",
     "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
     "KERNELS": "simulator.calibration.kernels",
@@ -53,9 +62,11 @@ _HOMES = {
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
+    "fit_network_table": "simulator.calibration.network_files",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
     "list_runs": "simulator.calibration.history",
+    "load_network_model": "simulator.calibration.network_files",
     "load_runtime_model": "simulator.calibration.runtime_files",
     "load_speed_model": "simulator.calibration.speed_files",
     "make_application_plan": "simulator.calibration.history_application",
@@ -66,13 +77,16 @@ _HOMES = {
     "model_kind": "simulator.calibration.speed_files",
     "parse_grid": "simulator.calibration.history_record",
     "points_kept": "simulator.calibration.real.point_store",
+    "predict_messages": "simulator.calibration.network_files",
     "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
+    "read_network_table": "simulator.calibration.network_files",
     "read_shipped_table": "simulator.calibration.tables",
     "read_table": "simulator.calibration.tables",
     "record_load": "simulator.calibration.record",
     "record_runs": "simulator.calibration.history_record",
     "save_export": "simulator.calibration.history_formats",
+    "save_network_model": "simulator.calibration.network_files",
     "save_runtime_fit": "simulator.calibration.runtime_files",
     "save_speed_model": "simulator.calibration.speed_files",
 }
@@ -82,6 +96,7 @@ __all__ = [
     "KERNELS",
     "SIZED_KERNELS",
     "ApplicationPlan",
+    "CalibratedNetwork",
     "Compared",
     "Competitor",
     "Kernel",
@@ -100,9 +115,11 @@ __all__ = [
     "add_runs",
     "compare_builders",
     "export_runs",
+    "fit_network_table",
     "fit_table",
     "import_runs",
     "list_runs",
+    "load_network_model",
     "load_runtime_model",
     "load_speed_model",
     "make_application_plan",
@@ -113,13 +130,16 @@ __all__ = [
     "model_kind",
     "parse_grid",
     "points_kept",
+    "predict_messages",
     "predict_speeds",
     "predict_table",
+    "read_network_table",
     "read_shipped_table",
     "read_table",
     "record_load",
     "record_runs",
     "save_export",
+    "save_network_model",
     "save_runtime_fit",
     "save_speed_model",
 ]
