@@ -202,8 +202,8 @@ def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bo
     """
     if corrected.held_out_s is None or plain.held_out_s is None:
         return False
-    after, before = (np.abs(np.log(points.time_s / c.held_out_s)) for c in (corrected, plain))
-    gain = CLEARLY * before - after
+    before = np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points)))
+    gain = CLEARLY * before - np.abs(np.log(points.time_s / corrected.held_out_s))
     sure = bool(np.mean(gain) > np.std(gain) / np.sqrt(max(1, gain.size - 1)))
     return sure and _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
 
