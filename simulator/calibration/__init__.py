@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
+    from simulator.calibration.pingpong.hosts import Address, listen, listener_over_ssh, parse_address
+    from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
     from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
@@ -32,11 +35,15 @@ if TYPE_CHECKING:
     from simulator.calibration.usage import Usage
 
 _HOMES = {
+    "Address": "simulator.calibration.pingpong.hosts",
     "ApplicationPlan": "simulator.calibration.history_application",
+    "ChainMeasurement": "simulator.calibration.pingpong.chain",
     "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "LinkMeasurement": "simulator.calibration.pingpong.measured",
+    "LinkPlan": "simulator.calibration.pingpong.measured",
     "Measurement": "simulator.calibration.measure",
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
@@ -55,15 +62,21 @@ _HOMES = {
     "export_runs": "simulator.calibration.history_formats",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
+    "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history",
+    "listen": "simulator.calibration.pingpong.hosts",
+    "listener_over_ssh": "simulator.calibration.pingpong.hosts",
     "load_runtime_model": "simulator.calibration.runtime_files",
     "load_speed_model": "simulator.calibration.speed_files",
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
+    "measure_chain": "simulator.calibration.pingpong.chain",
     "measure_link": "simulator.calibration.links",
+    "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_speeds": "simulator.calibration.measure",
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
+    "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history_record",
     "points_kept": "simulator.calibration.real.point_store",
     "predict_speeds": "simulator.calibration.speed_files",
@@ -81,10 +94,14 @@ _HOMES = {
 __all__ = [
     "KERNELS",
     "SIZED_KERNELS",
+    "Address",
     "ApplicationPlan",
+    "ChainMeasurement",
     "Compared",
     "Competitor",
     "Kernel",
+    "LinkMeasurement",
+    "LinkPlan",
     "Measurement",
     "Point",
     "Ranks",
@@ -102,15 +119,21 @@ __all__ = [
     "export_runs",
     "fit_table",
     "import_runs",
+    "link_lines",
     "list_runs",
+    "listen",
+    "listener_over_ssh",
     "load_runtime_model",
     "load_speed_model",
     "make_application_plan",
     "make_plan",
+    "measure_chain",
     "measure_link",
+    "measure_link_times",
     "measure_speeds",
     "measured_bands",
     "model_kind",
+    "parse_address",
     "parse_grid",
     "points_kept",
     "predict_speeds",

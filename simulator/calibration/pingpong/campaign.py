@@ -1,4 +1,4 @@
-"""A measuring campaign: all sizes and patterns in passes of random order, within a budget, every sample kept at once."""
+"""A measuring campaign: sizes and patterns in passes of random order, within a budget, every sample kept at once."""
 
 import itertools
 import time
@@ -31,6 +31,8 @@ MARGIN = 1.3
 """What is foretold is exceeded by so much on a busy machine."""
 EVERY_OTHER = 3
 """Once each pattern has its least samples, the first has so many more for each of the others': it is what is fitted."""
+BUSY_LOAD = 0.5
+"""Load average from which others are said to use the machine."""
 _GRANTED = 3.0
 """A campaign that was thought to fit may take so many budgets before it gives up."""
 
@@ -155,7 +157,7 @@ def run_campaign(
     for number in range(MOST_SAMPLES):
         for pattern, size in _visits(plan, number):
             if points[size].count(pattern) > _earlier(plan, pattern, number):
-                continue  # measured before the campaign was interrupted
+                continue  # measured before an interruption
             spent_s = time.monotonic() - begin
             if number >= LEAST_SAMPLES and spent_s + costs_s[pattern, size] > plan.budget_s:
                 return list(points.values())
@@ -179,7 +181,9 @@ def medians_s(points: Sequence[SizePoint], pattern: str) -> NDArray[np.float64]:
 
 def _visits(plan: Plan, number: int) -> list[tuple[str, int]]:
     """Patterns and sizes of one pass, in their random order."""
-    patterns = [pattern for pattern in plan.patterns if _earlier(plan, pattern, number + 1) > _earlier(plan, pattern, number)]
+    patterns = [
+        pattern for pattern in plan.patterns if _earlier(plan, pattern, number + 1) > _earlier(plan, pattern, number)
+    ]
     keys = [(pattern, size) for pattern in patterns for size in plan.sizes]
     return [keys[index] for index in stream(plan.seed, "ping-pong", number).permutation(len(keys))]
 
@@ -189,6 +193,14 @@ def _earlier(plan: Plan, pattern: str, number: int) -> int:
     if pattern == plan.patterns[0] or number <= LEAST_SAMPLES:
         return number
     return LEAST_SAMPLES + (number - LEAST_SAMPLES) // EVERY_OTHER
+
+
+def machine_warnings(machine: Machine) -> list[str]:
+    """A line where others use the machine, as it was looked at before measuring."""
+    load = machine.load_average[0]
+    if load <= BUSY_LOAD:
+        return []
+    return [f"busy machine: load average {load:.2f} on {len(machine.cores)} cores before the run, best run when idle"]
 
 
 def _known(store: PointStore[SizePoint], size: int, patterns: Sequence[str]) -> SizePoint:
@@ -239,6 +251,6 @@ def _check_budget(
 
 def _too_small(plan: Plan, needed_s: float) -> ScenarioError:
     return ScenarioError(
-        f"--budget: {units.show_duration(plan.budget_s)} found, about {ceil(needed_s)}s needed for {LEAST_SAMPLES} samples "
-        f"of {len(plan.sizes)} sizes up to {units.show_size(plan.sizes[-1])}, less with a smaller --max-bytes"
+        f"--budget: {units.show_duration(plan.budget_s)} found, about {ceil(needed_s)}s needed for {LEAST_SAMPLES} "
+        f"samples of {len(plan.sizes)} sizes up to {units.show_size(plan.sizes[-1])}, less with a smaller --max-bytes"
     )

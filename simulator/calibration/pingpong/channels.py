@@ -202,4 +202,3 @@ def relay(back: Channel, forth: Channel, buffers: Buffers, *, packet_bytes: int,
                 part = packet[: min(packet_bytes, size - start)]
                 source.receive(part)
                 target.send(part)
-

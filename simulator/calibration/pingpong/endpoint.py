@@ -34,7 +34,6 @@ class Endpoint:
                 return {}
         raise ValueError(command["do"])
 
-
     def _tell(self, peer: int, command: dict[str, Any]) -> None:
         """Tell a peer on another host what comes, and wait until it is ready."""
         out, into = self._channels[peer].ends

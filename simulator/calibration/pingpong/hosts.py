@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from simulator.calibration.parallel.children import Children
 from simulator.calibration.pingpong import wire
@@ -108,7 +107,9 @@ def listen(
                 elif connection is not None:
                     connection.close()
                 if refused >= MAX_REFUSED:
-                    raise PeerError(f"--listen: {refused} connections without the token found, a session with it allowed")
+                    raise PeerError(
+                        f"--listen: {refused} connections without the token found, a session with it allowed"
+                    )
                 if not served and time.monotonic() > deadline:
                     raise PeerError(f"--listen: nobody came within {wait_s:g} s")
         finally:
@@ -160,7 +161,10 @@ def listener_over_ssh(host: str, command: Sequence[str]) -> Iterator[tuple[int, 
     options = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={ANSWER_S:.0f}", "-T"]
     try:
         child = subprocess.Popen(
-            ["ssh", *options, "--", host, *remote], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            ["ssh", *options, "--", host, *remote],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
     except OSError as error:
         raise PeerError(f"--hosts: ssh: {_reason(error)}, ssh or --listen and --connect allowed") from error
@@ -188,7 +192,9 @@ def _announced(host: str, child: "subprocess.Popen[bytes]") -> tuple[int, str]:
         child.kill()
         errors = child.stderr.read(4096).decode(errors="replace").strip().splitlines()
         reason = errors[-1] if errors else f"nothing from its listener within {6 * ANSWER_S:g} s"
-    raise PeerError(f"--hosts: {host}: {reason}; `ssh {host} apportion` must work without a question, or use --listen there")
+    raise PeerError(
+        f"--hosts: {host}: {reason}; `ssh {host} apportion` must work without a question, or use --listen there"
+    )
 
 
 def _connect(address: Address, token: str) -> socket.socket:
@@ -229,5 +235,3 @@ def _reason(error: OSError) -> str:
     if isinstance(error, TimeoutError):
         return f"nothing within {ANSWER_S:g} s"
     return (error.strerror or str(error)).lower()
-
-

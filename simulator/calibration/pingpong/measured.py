@@ -9,7 +9,15 @@ from typing import Any, Final
 import numpy as np
 
 from simulator import units
-from simulator.calibration.pingpong.campaign import Plan, SizePoint, medians_s, message_sizes, open_store, run_campaign
+from simulator.calibration.pingpong.campaign import (
+    Plan,
+    SizePoint,
+    machine_warnings,
+    medians_s,
+    message_sizes,
+    open_store,
+    run_campaign,
+)
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
 from simulator.calibration.pingpong.mpi import mpi_pairs
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
@@ -20,8 +28,6 @@ MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
 """What lies between the processes -> its media, the default first."""
 MAX_BYTES = 64 * 2**20
 PATTERNS: Final = ("one_way", "exchange", "pairs")
-BUSY_LOAD = 0.5
-"""Load average from which others are said to use the machine."""
 WIDE = 0.2
 """Share of the median by which the middle half of the samples may spread without a warning."""
 
@@ -133,7 +139,7 @@ def measure_link_times(
     kept = open_store(store, campaign, subject=subject, machine=machine)
     with _pairs(plan, cpus) as (pairs, more):
         points = tuple(run_campaign(campaign, pairs.sample_s, kept, on_progress=on_progress))
-    warnings = [*_load_warnings(machine), *_sharing_warnings(plan, machine, len(cpus)), *_spread_warnings(points)]
+    warnings = [*machine_warnings(machine), *_sharing_warnings(plan, machine, len(cpus)), *_spread_warnings(points)]
     return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, len(kept.before), tuple(warnings))
 
 
@@ -163,7 +169,9 @@ def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:
         cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
         return [(cpu, cpu) for cpu in (cpus * 2)[:2]]
     if machine.pe_count < 2:
-        raise ScenarioError("this machine: 1 PE found, 2 needed for messages between PEs; --hosts measures between hosts")
+        raise ScenarioError(
+            "this machine: 1 PE found, 2 needed for messages between PEs; --hosts measures between hosts"
+        )
     return pair_places(machine)
 
 
@@ -180,13 +188,6 @@ def _row(point: SizePoint) -> dict[str, Any]:
         "pairs_s": pairs,
         "slowdown": pairs / one_way,
     }
-
-
-def _load_warnings(machine: Machine) -> list[str]:
-    load = machine.load_average[0]
-    if load <= BUSY_LOAD:
-        return []
-    return [f"busy machine: load average {load:.2f} on {len(machine.cores)} cores before the run, best run when idle"]
 
 
 def _sharing_warnings(plan: LinkPlan, machine: Machine, pairs: int) -> list[str]:
@@ -206,10 +207,12 @@ def _spread_warnings(points: Sequence[SizePoint]) -> list[str]:
         wide += high - low > WIDE * point.median_s("one_way")
     if not wide:
         return []
-    return [f"the middle half of the samples spreads by more than {WIDE:.0%} of the median at {wide} of {len(points)} sizes"]
+    return [
+        f"the middle half of the samples spreads by more than {WIDE:.0%} of the median at {wide} of {len(points)} sizes"
+    ]
 
 
-def summary_lines(measured: LinkMeasurement) -> list[str]:
+def link_lines(measured: LinkMeasurement) -> list[str]:
     """A table at a few sizes for the terminal."""
     sizes, one_way = np.array(measured.sizes_bytes), medians_s(measured.points, "one_way")
     shown = [int(np.argmin(np.abs(sizes - size))) for size in (1, 2**10, 2**14, 2**17, 2**20, 2**23, sizes[-1])]

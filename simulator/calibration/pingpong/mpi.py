@@ -99,7 +99,17 @@ def mpi_pairs(cpus: Sequence[tuple[int, int]]) -> Iterator[tuple[Pairs, str]]:
         path = str(Path(folder) / "control")  # only we can enter the folder
         server.bind(path)
         server.listen(len(places))
-        words = [mpiexec, "-n", str(len(places)), sys.executable, "-m", RANK, str(os.getpid()), path, json.dumps(places)]
+        words = [
+            mpiexec,
+            "-n",
+            str(len(places)),
+            sys.executable,
+            "-m",
+            RANK,
+            str(os.getpid()),
+            path,
+            json.dumps(places),
+        ]
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         )

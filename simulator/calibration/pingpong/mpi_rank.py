@@ -1,7 +1,7 @@
 """One MPI rank, a real process pinned to a PE: `mpiexec -n RANKS python -m simulator.calibration.pingpong.mpi_rank`.
 
-Arguments: the parent's number, the driver's socket, and a JSON list of processors by rank. Commands and answers are JSON
-lines over that socket and not over MPI, so that a rank that has nothing to do waits without polling.
+Arguments: the parent's number, the driver's socket, and a JSON list of processors by rank. Commands and answers are
+JSON lines over that socket and not over MPI, so that a rank that has nothing to do waits without polling.
 """
 
 import json

@@ -40,7 +40,9 @@ class Pairs:
         Whether a process tells its peer what comes, since nobody here drives that one.
     """
 
-    def __init__(self, driver: Driver, sides: Sequence[Sequence[tuple[int, int, bool]]], *, steer: bool = False) -> None:
+    def __init__(
+        self, driver: Driver, sides: Sequence[Sequence[tuple[int, int, bool]]], *, steer: bool = False
+    ) -> None:
         self._driver = driver
         self._sides = sides
         self._steer = steer

@@ -10,7 +10,14 @@ import sys
 
 from simulator.calibration.parallel import lifeline
 from simulator.calibration.pingpong import wire
-from simulator.calibration.pingpong.channels import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS, Buffers, StreamChannel, run_sample
+from simulator.calibration.pingpong.channels import (
+    MAX_BATCHES,
+    MAX_BYTES,
+    MAX_ROUNDS,
+    Buffers,
+    StreamChannel,
+    run_sample,
+)
 
 
 def serve(number: int) -> int:

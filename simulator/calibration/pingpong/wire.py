@@ -1,4 +1,4 @@
-"""What two hosts say to each other: JSON lines of bounded length, and a proof on both sides that they know one token."""
+"""What two hosts say to each other: JSON lines of bounded length, after both have proved that they know one token."""
 
 import hashlib
 import hmac
