@@ -1,9 +1,12 @@
 """`apportion predict`: times or speeds of runs that nobody made yet, from a fitted model."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from advisor.cli.options import print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -14,7 +17,11 @@ def register(app: typer.Typer) -> None:
 def predict(
     model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.")],
     at: Annotated[
-        Path, typer.Option(help="CSV of targets: a column for each parameter; size_elements for a speed model.")
+        Path,
+        typer.Option(
+            help="CSV of targets: a column for each parameter; size_elements for a speed model, "
+            "bytes and perhaps hops for a network model."
+        ),
     ],
     level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.95,
     next_run: Annotated[
@@ -28,8 +35,9 @@ def predict(
     """
     from simulator.calibration import load_runtime_model, model_kind, predict_table
 
-    if model_kind(model) == "speed":
-        _predict_speeds(model, at, as_json=json_output)
+    predictor = PREDICTORS.get(model_kind(model))
+    if predictor is not None:
+        predictor(model, at, as_json=json_output)
         return
     fitted = load_runtime_model(model)
     values, predictions = predict_table(fitted, at, level=level)
@@ -72,6 +80,32 @@ def _predict_speeds(model: Path, at: Path, *, as_json: bool) -> None:
             f"{entry['size_elements']:.6g} elements: {entry['mean']:.4g} per second, "
             f"{entry['low']:.4g} to {entry['high']:.4g}{where}"
         )
+
+
+def _predict_messages(model: Path, at: Path, *, as_json: bool) -> None:
+    from simulator.calibration import load_network_model, predict_messages
+
+    entries, document = predict_messages(model, at), load_network_model(model)[1]
+    if as_json:
+        print_json(
+            {
+                "model": str(model),
+                "kind": "network",
+                "chosen": document.get("chosen"),
+                "level": 0.95,
+                "warnings": document.get("warnings", []),
+                "predictions": entries,
+            }
+        )
+        return
+    for entry in entries:
+        where = f"{entry['at']['bytes']:g} B over {entry['at']['hops']:g} hops"
+        outside = ", outside what was measured" if entry["extrapolation"] else ""
+        print(f"{where}: {entry['mean']:.4g} s, {entry['low']:.4g} to {entry['high']:.4g} s{outside}")
+
+
+PREDICTORS: dict[str, Callable[..., None]] = {"speed": _predict_speeds, "network": _predict_messages}
+"""Kind of a model file -> what predicts from it; every other kind is a run-time model or refused as one."""
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
