@@ -63,16 +63,27 @@ def measure(options: RealOptions) -> "LinkMeasurement":
     with _far_end(options) as plan, kept(store), progress_lines(plan.budget_s) as show:
         measured = measure_link_times(plan, store=store, on_progress=show)
     if measured.reused:
-        print(f"{measured.reused} sizes were finished before and not measured again ({store})", file=sys.stderr)
+        print(f"{measured.reused} samples were taken before and not again ({store})", file=sys.stderr)
     if options.output is None:
         files.remove(store)
     return measured
 
 
+def forget(output: Path) -> None:
+    """Remove the samples kept beside a model that is written."""
+    from simulator import files
+
+    files.remove(_beside(output))
+
+
+def _beside(output: Path) -> Path:
+    return output.with_name(f"{output.name}.partial")
+
+
 def partial_file(options: RealOptions) -> Path:
     """Where samples are kept until the model is written."""
     if options.output is not None:
-        return options.output.with_name(f"{options.output.name}.partial")
+        return _beside(options.output)
     return Path(f"calibrate-network-{options.medium or options.between}.partial")
 
 
@@ -84,11 +95,13 @@ def write_table(measured: "LinkMeasurement", path: Path) -> None:
     files.write_text(path, f"bytes,hops,one_way_s\n{rows}")
 
 
-def listen_once(address: str, *, as_json: bool) -> None:
+def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
     """Be the far end of one session; what to run on the other host is printed first."""
     from simulator import require_linux, this_machine
     from simulator.calibration import listen, parse_address
 
+    if between != "tcp":
+        raise typer.BadParameter("--listen found, allowed with --between tcp")
     require_linux()
     machine = this_machine()
     cpus = [core.cpu for core in machine.cores[: machine.pe_count]]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
     from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
+    from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
     from simulator.calibration.real.point_store import points_kept
@@ -69,6 +70,7 @@ _HOMES = {
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
+    "fit_measured_link": "simulator.calibration.pingpong.fit",
     "fit_network_table": "simulator.calibration.network_files",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
@@ -132,6 +134,7 @@ __all__ = [
     "add_runs",
     "compare_builders",
     "export_runs",
+    "fit_measured_link",
     "fit_network_table",
     "fit_table",
     "import_runs",

@@ -18,6 +18,7 @@ from simulator.calibration.pingpong.campaign import (
     open_store,
     run_campaign,
 )
+from simulator.calibration.pingpong.channels import MAX_BYTES as MAX_BYTES_EVER
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
 from simulator.calibration.pingpong.mpi import mpi_pairs
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
@@ -27,6 +28,8 @@ from simulator.machine import Machine, require_linux, this_machine
 MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
 """What lies between the processes -> its media, the default first."""
 MAX_BYTES = 64 * 2**20
+LEAST_MAX_BYTES = 64
+"""Fewer sizes than there are up to here are too few for every form."""
 PATTERNS: Final = ("one_way", "exchange", "pairs")
 WIDE = 0.2
 """Share of the median by which the middle half of the samples may spread without a warning."""
@@ -59,7 +62,9 @@ class LinkPlan:
         if self.medium is not None and self.medium not in media:
             about = f"{', '.join(media)} allowed with --between {self.between}"
             raise ScenarioError(f"--medium: {self.medium!r} found, {about}")
-        message_sizes(self.max_bytes)
+        if not LEAST_MAX_BYTES <= self.max_bytes <= MAX_BYTES_EVER:
+            allowed = f"{units.show_size(LEAST_MAX_BYTES)} to {units.show_size(MAX_BYTES_EVER)} allowed"
+            raise ScenarioError(f"--max-bytes: {self.max_bytes} B found, {allowed}")
 
     @property
     def chosen_medium(self) -> str:
@@ -77,7 +82,7 @@ class LinkMeasurement:
     """Processors of each pair, the other host, the MPI library."""
     points: tuple[SizePoint, ...]
     reused: int
-    """Sizes that were finished before and not measured again."""
+    """Samples that were taken before an interruption."""
     warnings: tuple[str, ...]
 
     @property
@@ -95,7 +100,7 @@ class LinkMeasurement:
             "between": self.between,
             "medium": self.medium,
             **self.about,
-            "points_reused": self.reused,
+            "samples_reused": self.reused,
             "definitions": {
                 "one_way_s": "half of a round trip, median over samples",
                 "exchange_s": "both ends send at once: from the start until each has received, median",
@@ -137,10 +142,13 @@ def measure_link_times(
         about |= {"cpus": [pair[0] for pair in cpus], "host": plan.address.host}
     subject = {"what": "ping-pong", "between": plan.between, "medium": plan.chosen_medium, **about}
     kept = open_store(store, campaign, subject=subject, machine=machine)
+    reused = sum(
+        len(taken) for held in (kept.points, kept.open) for point in held.values() for taken in point.samples_s.values()
+    )
     with _pairs(plan, cpus) as (pairs, more):
         points = tuple(run_campaign(campaign, pairs.sample_s, kept, on_progress=on_progress))
     warnings = [*machine_warnings(machine), *_sharing_warnings(plan, machine, len(cpus)), *_spread_warnings(points)]
-    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, len(kept.before), tuple(warnings))
+    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, reused, tuple(warnings))
 
 
 def pair_places(machine: Machine) -> list[tuple[int, int]]:

@@ -115,7 +115,7 @@ def mpi_pairs(cpus: Sequence[tuple[int, int]]) -> Iterator[tuple[Pairs, str]]:
         )
         controls: dict[int, socket.socket] = {}
         try:
-            library = _gather(server, process, controls, len(places))
+            library = _gather(server, process, controls, mpiexec=mpiexec, count=len(places))
             ranks = MpiRanks(process, [controls[rank] for rank in range(len(places))])
             twos = [(2 * pair, 2 * pair + 1) for pair in range(len(cpus))]
             yield Pairs(ranks, [[(one, other, True), (other, one, False)] for one, other in twos]), library
@@ -126,7 +126,12 @@ def mpi_pairs(cpus: Sequence[tuple[int, int]]) -> Iterator[tuple[Pairs, str]]:
 
 
 def _gather(
-    server: socket.socket, process: "subprocess.Popen[bytes]", controls: dict[int, socket.socket], count: int
+    server: socket.socket,
+    process: "subprocess.Popen[bytes]",
+    controls: dict[int, socket.socket],
+    *,
+    mpiexec: str,
+    count: int,
 ) -> str:
     """Wait until every rank has come, and say which library they use."""
     server.settimeout(0.2)
@@ -145,7 +150,7 @@ def _gather(
         library = str(about.get("library", ""))
         if about.get("world") != count:
             raise CalibrationError(
-                f"{process.args[0]}: {about.get('world')} rank in a world found, {count} needed: "  # type: ignore[index]
+                f"{mpiexec}: {about.get('world')} rank in a world found, {count} needed: "
                 f"mpi4py uses another MPI ({library}) than this mpiexec"
             )
     return library

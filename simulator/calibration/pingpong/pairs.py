@@ -73,7 +73,7 @@ class Pairs:
         }
         answers = self._driver.ask(commands, limit_s=SAMPLE_LIMIT_S)
         firsts = [number for sides in active for number, _, first in sides if first]
-        mean_s = sum(answers[number]["wall_s"] for number in firsts) / len(firsts) / rounds
+        mean_s = sum(float(answers[number]["wall_s"]) for number in firsts) / len(firsts) / rounds
         return mean_s if pattern == "exchange" else mean_s / 2
 
 
