@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import print_json
-
 if TYPE_CHECKING:
     from simulator.calibration import Address, LinkMeasurement, LinkPlan
 
@@ -104,7 +102,7 @@ def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
         raise typer.BadParameter("--listen found, allowed with --between tcp")
     require_linux()
     machine = this_machine()
-    cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
+    cpus = [core.cpu for core in machine.cores[: machine.pe_count]][::-1]  # connecting hosts begin with their first
 
     def ready(where: "Address", token: str) -> None:
         if as_json:
@@ -119,9 +117,7 @@ def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
     served = listen(
         parse_address(address, field="--listen", least_port=0), cpus=(cpus * 2)[: max(2, len(cpus))], on_ready=ready
     )
-    if as_json:
-        print_json(served)
-    else:
+    if not as_json:
         print(f"served {served['connections']} connections, refused {served['refused']}")
 
 
@@ -136,7 +132,7 @@ def print_json_line(message: dict[str, object]) -> None:
 def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
     """The plan, with the other host's end listening while it is carried out."""
     from simulator import units
-    from simulator.calibration import Address, LinkPlan, listener_over_ssh, parse_address
+    from simulator.calibration import Address, LinkPlan, is_this_host, listener_over_ssh, parse_address
 
     given = {"--hosts": options.hosts, "--connect": options.connect}
     if options.between != "tcp" and (found := [name for name, value in given.items() if value is not None]):
@@ -163,7 +159,11 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
     if options.connect is not None:
         yield plan(parse_address(options.connect, field="--connect"), options.token or "")
     elif options.hosts is not None:
-        _, other = _two_hosts(options.hosts)
+        here, other = _two_hosts(options.hosts)
+        if not is_this_host(here):
+            raise typer.BadParameter(
+                f"--hosts: {here!r} found first, a name of this host allowed; the second is the other"
+            )
         with listener_over_ssh(other, ["apportion"]) as (port, token):
             yield plan(Address(other.rpartition("@")[2], port), token)
     else:

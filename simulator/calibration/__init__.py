@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simulator.calibration.parallel.ranks import Ranks, RealRun
     from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
     from simulator.calibration.pingpong.fit import fit_measured_link
-    from simulator.calibration.pingpong.hosts import Address, listen, listener_over_ssh, parse_address
+    from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
     from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
@@ -74,6 +74,7 @@ _HOMES = {
     "fit_network_table": "simulator.calibration.network_files",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
+    "is_this_host": "simulator.calibration.pingpong.hosts",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history",
     "listen": "simulator.calibration.pingpong.hosts",
@@ -138,6 +139,7 @@ __all__ = [
     "fit_network_table",
     "fit_table",
     "import_runs",
+    "is_this_host",
     "link_lines",
     "list_runs",
     "listen",

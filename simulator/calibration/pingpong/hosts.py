@@ -40,6 +40,19 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+def is_this_host(name: str) -> bool:
+    """Whether a host's name is one of this machine's own addresses."""
+    try:
+        found = socket.getaddrinfo(name, 0, type=socket.SOCK_DGRAM)
+    except OSError:
+        return False
+    for family, kind, protocol, _, address in found:
+        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as own:
+            own.bind(address)  # only an own address can be bound to
+            return True
+    return False
+
+
 def parse_address(text: str, *, field: str, least_port: int = 1) -> Address:
     """`HOST:PORT`, an IPv6 address in brackets.
 
