@@ -94,7 +94,8 @@ def listen(
     PeerError
         If it cannot listen there, nobody comes in time, or too many come without the token.
     """
-    token, served, refused = wire.new_token(), [], 0
+    token, refused = wire.new_token(), 0
+    served: list[subprocess.Popen[bytes]] = []
     with _server(address) as server:
         on_ready(Address(address.host, server.getsockname()[1]), token)
         deadline = time.monotonic() + wait_s
