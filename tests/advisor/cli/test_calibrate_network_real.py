@@ -50,7 +50,9 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
     document = json.loads(Path("link.json").read_text())
     sizes = document["measured"]["sizes"]
     assert [row["size_bytes"] for row in sizes][-1] == 64
-    for row in sizes:
+    further = [row for row in sizes if "exchange_s" in row]
+    assert [row["size_bytes"] for row in further] == [1, 4, 16, 64]
+    for row in further:
         assert row["exchange_ratio"] == pytest.approx(row["exchange_s"] / row["one_way_s"])
         assert row["slowdown"] == pytest.approx(row["pairs_s"] / row["one_way_s"])
         assert row["quartiles_s"][0] <= row["one_way_s"] <= row["quartiles_s"][1]
