@@ -30,7 +30,8 @@ WHAT = {
     "mpi": "MPI between two processes",
 }
 EXPLAINED = (
-    "t = alpha + d*(beta + tau*(l + h)) up to l = p, beyond alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p)",
+    "equation 5: alpha + d*(beta + tau*(l + h)) up to l = p, beyond it",
+    "alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p), for l bytes over d hops",
     "held out: relative errors at sizes that the form was not fitted to, a tenth of them left out at a time",
 )
 
