@@ -14,6 +14,8 @@ from advisor.cli import (
     check,
     fit,
     history,
+    machine,
+    platform,
     predict,
     quickstart,
     record,
@@ -21,6 +23,7 @@ from advisor.cli import (
     show,
     simulate,
     trace,
+    verify,
 )
 from simulator import ApportionError
 
@@ -40,9 +43,12 @@ for command in (
     history,
     fit,
     predict,
+    machine,
+    platform,
     check,
     simulate,
     advise,
+    verify,
     reproduce,
 ):
     command.register(app)
