@@ -226,7 +226,8 @@ def _connect(address: Address, token: str) -> socket.socket:
         wire.prove(connection, token, timeout_s=ANSWER_S, listens=False)
     except PeerError as error:
         connection.close()
-        raise PeerError([line.replace("the other host", f"--connect: {address.text}", 1) for line in error.lines]) from error
+        named = [line.replace("the other host", f"--connect: {address.text}", 1) for line in error.lines]
+        raise PeerError(named) from error
     return connection
 
 
