@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli import network_real
+from advisor.cli.options import Json, Seed, print_json, print_warnings
 
 if TYPE_CHECKING:
     from simulator.calibration import CalibratedNetwork
@@ -16,21 +17,57 @@ Replay = Annotated[
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="LINK.json", help="Where to write the model.")]
 
 
-def network(replay: Replay = None, output: Output = None, as_json: Json = False) -> None:
-    """Fit latency and bandwidth, packets (equation 5), lines by message size and a smooth curve; choose one.
+def network(  # noqa: PLR0913, PLR0917 - one per option
+    between: network_real.Between = None,
+    medium: network_real.Medium = None,
+    hosts: network_real.Hosts = None,
+    listen: network_real.Listen = None,
+    connect: network_real.Connect = None,
+    token: network_real.Token = None,
+    replay: Replay = None,
+    max_bytes: network_real.MaxBytes = "64MiB",
+    budget: network_real.Budget = "30s",
+    table: network_real.TableFile = None,
+    output: Output = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Measure messages between processes or hosts, or take recorded times, and fit how long a message takes.
+
+    Fitted are latency and bandwidth, packets (equation 5), lines by message size and a smooth curve; one is chosen.
 
     Every form is judged on points that it was not fitted to. The model file is a link of a scenario
     (`{model: LINK.json}`), and `apportion predict LINK.json --at TARGETS.csv` answers from it.
 
-    Example: apportion calibrate network --replay pingpong.csv -o link.json
-    """
-    from simulator.calibration import fit_network_table, save_network_model
+    Real measuring keeps every sample at once: interrupted or killed, the same command goes on where it was.
 
-    if replay is None:
-        raise typer.BadParameter("--replay: none found, a table of recorded message times needed")
-    calibrated = fit_network_table(replay)
-    if output is not None:
-        save_network_model(calibrated, output)
+    Example: apportion calibrate network --between processes -o link.json
+    """
+    from simulator.calibration import fit_measured_link, fit_network_table, link_lines, save_network_model
+
+    if (replay is None) == (between is None):
+        found = "none" if replay is None else "--between and --replay"
+        raise typer.BadParameter(f"{found} found, one of --between (real messages) and --replay (a table) needed")
+    if listen is not None:
+        network_real.listen_once(listen, between=between, as_json=as_json)
+        return
+    if replay is not None:
+        calibrated = fit_network_table(replay)
+        if output is not None:
+            save_network_model(calibrated, output)
+    else:
+        options = network_real.RealOptions(
+            between or "", medium, hosts, connect, token, max_bytes, budget, seed, output
+        )
+        measured = network_real.measure(options)
+        if table is not None:
+            network_real.write_table(measured, table)
+        calibrated = fit_measured_link(measured, seed=seed)
+        if output is not None:
+            save_network_model(calibrated, output)
+            network_real.forget(output)
+        if not as_json:
+            print("\n".join(link_lines(measured)))
     tell(calibrated, output, as_json=as_json)
 
 
