@@ -1,0 +1,156 @@
+"""What a sweep of Apex-MAP measures: its cells (M, alpha, L), and how much is read on one visit to a cell."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulator import units
+from simulator.calibration.kernels.sized import WORD_BYTES
+from simulator.errors import ScenarioError
+from simulator.machine import Machine, memory_available_bytes, require_linux
+
+ALPHAS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0)
+LENGTHS = (1, 4, 16, 64, 256, 1024, 4096)
+MEMORY_SHARE = 0.25
+"""Share of the memory available that the largest M takes by default."""
+FIRST_WORDS = 2**10
+"""Smallest M: 8 KiB, within any first-level cache."""
+MOST_PASSES = 60
+OVER = ("shared", "mpi")
+"""How several processes read each other's memory: a shared segment, or MPI one-sided."""
+
+_STRETCHES = 2**13
+_MOST_READ = 2**18
+"""Words read on one visit, unless the fewest stretches are more."""
+_FEWEST = 64
+_MPI_STRETCHES = 256
+"""An access by MPI costs microseconds."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of Apex-MAP."""
+
+    m_words: int
+    alpha: float
+    length: int
+    """L in words."""
+
+    def stretches(self, over: str) -> int:
+        """Starts drawn for one visit: at most 64 KiB of them, each read once, in a row.
+
+        Such a stream takes one cache line for every eight stretches, that is, for at least as many lines of the words.
+        """
+        if over == "mpi":
+            return _MPI_STRETCHES
+        return max(_FEWEST, min(_STRETCHES, _MOST_READ // self.length))
+
+    def repeats(self, over: str) -> int:
+        """How often the same starts are read in a row: only where they already cover all of M."""
+        read = self.stretches(over) * self.length
+        return 8 if over == "shared" and self.m_words <= read <= 4 * _STRETCHES else 1
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """A whole sweep."""
+
+    m_words: tuple[int, ...]
+    alphas: tuple[float, ...]
+    lengths: tuple[int, ...]
+    cpus: tuple[int, ...]
+    """The processor of each process."""
+    over: str = "shared"
+    seed: int = 0
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every M with every alpha and every L that fits into it."""
+        return tuple(
+            Cell(m, alpha, length)
+            for m in self.m_words
+            for alpha in self.alphas
+            for length in self.lengths
+            if length <= m
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: what must be the same for measurements to stand side by side."""
+        return {
+            "M": f"{self.m_words[0]} to {self.m_words[-1]} words",
+            "alpha": list(self.alphas),
+            "L": list(self.lengths),
+            "cpus": list(self.cpus),
+            "over": self.over,
+            "seed": self.seed,
+        }
+
+
+def make_sweep(  # noqa: PLR0913 - one option of the command line each
+    machine: Machine,
+    *,
+    max_memory_bytes: float | None = None,
+    alphas: Sequence[float] = ALPHAS,
+    lengths: Sequence[float] = LENGTHS,
+    processes: int = 1,
+    over: str = "shared",
+    cpu: int | None = None,
+    seed: int = 0,
+) -> SweepPlan:
+    """A sweep with M doubled from 8 KiB to `max_memory_bytes`, in powers of two.
+
+    Parameters
+    ----------
+    max_memory_bytes
+        By default a quarter of the memory available.
+    processes
+        One for each PE; the first takes the last core, so that the first core is left to others as long as possible.
+    cpu
+        For one process: the logical processor.
+
+    Raises
+    ------
+    ScenarioError
+        If something is out of range, one line per fault.
+    CalibrationError
+        Where measuring needs another system.
+    """
+    require_linux()
+    available = memory_available_bytes()
+    most = MEMORY_SHARE * available if max_memory_bytes is None else max_memory_bytes
+    order = [core.cpu for core in machine.cores][::-1]
+    allowed = sorted({number for core in machine.cores for number in (core.cpu, *core.siblings)})
+    least = FIRST_WORDS * WORD_BYTES
+    checks = [
+        (
+            most <= available,
+            f"--max-memory: {units.show_size(most)} found, up to the {units.show_size(available)} available allowed",
+        ),
+        (most >= 4 * least, f"--max-memory: {units.show_size(most)} found, {units.show_size(4 * least)} or more allowed"),
+        (bool(alphas) and all(0 < a <= 1 for a in alphas), f"--alpha: {_list(alphas)} found, above 0 and up to 1 allowed"),
+        (
+            bool(lengths) and all(length >= 1 and float(length).is_integer() for length in lengths),
+            f"--length: {_list(lengths)} found, whole numbers of 1 or more allowed",
+        ),
+        (
+            1 <= processes <= machine.pe_count,
+            f"--processes: {processes} found, 1 to {machine.pe_count} (the PEs here) allowed",
+        ),
+        (over in OVER, f"--over: {over!r} found, {' or '.join(OVER)} allowed"),
+        (cpu is None or cpu in allowed, f"--cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed"),
+        (cpu is None or processes == 1, f"--cpu: {cpu} found, allowed with one process"),
+    ]
+    if faults := [line for holds, line in checks if not holds]:
+        raise ScenarioError(faults)
+    largest = int(math.log2(most / WORD_BYTES))
+    words = tuple(2**k for k in range(int(math.log2(FIRST_WORDS)), largest + 1))
+    wanted = tuple(sorted({int(length) for length in lengths}))
+    if wanted[0] > words[-1]:
+        raise ScenarioError(f"--length: {wanted[0]} found, at most the {words[-1]} words of the largest M allowed")
+    cpus = (cpu,) if cpu is not None else tuple(order[:processes])
+    return SweepPlan(words, tuple(sorted(set(alphas))), wanted, cpus, over, seed)
+
+
+def _list(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values) or "nothing"
