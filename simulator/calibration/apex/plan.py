@@ -1,11 +1,13 @@
 """What a sweep of Apex-MAP measures: its cells (M, alpha, L), and how much is read on one visit to a cell."""
 
+import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from simulator import units
+from simulator.calibration.apex.mpi_launch import mpiexec
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.errors import ScenarioError
 from simulator.machine import Machine, memory_available_bytes, require_linux
@@ -26,6 +28,7 @@ _MOST_READ = 2**18
 _FEWEST = 64
 _MPI_STRETCHES = 256
 """An access by MPI costs microseconds."""
+_EXTRA = "the extra mpi needed: pip install 'apportion[mpi]'"
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Cell:
         Such a stream takes one cache line for every eight stretches, that is, for at least as many lines of the words.
         """
         if over == "mpi":
-            return _MPI_STRETCHES
+            return max(_FEWEST, min(_MPI_STRETCHES, _MOST_READ // self.length))
         return max(_FEWEST, min(_STRETCHES, _MOST_READ // self.length))
 
     def repeats(self, over: str) -> int:
@@ -87,7 +90,7 @@ class SweepPlan:
         }
 
 
-def make_sweep(  # noqa: PLR0913 - one option of the command line each
+def make_sweep(
     machine: Machine,
     *,
     max_memory_bytes: float | None = None,
@@ -103,7 +106,7 @@ def make_sweep(  # noqa: PLR0913 - one option of the command line each
     Parameters
     ----------
     max_memory_bytes
-        By default a quarter of the memory available.
+        By default a quarter of the memory available. Several processes take twice the largest M, memory for each M.
     processes
         One for each PE; the first takes the last core, so that the first core is left to others as long as possible.
     cpu
@@ -112,7 +115,7 @@ def make_sweep(  # noqa: PLR0913 - one option of the command line each
     Raises
     ------
     ScenarioError
-        If something is out of range, one line per fault.
+        If something is out of range, one line per fault, or MPI is not installed.
     CalibrationError
         Where measuring needs another system.
     """
@@ -127,8 +130,14 @@ def make_sweep(  # noqa: PLR0913 - one option of the command line each
             most <= available,
             f"--max-memory: {units.show_size(most)} found, up to the {units.show_size(available)} available allowed",
         ),
-        (most >= 4 * least, f"--max-memory: {units.show_size(most)} found, {units.show_size(4 * least)} or more allowed"),
-        (bool(alphas) and all(0 < a <= 1 for a in alphas), f"--alpha: {_list(alphas)} found, above 0 and up to 1 allowed"),
+        (
+            most >= 4 * least,
+            f"--max-memory: {units.show_size(most)} found, {units.show_size(4 * least)} or more allowed",
+        ),
+        (
+            bool(alphas) and all(0 < a <= 1 for a in alphas),
+            f"--alpha: {_list(alphas)} found, above 0 and up to 1 allowed",
+        ),
         (
             bool(lengths) and all(length >= 1 and float(length).is_integer() for length in lengths),
             f"--length: {_list(lengths)} found, whole numbers of 1 or more allowed",
@@ -141,15 +150,32 @@ def make_sweep(  # noqa: PLR0913 - one option of the command line each
         (cpu is None or cpu in allowed, f"--cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed"),
         (cpu is None or processes == 1, f"--cpu: {cpu} found, allowed with one process"),
     ]
+    if over == "mpi":
+        checks.append((importlib.util.find_spec("mpi4py") is not None, f"--over: mpi4py is not installed, {_EXTRA}"))
+        checks.append((mpiexec() is not None, f"--over: mpiexec was not found, {_EXTRA}"))
     if faults := [line for holds, line in checks if not holds]:
         raise ScenarioError(faults)
-    largest = int(math.log2(most / WORD_BYTES))
+    largest = int(math.log2(most / WORD_BYTES / (2 if processes > 1 or over == "mpi" else 1)))
     words = tuple(2**k for k in range(int(math.log2(FIRST_WORDS)), largest + 1))
     wanted = tuple(sorted({int(length) for length in lengths}))
     if wanted[0] > words[-1]:
         raise ScenarioError(f"--length: {wanted[0]} found, at most the {words[-1]} words of the largest M allowed")
     cpus = (cpu,) if cpu is not None else tuple(order[:processes])
     return SweepPlan(words, tuple(sorted(set(alphas))), wanted, cpus, over, seed)
+
+
+def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:
+    """A rank's block of M words, M a power of two: its first word, how many, and where they lie in the rank's memory.
+
+    Blocks of all M up to the largest lie one after the other.
+    """
+    first, last = rank * m_words // ranks, (rank + 1) * m_words // ranks
+    return first, last - first, m_words // ranks + m_words.bit_length()
+
+
+def room_for(m_words: int, ranks: int) -> int:
+    """Words of memory that a rank needs for its blocks of all M up to the largest."""
+    return block_of(2 * m_words, 0, ranks)[2]
 
 
 def _list(values: Sequence[float]) -> str:

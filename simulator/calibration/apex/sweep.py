@@ -90,10 +90,8 @@ class Sweep:
         unsteady = sum(cell.spread > _UNSTEADY for cell in self.cells)
         if unsteady <= 0.1 * len(self.cells):
             return ()
-        return (
-            f"{unsteady} of {len(self.cells)} cells unsteady: quartiles of their visits more than "
-            f"{_UNSTEADY:.0%} apart, {self.switches} involuntary switches: end other work, or measure again",
-        )
+        found = f"{unsteady} of {len(self.cells)} cells unsteady: quartiles of their visits over {_UNSTEADY:.0%} apart"
+        return (f"{found}, {self.switches} involuntary switches: end other work, or measure again",)
 
 
 COLUMNS = ("M_words", "alpha", "L", "time_per_word_s")
@@ -173,16 +171,14 @@ def _spend(
             on_progress(f"pass {number + 1}", (now - begin) / budget_s)
 
 
-def _refuse(  # noqa: PLR0913, PLR0917 - what the message says
-    visits: Visits, cells: int, left: int, elapsed_s: float, budget_s: float, clearly: float = 1.0
-) -> None:
+def _refuse(visits: Visits, cells: int, left: int, elapsed_s: float, budget_s: float, clearly: float = 1.0) -> None:
     """Say how much is needed if three visits to each cell need more than the budget, `clearly` times as much."""
     needed_s = elapsed_s + left * visits.spent_s / len(visits.made)
     if needed_s > clearly * budget_s:
         shown = units.show_duration(math.ceil(1.1 * needed_s))
         raise ScenarioError(
-            f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for {LEAST_PASSES} visits to "
-            f"each of {cells} cells; fewer of --alpha, --length or --max-memory need less"
+            f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for {LEAST_PASSES} visits "
+            f"to each of {cells} cells; fewer of --alpha, --length or --max-memory need less"
         )
 
 

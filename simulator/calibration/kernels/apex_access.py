@@ -7,6 +7,7 @@ time grows by the same for every further word, and never falls below that of an 
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ PERIOD = 13
 _TILE = np.tile(np.arange(PERIOD, dtype=np.float64), 4096)
 
 
-def place_starts(uniform: NDArray[np.float64], words: int, length: int, alpha: float) -> Starts:
+def place_starts(uniform: NDArray[np.floating[Any]], words: int, length: int, alpha: float) -> Starts:
     """Starts `floor((M-L+1) * u^(1/alpha))` (apex-map-memory-models; EQUATIONS section 5); shape of `uniform`."""
     span = words - length + 1
     return np.minimum(np.floor(span * uniform ** (1 / alpha)), span - 1).astype(np.int64)  # rounding may reach span

@@ -151,9 +151,7 @@ def refuse_others(
     """
     (subject, machine), (own, this) = found, here
     if subject != own:
-        raise ScenarioError(
-            f"{path}: {what} of {_shown(subject)} found, of {_shown(dict(own))} or a new file allowed"
-        )
+        raise ScenarioError(f"{path}: {what} of {_shown(subject)} found, of {_shown(dict(own))} or a new file allowed")
     unlike = [] if this is None else [name for name in _IDENTITY if machine.get(name) != this.get(name)]
     if this is not None and unlike:
         was = ", ".join(f"{name} {_short(machine.get(name))}" for name in unlike)
