@@ -191,7 +191,7 @@ def _summed(plan: SweepPlan, visits: Visits) -> Sweep:
     return Sweep(plan, times, visits.spent_s, visits.reused, switches)
 
 
-def write_table(cells: Sequence[CellTime], path: Path) -> None:
+def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:
     """Write medians as a table that fits read: `M_words,alpha,L,time_per_word_s`."""
     lines = [",".join(COLUMNS)]
     for cell in cells:

@@ -105,3 +105,8 @@ class Visits:
         except (KeyError, TypeError, ValueError) as error:
             raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
         return True
+
+
+def visits_kept(path: Path) -> int:
+    """How many visits a file holds; 0 if there is none."""
+    return max(0, files.read_text(path).count("\n") - 1) if path.exists() else 0
