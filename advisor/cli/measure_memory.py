@@ -1,4 +1,4 @@
-"""What `apportion calibrate memory` does without a table: measures Apex-MAP here, fits, and judges on cells held out."""
+"""`apportion calibrate memory` without a table: Apex-MAP is measured here, fitted, and judged on cells held out."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,8 @@ MaxMemory = Annotated[
 Alpha = Annotated[str | None, typer.Option(help="Real runs: localities; by default 0.001,0.01,0.1,0.25,0.5,1.")]
 Length = Annotated[str | None, typer.Option(help="Real runs: L in words; by default 1,4,16,64,256,1024,4096.")]
 Processes = Annotated[
-    int | None, typer.Option(min=1, help="Real runs: processes that read each other's memory, one per PE; by default 1.")
+    int | None,
+    typer.Option(min=1, help="Real runs: processes that read each other's memory, one per PE; else 1."),
 ]
 Over = Annotated[str | None, typer.Option(help="Real runs: shared (memory) or mpi (one-sided; extra mpi).")]
 Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
@@ -45,7 +46,7 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
     plan = make_sweep(
         machine,
         **{
-            "max_memory_bytes": _memory_bytes(options["max_memory"]),
+            "max_memory": options["max_memory"],
             "processes": options["processes"] or 1,
             "over": options["over"] or "shared",
             "cpu": options["cpu"],
@@ -99,17 +100,6 @@ def _lists(options: dict[str, Any]) -> tuple[tuple[str, str, str | None], ...]:
 
 def _numbers(text: str, field: str) -> tuple[float, ...]:
     return tuple(read_number(part, field) for part in text.split(","))
-
-
-def _memory_bytes(text: str | None) -> float | None:
-    """A size, or a share of the memory available."""
-    from simulator import memory_available_bytes, units
-
-    if text is None:
-        return None
-    if text.endswith("%"):
-        return read_number(text.removesuffix("%"), "--max-memory") / 100 * memory_available_bytes()
-    return units.parse(text, units.SIZE, field="--max-memory")
 
 
 @contextmanager

@@ -4,6 +4,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.calibration.apex.held_out import MeasuredMemory, fit_sweep
+    from simulator.calibration.apex.plan import SweepPlan, make_sweep
+    from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
+    from simulator.calibration.apex.visits import visits_kept
     from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history import RunRecord, add_runs, list_runs
     from simulator.calibration.history_application import ApplicationPlan, make_application_plan
@@ -46,6 +50,7 @@ _HOMES = {
     "Competitor": "simulator.calibration.parallel.competitor",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.measure",
     "MemoryFit": "simulator.calibration.memory_files",
     "Point": "simulator.calibration.measure",
@@ -59,12 +64,15 @@ _HOMES = {
     "RuntimeFit": "simulator.calibration.runtime_files",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
+    "Sweep": "simulator.calibration.apex.sweep",
+    "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
     "fit_memory": "simulator.calibration.memory_files",
     "fit_memory_table": "simulator.calibration.memory_files",
+    "fit_sweep": "simulator.calibration.apex.held_out",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
     "list_runs": "simulator.calibration.history",
@@ -73,8 +81,10 @@ _HOMES = {
     "load_speed_model": "simulator.calibration.speed_files",
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
+    "make_sweep": "simulator.calibration.apex.plan",
     "measure_link": "simulator.calibration.links",
     "measure_speeds": "simulator.calibration.measure",
+    "measure_sweep": "simulator.calibration.apex.sweep",
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
     "parse_grid": "simulator.calibration.history_record",
@@ -91,6 +101,8 @@ _HOMES = {
     "save_memory_model": "simulator.calibration.memory_files",
     "save_runtime_fit": "simulator.calibration.runtime_files",
     "save_speed_model": "simulator.calibration.speed_files",
+    "visits_kept": "simulator.calibration.apex.visits",
+    "write_sweep_table": "simulator.calibration.apex.sweep",
 }
 """Public name -> the module that it comes from."""
 
@@ -101,6 +113,7 @@ __all__ = [
     "Compared",
     "Competitor",
     "Kernel",
+    "MeasuredMemory",
     "Measurement",
     "MemoryFit",
     "Point",
@@ -113,12 +126,15 @@ __all__ = [
     "RunRecord",
     "RuntimeFit",
     "SizedKernel",
+    "Sweep",
+    "SweepPlan",
     "Usage",
     "add_runs",
     "compare_builders",
     "export_runs",
     "fit_memory",
     "fit_memory_table",
+    "fit_sweep",
     "fit_table",
     "import_runs",
     "list_runs",
@@ -127,8 +143,10 @@ __all__ = [
     "load_speed_model",
     "make_application_plan",
     "make_plan",
+    "make_sweep",
     "measure_link",
     "measure_speeds",
+    "measure_sweep",
     "measured_bands",
     "model_kind",
     "parse_grid",
@@ -145,6 +163,8 @@ __all__ = [
     "save_memory_model",
     "save_runtime_fit",
     "save_speed_model",
+    "visits_kept",
+    "write_sweep_table",
 ]
 
 

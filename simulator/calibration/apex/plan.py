@@ -93,7 +93,7 @@ class SweepPlan:
 def make_sweep(
     machine: Machine,
     *,
-    max_memory_bytes: float | None = None,
+    max_memory: str | None = None,
     alphas: Sequence[float] = ALPHAS,
     lengths: Sequence[float] = LENGTHS,
     processes: int = 1,
@@ -101,12 +101,13 @@ def make_sweep(
     cpu: int | None = None,
     seed: int = 0,
 ) -> SweepPlan:
-    """A sweep with M doubled from 8 KiB to `max_memory_bytes`, in powers of two.
+    """A sweep with M doubled from 8 KiB up to `max_memory`, in powers of two.
 
     Parameters
     ----------
-    max_memory_bytes
-        By default a quarter of the memory available. Several processes take twice the largest M, memory for each M.
+    max_memory
+        A size such as `2GiB`, or a share of the memory available, by default a quarter. Several processes take twice
+        the largest M: memory for each M.
     processes
         One for each PE; the first takes the last core, so that the first core is left to others as long as possible.
     cpu
@@ -121,7 +122,7 @@ def make_sweep(
     """
     require_linux()
     available = memory_available_bytes()
-    most = MEMORY_SHARE * available if max_memory_bytes is None else max_memory_bytes
+    most = _memory_bytes(max_memory, available)
     order = [core.cpu for core in machine.cores][::-1]
     allowed = sorted({number for core in machine.cores for number in (core.cpu, *core.siblings)})
     least = FIRST_WORDS * WORD_BYTES
@@ -176,6 +177,14 @@ def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:
 def room_for(m_words: int, ranks: int) -> int:
     """Words of memory that a rank needs for its blocks of all M up to the largest."""
     return block_of(2 * m_words, 0, ranks)[2]
+
+
+def _memory_bytes(text: str | None, available: int) -> float:
+    if text is None:
+        return MEMORY_SHARE * available
+    if text.endswith("%"):
+        return units.parse(text, units.SHARE, field="--max-memory") * available
+    return units.parse(text, units.SIZE, field="--max-memory")
 
 
 def _list(values: Sequence[float]) -> str:
