@@ -68,7 +68,7 @@ def _tell_measured(measured: "MeasuredMemory", output: Path | None, *, as_json: 
     if as_json:
         print_json(measured.to_dict() | {"command": "calibrate memory"})
         return
-    _tell(measured.fit)
+    _tell(measured.judged.fit)
     real.tell(measured)
     if output is not None:
         print(f"model written to {output}")

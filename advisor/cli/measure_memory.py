@@ -71,7 +71,7 @@ def tell(measured: "MeasuredMemory") -> None:
     """What was measured, and every model's errors on the cells held out."""
     from simulator import units
 
-    sweep = measured.sweep
+    sweep, judged = measured.sweep, measured.judged
     spread = sorted(cell.spread for cell in sweep.cells)[len(sweep.cells) // 2]
     print(
         f"{len(sweep.cells)} cells (M, alpha, L), {sweep.visits} visits in {units.show_duration(sweep.spent_s)}; "
@@ -79,10 +79,10 @@ def tell(measured: "MeasuredMemory") -> None:
     )
     if sweep.reused:
         print(f"{sweep.reused} of the visits were made before and not again")
-    print(f"{int(measured.held_out.sum())} cells held out at random, seen by no fit:")
+    print(f"{int(judged.held_out.sum())} cells held out at random, seen by no fit:")
     print(f"{'model':<36}{'mean':>8}{'max':>8}")
-    for one in measured.judged:
-        mark = "  chosen" if one is measured.chosen else "" if one.physical else "  not physical"
+    for one in judged.judged:
+        mark = "  chosen" if one is judged.chosen else "" if one.physical else "  not physical"
         print(f"{one.name:<36}{one.mean:>8.1%}{one.max:>8.1%}{mark}")
     print_warnings(measured.warnings)
 

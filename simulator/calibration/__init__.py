@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.calibration.apex.held_out import MeasuredMemory, fit_sweep
+    from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
     from simulator.calibration.apex.visits import visits_kept
@@ -63,6 +63,7 @@ _HOMES = {
     "ChainMeasurement": "simulator.calibration.pingpong.chain",
     "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
+    "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
@@ -87,6 +88,7 @@ _HOMES = {
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
+    "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.fit",
     "fit_memory": "simulator.calibration.memory_files",
     "fit_memory_table": "simulator.calibration.memory_files",
@@ -145,6 +147,7 @@ __all__ = [
     "ChainMeasurement",
     "Compared",
     "Competitor",
+    "JudgedFit",
     "Kernel",
     "LinkMeasurement",
     "LinkPlan",
@@ -167,6 +170,7 @@ __all__ = [
     "add_runs",
     "compare_builders",
     "export_runs",
+    "fit_held_out",
     "fit_measured_link",
     "fit_memory",
     "fit_memory_table",

@@ -8,6 +8,7 @@ need different ones.
 
 from simulator.plots.builders import plot_builders
 from simulator.plots.load import load_svg
+from simulator.plots.memory import plot_memory_fit
 from simulator.plots.outcome import baselines_svg, verification_svg
 from simulator.plots.runtime import plot_runtime_fit
 from simulator.plots.speed import speed_bands_svg
@@ -19,6 +20,7 @@ __all__ = [
     "gantt_svg",
     "load_svg",
     "plot_builders",
+    "plot_memory_fit",
     "plot_runtime_fit",
     "plot_speed_model",
     "speed_bands_svg",

@@ -123,46 +123,56 @@ def make_sweep(
     require_linux()
     available = memory_available_bytes()
     most = _memory_bytes(max_memory, available)
-    order = [core.cpu for core in machine.cores][::-1]
-    allowed = sorted({number for core in machine.cores for number in (core.cpu, *core.siblings)})
-    least = FIRST_WORDS * WORD_BYTES
-    checks = [
-        (
-            most <= available,
-            f"--max-memory: {units.show_size(most)} found, up to the {units.show_size(available)} available allowed",
-        ),
-        (
-            most >= 4 * least,
-            f"--max-memory: {units.show_size(most)} found, {units.show_size(4 * least)} or more allowed",
-        ),
-        (
-            bool(alphas) and all(0 < a <= 1 for a in alphas),
-            f"--alpha: {_list(alphas)} found, above 0 and up to 1 allowed",
-        ),
-        (
-            bool(lengths) and all(length >= 1 and float(length).is_integer() for length in lengths),
-            f"--length: {_list(lengths)} found, whole numbers of 1 or more allowed",
-        ),
-        (
-            1 <= processes <= machine.pe_count,
-            f"--processes: {processes} found, 1 to {machine.pe_count} (the PEs here) allowed",
-        ),
-        (over in OVER, f"--over: {over!r} found, {' or '.join(OVER)} allowed"),
-        (cpu is None or cpu in allowed, f"--cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed"),
-        (cpu is None or processes == 1, f"--cpu: {cpu} found, allowed with one process"),
+    faults = [
+        *_memory_faults(most, available),
+        *_cell_faults(alphas, lengths),
+        *_process_faults(machine, processes=processes, over=over, cpu=cpu),
     ]
-    if over == "mpi":
-        checks.append((importlib.util.find_spec("mpi4py") is not None, f"--over: mpi4py is not installed, {_EXTRA}"))
-        checks.append((mpiexec() is not None, f"--over: mpiexec was not found, {_EXTRA}"))
-    if faults := [line for holds, line in checks if not holds]:
+    if faults:
         raise ScenarioError(faults)
     largest = int(math.log2(most / WORD_BYTES / (2 if processes > 1 or over == "mpi" else 1)))
     words = tuple(2**k for k in range(int(math.log2(FIRST_WORDS)), largest + 1))
     wanted = tuple(sorted({int(length) for length in lengths}))
     if wanted[0] > words[-1]:
         raise ScenarioError(f"--length: {wanted[0]} found, at most the {words[-1]} words of the largest M allowed")
-    cpus = (cpu,) if cpu is not None else tuple(order[:processes])
+    last_first = [core.cpu for core in machine.cores][::-1]
+    cpus = (cpu,) if cpu is not None else tuple(last_first[:processes])
     return SweepPlan(words, tuple(sorted(set(alphas))), wanted, cpus, over, seed)
+
+
+def _memory_faults(most: float, available: int) -> list[str]:
+    least = 4 * FIRST_WORDS * WORD_BYTES
+    if least <= most <= available:
+        return []
+    allowed = f"{units.show_size(least)} to the {units.show_size(available)} available allowed"
+    return [f"--max-memory: {units.show_size(most)} found, {allowed}"]
+
+
+def _cell_faults(alphas: Sequence[float], lengths: Sequence[float]) -> list[str]:
+    found = []
+    if not alphas or not all(0 < alpha <= 1 for alpha in alphas):
+        found.append(f"--alpha: {_list(alphas)} found, above 0 and up to 1 allowed")
+    if not lengths or not all(length >= 1 and float(length).is_integer() for length in lengths):
+        found.append(f"--length: {_list(lengths)} found, whole numbers of 1 or more allowed")
+    return found
+
+
+def _process_faults(machine: Machine, *, processes: int, over: str, cpu: int | None) -> list[str]:
+    allowed = sorted({number for core in machine.cores for number in (core.cpu, *core.siblings)})
+    found = []
+    if not 1 <= processes <= machine.pe_count:
+        found.append(f"--processes: {processes} found, 1 to {machine.pe_count} (the PEs here) allowed")
+    if over not in OVER:
+        found.append(f"--over: {over!r} found, {' or '.join(OVER)} allowed")
+    if cpu is not None and cpu not in allowed:
+        found.append(f"--cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed")
+    if cpu is not None and processes > 1:
+        found.append(f"--cpu: {cpu} found, allowed with one process")
+    if over == "mpi" and importlib.util.find_spec("mpi4py") is None:
+        found.append(f"--over: mpi4py is not installed, {_EXTRA}")
+    elif over == "mpi" and mpiexec() is None:
+        found.append(f"--over: mpiexec was not found, {_EXTRA}")
+    return found
 
 
 def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:

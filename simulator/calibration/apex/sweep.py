@@ -78,6 +78,15 @@ class Sweep:
         """How many measurements there are."""
         return sum(len(cell.visits) for cell in self.cells)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: what was done; the times are in `cells`."""
+        return self.plan.to_dict() | {
+            "spent_s": self.spent_s,
+            "visits": self.visits,
+            "visits_reused": self.reused,
+            "involuntary_switches": self.switches,
+        }
+
     @property
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """`M_words`, `alpha`, `L` and `time_per_word_s`, each (cells,)."""
