@@ -113,6 +113,7 @@ def measure_sweep(
     budget_s: float,
     store: Path | None,
     on_progress: Progress,
+    most_passes: int = MOST_PASSES,
 ) -> Sweep:
     """Measure a sweep, or go on with one that was broken off.
 
@@ -124,6 +125,8 @@ def measure_sweep(
         File that keeps every visit as soon as it is made; see `Visits`.
     on_progress
         Told what is done and the share of the budget used.
+    most_passes
+        Visits to each cell after which the rest of the budget is left, at least 3.
 
     Raises
     ------
@@ -136,10 +139,10 @@ def measure_sweep(
     cells = plan.cells
     with Visits(store, subject=plan.to_dict(), machine=machine) as visits:
         done = np.bincount([visit.cell for visit in visits.made], minlength=len(cells))
-        if visits.spent_s < budget_s and done.min() < MOST_PASSES:
-            begin = time.monotonic() - visits.spent_s
+        if visits.spent_s < budget_s and done.min() < most_passes:
+            limits = (time.monotonic() - visits.spent_s, budget_s, most_passes)
             with _readers(plan, machine) as readers:
-                _spend(plan, readers, visits, done=done, begin=begin, budget_s=budget_s, on_progress=on_progress)
+                _spend(plan, readers, visits, done=done, limits=limits, on_progress=on_progress)
         elif done.min() < LEAST_PASSES:
             _refuse(visits, len(cells), int(np.maximum(LEAST_PASSES - done, 0).sum()), visits.spent_s, budget_s)
         return _summed(plan, visits)
@@ -155,13 +158,13 @@ def _spend(
     visits: Visits,
     *,
     done: NDArray[np.int64],
-    begin: float,
-    budget_s: float,
+    limits: tuple[float, float, int],
     on_progress: Progress,
 ) -> None:
     """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
+    begin, budget_s, most_passes = limits
     cells, made = plan.cells, 0
-    for number in range(int(done.min()), MOST_PASSES):
+    for number in range(int(done.min()), most_passes):
         order = stream(plan.seed, "apexmap", "order", number).permutation(len(cells))
         for index in (int(index) for index in order if done[index] <= number):
             started = time.monotonic()
