@@ -1,6 +1,5 @@
 """`apportion calibrate memory` without a table: Apex-MAP is measured here, fitted, and judged on cells held out."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +36,7 @@ BUDGET = "60s"
 
 def measure(options: dict[str, Any], *, table: Path | None, output: Path | None, seed: int) -> "MeasuredMemory":
     """Measure as the options say, fit, and write what was asked for; None stands for an option not given."""
-    from advisor.cli.progress import progress_lines
+    from advisor.cli.progress import progress_bar
     from simulator import files, this_machine, units
     from simulator.calibration import fit_sweep, make_sweep, measure_sweep, write_sweep_table
 
@@ -55,8 +54,7 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
         | {name: _numbers(text, f"--{field}") for name, field, text in _lists(options) if text is not None},
     )
     store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
-    print(f"{machine.summary()}; {len(plan.cells)} cells, budget {units.show_duration(budget_s)}", file=sys.stderr)
-    with _kept(store), progress_lines(budget_s) as on_progress:
+    with _kept(store), progress_bar(budget_s) as on_progress:
         sweep = measure_sweep(plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress)
         if table is not None:
             write_sweep_table(sweep.cells, table)

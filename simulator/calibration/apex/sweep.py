@@ -190,7 +190,7 @@ def _refuse(visits: Visits, cells: int, left: int, elapsed_s: float, budget_s: f
         shown = units.show_duration(math.ceil(1.1 * needed_s))
         raise ScenarioError(
             f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for {LEAST_PASSES} visits "
-            f"to each of {cells} cells; fewer of --alpha, --length or --max-memory need less"
+            f"to each of {cells} cells; what was measured is kept; less of --alpha, --length or --max-memory needs less"
         )
 
 
