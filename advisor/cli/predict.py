@@ -87,18 +87,18 @@ def _predict_memory(model: Path, at: Path, level: float, _next_run: bool) -> Pre
     return document, (_memory_line(entry, level) for entry in entries)
 
 
-def _predict_messages(model: Path, at: Path, _level: float, _next_run: bool) -> Predicted:
+def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
     from simulator.calibration import load_network_model, predict_messages
 
-    entries, whole = predict_messages(model, at), load_network_model(model)[1]
+    entries, whole = predict_messages(model, at, level=level), load_network_model(model)[1]
     document = {
         "kind": "network",
-        "chosen": whole.get("chosen"),
-        "level": 0.95,
+        "chosen": whole["chosen"],
+        "level": level,
         "warnings": whole.get("warnings", []),
         "predictions": entries,
     }
-    return document, map(_message_line, entries)
+    return document, (_message_line(entry, level) for entry in entries)
 
 
 _PREDICTORS: dict[str, Callable[[Path, Path, float, bool], Predicted]] = {
@@ -119,17 +119,17 @@ def _speed_line(entry: dict[str, Any]) -> str:
     )
 
 
-def _message_line(entry: dict[str, Any]) -> str:
-    where = f"{entry['at']['bytes']:g} B over {entry['at']['hops']:g} hops"
-    outside = ", outside what was measured" if entry["extrapolation"] else ""
-    return f"{where}: {entry['mean']:.4g} s, {entry['low']:.4g} to {entry['high']:.4g} s{outside}"
-
-
 def _memory_line(entry: dict[str, Any], level: float) -> str:
     where = ", ".join(f"{name} = {value:g}" for name, value in entry["at"].items())
     outside = ", outside the training range" if entry["outside_training_range"] else ""
     interval = f"{entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %)"
     return f"{where}: {entry['mean']:.4g} s per word, {interval}{outside}"
+
+
+def _message_line(entry: dict[str, Any], level: float) -> str:
+    where = f"{entry['at']['bytes']:g} B over {entry['at']['hops']:g} hops"
+    outside = ", outside what was measured" if entry["extrapolation"] else ""
+    return f"{where}: {entry['mean']:.4g} s, {entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %){outside}"
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ WHAT = {
     "mpi": "MPI between two processes",
 }
 EXPLAINED = (
-    "t = alpha + d*(beta + tau*(l + h)) up to l = p, alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p) beyond",
+    "t = alpha + d*(beta + tau*(l + h)) up to l = p, beyond alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p)",
     "held out: relative errors at sizes that the form was not fitted to, a tenth of them left out at a time",
 )
 

@@ -165,7 +165,7 @@ def load_network_model(path: Path) -> tuple[NetworkModel, dict[str, Any]]:
         raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from None
 
 
-def predict_messages(path: Path, at: Path) -> list[dict[str, Any]]:
+def predict_messages(path: Path, at: Path, *, level: float = 0.95) -> list[dict[str, Any]]:
     """Message times at the rows of a CSV file (`bytes`, perhaps `hops`), in its order, in seconds.
 
     Raises
@@ -175,7 +175,7 @@ def predict_messages(path: Path, at: Path) -> list[dict[str, Any]]:
     """
     model, _ = load_network_model(path)
     size, hops = _sizes_and_hops(read_table(at))
-    foretold = model.predict(size, hops)
+    foretold = model.predict(size, hops, level=level)
     return [
         {
             "at": {"bytes": float(size[row]), "hops": float(hops[row])},

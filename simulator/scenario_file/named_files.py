@@ -10,6 +10,7 @@ from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
+    from simulator.models.network import FittedForm
     from simulator.models.regression.runtime_model import RuntimeModel
 
 LIMIT_BYTES = 2**30
@@ -23,6 +24,7 @@ class NamedFiles:
     used: dict[str, Path] = field(default_factory=dict)
     _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
     _bands: dict[str, SpeedBand] = field(default_factory=dict)
+    _messages: dict[str, "FittedForm"] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         """Where a file lies that is used."""
@@ -41,6 +43,14 @@ class NamedFiles:
         if name not in self._bands:
             self._bands[name] = load_speed_model(self.path(name))[0]
         return self._bands[name]
+
+    def message_model(self, name: str) -> "FittedForm":
+        """Message times of a network model; the same object for the same file."""
+        from simulator.calibration.network_files import load_network_model  # only here: it is seldom needed
+
+        if name not in self._messages:
+            self._messages[name] = load_network_model(self.path(name))[0].form
+        return self._messages[name]
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""

@@ -109,6 +109,17 @@ class Plan:
     patterns: Sequence[str]
     budget_s: float
     seed: int
+    further_sizes: frozenset[int] | None = None
+    """Where the patterns but the first are measured; None for all sizes."""
+
+    @property
+    def keys(self) -> list[tuple[str, int]]:
+        """Every pattern at each of its sizes, ascending sizes."""
+        return [(pattern, size) for size in self.sizes for pattern in self.patterns_at(size)]
+
+    def patterns_at(self, size: int) -> Sequence[str]:
+        """What is measured at a size."""
+        return self.patterns if self.further_sizes is None or size in self.further_sizes else self.patterns[:1]
 
 
 def open_store(
@@ -117,7 +128,10 @@ def open_store(
     """The points of a campaign on disk, those measured before among them; see `PointStore`."""
 
     def read(entry: dict[str, Any]) -> SizePoint:
-        found = {name: tuple(float(value) for value in entry["samples_s"][name]) for name in plan.patterns}
+        found = {
+            name: tuple(float(value) for value in entry["samples_s"][name])
+            for name in plan.patterns_at(int(entry["size_bytes"]))
+        }
         if not all(np.isfinite(value) and value > 0 for value in itertools.chain(*found.values())):
             raise ValueError(f"size {entry['size_bytes']}: times above 0 allowed")
         return SizePoint(int(entry["size_bytes"]), found)
@@ -149,7 +163,7 @@ def run_campaign(
         If it takes far longer than foretold.
     """
     begin = time.monotonic()
-    points = {size: _known(store, size, plan.patterns) for size in plan.sizes}
+    points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}
     once_s = _first_pass(plan, sampler, begin)
     batches = {key: _batches(seconds) for key, seconds in once_s.items()}
     costs_s = {key: ASKING_S + batches[key][0] * batches[key][1] * seconds for key, seconds in once_s.items()}
@@ -184,7 +198,7 @@ def _visits(plan: Plan, number: int) -> list[tuple[str, int]]:
     patterns = [
         pattern for pattern in plan.patterns if _earlier(plan, pattern, number + 1) > _earlier(plan, pattern, number)
     ]
-    keys = [(pattern, size) for pattern in patterns for size in plan.sizes]
+    keys = [key for key in plan.keys if key[0] in patterns]
     return [keys[index] for index in stream(plan.seed, "ping-pong", number).permutation(len(keys))]
 
 
@@ -214,7 +228,7 @@ def _first_pass(plan: Plan, sampler: Sampler, begin: float) -> dict[tuple[str, i
     sampler(plan.patterns[0], plan.sizes[0], rounds=1, batches=1)
     ready_s = time.monotonic() - begin  # the processes are up
     for index, size in enumerate(plan.sizes):
-        for pattern in plan.patterns:
+        for pattern in plan.patterns_at(size):
             message_s = sampler(pattern, size, rounds=1, batches=1)
             if message_s < SAMPLE_S / 10:
                 message_s = min(message_s, sampler(pattern, size, rounds=1, batches=9))

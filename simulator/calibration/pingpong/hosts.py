@@ -94,35 +94,22 @@ def listen(
     PeerError
         If it cannot listen there, nobody comes in time, or too many come without the token.
     """
-    token = wire.new_token()
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        server = socket.create_server((address.host, address.port), family=family)
-    except OSError as error:
-        raise PeerError(f"--listen: {address.text}: {_reason(error)}") from error
+    token, refused = wire.new_token(), 0
     served: list[subprocess.Popen[bytes]] = []
-    refused = 0
-    with server:
+    with _server(address) as server:
         on_ready(Address(address.host, server.getsockname()[1]), token)
         deadline = time.monotonic() + wait_s
         try:
             while not served or any(child.poll() is None for child in served):
-                server.settimeout(0.2 if served else max(0.01, min(1.0, deadline - time.monotonic())))
-                connection = _accept(server)
+                connection = _accept(server, wait_s=0.2 if served else min(1.0, wait_s))
                 if connection is not None and len(served) < len(cpus):
-                    with connection:
-                        try:
-                            wire.prove(connection, token, timeout_s=ANSWER_S, listens=True)
-                        except (PeerError, OSError):
-                            refused += 1
-                        else:
-                            served.append(_start(connection, cpus[len(served)]))
+                    child = _admit(connection, token, cpu=cpus[len(served)])
+                    served += [] if child is None else [child]
+                    refused += child is None
                 elif connection is not None:
                     connection.close()
                 if refused >= MAX_REFUSED:
-                    raise PeerError(
-                        f"--listen: {refused} connections without the token found, a session with it allowed"
-                    )
+                    raise PeerError(f"--listen: {refused} connections without the token found, one with it allowed")
                 if not served and time.monotonic() > deadline:
                     raise PeerError(f"--listen: nobody came within {wait_s:g} s")
         finally:
@@ -130,6 +117,24 @@ def listen(
                 child.kill()
                 child.wait()
     return {"connections": len(served), "refused": refused}
+
+
+def _server(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        raise PeerError(f"--listen: {address.text}: {_reason(error)}") from error
+
+
+def _admit(connection: socket.socket, token: str, *, cpu: int) -> "subprocess.Popen[bytes] | None":
+    """A process that serves whoever proves that it knows the token; None for others."""
+    with connection:
+        try:
+            wire.prove(connection, token, timeout_s=ANSWER_S, listens=True)
+        except (PeerError, OSError):
+            return None
+        return _start(connection, cpu)
 
 
 @contextmanager
@@ -225,7 +230,8 @@ def _connect(address: Address, token: str) -> socket.socket:
     return connection
 
 
-def _accept(server: socket.socket) -> socket.socket | None:
+def _accept(server: socket.socket, *, wait_s: float) -> socket.socket | None:
+    server.settimeout(wait_s)
     try:
         connection, _ = server.accept()
     except TimeoutError:

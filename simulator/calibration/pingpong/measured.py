@@ -31,6 +31,8 @@ MAX_BYTES = 64 * 2**20
 LEAST_MAX_BYTES = 64
 """Fewer sizes than there are up to here are too few for every form."""
 PATTERNS: Final = ("one_way", "exchange", "pairs")
+FURTHER_SIZES: Final = frozenset(4**power for power in range(16))
+"""Where exchanges and pairs are measured; what is fitted gets the rest of the budget."""
 WIDE = 0.2
 """Share of the median by which the middle half of the samples may spread without a warning."""
 
@@ -136,7 +138,7 @@ def measure_link_times(
     require_linux()
     machine = this_machine()
     cpus = _places(machine, far=plan.address is not None)
-    campaign = Plan(message_sizes(plan.max_bytes), PATTERNS, plan.budget_s, plan.seed)
+    campaign = Plan(message_sizes(plan.max_bytes), PATTERNS, plan.budget_s, plan.seed, FURTHER_SIZES)
     about: dict[str, Any] = {"cpus": [list(pair) for pair in cpus], "pairs": len(cpus)}
     if plan.address is not None:
         about |= {"cpus": [pair[0] for pair in cpus], "host": plan.address.host}
@@ -184,18 +186,17 @@ def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:
 
 
 def _row(point: SizePoint) -> dict[str, Any]:
-    one_way, exchange, pairs = (point.median_s(pattern) for pattern in PATTERNS)
-    low, high = point.quartiles_s("one_way")
-    return {
+    one_way = point.median_s("one_way")
+    row = {
         "size_bytes": point.size_bytes,
         "one_way_s": one_way,
-        "quartiles_s": [low, high],
-        "samples": {pattern: point.count(pattern) for pattern in PATTERNS},
-        "exchange_s": exchange,
-        "exchange_ratio": exchange / one_way,
-        "pairs_s": pairs,
-        "slowdown": pairs / one_way,
+        "quartiles_s": list(point.quartiles_s("one_way")),
+        "samples": {pattern: len(samples) for pattern, samples in point.samples_s.items()},
     }
+    for pattern, ratio in (("exchange", "exchange_ratio"), ("pairs", "slowdown")):
+        if pattern in point.samples_s:
+            row |= {f"{pattern}_s": point.median_s(pattern), ratio: point.median_s(pattern) / one_way}
+    return row
 
 
 def _sharing_warnings(plan: LinkPlan, machine: Machine, pairs: int) -> list[str]:
@@ -220,10 +221,16 @@ def _spread_warnings(points: Sequence[SizePoint]) -> list[str]:
     ]
 
 
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
 def link_lines(measured: LinkMeasurement) -> list[str]:
     """A table at a few sizes for the terminal."""
     sizes, one_way = np.array(measured.sizes_bytes), medians_s(measured.points, "one_way")
-    shown = [int(np.argmin(np.abs(sizes - size))) for size in (1, 2**10, 2**14, 2**17, 2**20, 2**23, sizes[-1])]
+    shown = [
+        int(np.argmin(np.abs(sizes - size))) for size in (1, 2**10, 2**14, 2**16, 2**18, 2**20, 2**22, 2**24, sizes[-1])
+    ]
     pairs = f"{measured.about['pairs']} pairs"
     lines = [f"{'bytes':>10}{'one way':>12}{'middle half':>24}{'both at once':>14}{pairs:>10}"]
     for index in dict.fromkeys(shown):
@@ -231,6 +238,6 @@ def link_lines(measured: LinkMeasurement) -> list[str]:
         spread = " to ".join(units.show_duration(value) for value in row["quartiles_s"])
         lines.append(
             f"{units.show_size(sizes[index]):>10}{units.show_duration(float(one_way[index])):>12}{spread:>24}"
-            f"{row['exchange_ratio']:>14.2f}{row['slowdown']:>10.2f}"
+            f"{_ratio(row.get('exchange_ratio')):>14}{_ratio(row.get('slowdown')):>10}"
         )
     return [*lines, "both at once, pairs: times over one way"]

@@ -52,7 +52,10 @@ class MpiRanks:
             If a rank ends; `NoAnswerError` if one does not answer within `limit_s` seconds.
         """
         for rank, command in commands.items():
-            wire.send_line(self._controls[rank].fileno(), dict(command))
+            try:
+                wire.send_line(self._controls[rank].fileno(), dict(command))
+            except ConnectionError as error:
+                raise CalibrationError(f"MPI rank {rank}: ended early: {_last_words(self._process)}") from error
         answers, end = {}, time.monotonic() + limit_s
         for rank in commands:
             ready, _, _ = select.select([self._controls[rank]], [], [], max(0.0, end - time.monotonic()))

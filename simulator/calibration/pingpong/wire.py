@@ -49,7 +49,10 @@ def receive_line(into: int, *, deadline: float = math.inf) -> dict[str, Any] | N
             raise TimeoutError
         if len(data) >= MAX_LINE_BYTES:
             raise PeerError(f"the other host: a line longer than {MAX_LINE_BYTES} bytes found")
-        byte = os.read(into, 1)
+        try:
+            byte = os.read(into, 1)
+        except ConnectionResetError:
+            return None
         if not byte:
             return None
         data += byte

@@ -1,4 +1,4 @@
-"""Which form of message times the data support: all are fitted, held-out points judge, the simplest of the best is taken."""
+"""Which form of message times the data support: all are fitted, held-out points judge, the simplest is taken."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,8 @@ NEARLY = 0.1
 """A simpler form may be worse than the best by this share of the best's held-out error, and no more."""
 PAIRED = 2.0
 """And by so many standard errors of the paired difference."""
+SPIKE, POOR = 0.25, 0.2
+"""Trust below which a point is told as a spike, and held-out error above which the fit is told to be poor."""
 FITS: dict[str, Fit] = {
     "hockney": fit_hockney,
     "packetised": fit_packetised,
@@ -31,10 +33,10 @@ FITS: dict[str, Fit] = {
 }
 """Form -> its fit; the simplest first where numbers fitted are as many."""
 CRITERION = (
-    f"least mean relative error over points held out in {FOLDS} interleaved parts (each left out once, all forms fitted "
-    f"anew); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors of the paired "
-    f"difference, the one with the least n ln(mean squared relative error) + k ln(n) over all points, k numbers fitted; "
-    f"forms that are not physical, and piecewise with one line (which is hockney), are not taken"
+    f"least mean relative error over points held out in {FOLDS} interleaved parts (each left out once, all forms "
+    f"fitted anew); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors of "
+    "the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots of "
+    "a curve too); forms that are not physical, and piecewise with one line (which is hockney), are not taken"
 )
 
 
@@ -130,9 +132,7 @@ def _judged(name: str, fit: Fit, points: NetworkPoints) -> JudgedForm:
     away = foretold - points.rows_time_s
     errors = np.abs(away) / points.rows_time_s
     held_out = _held_out(fit, points)
-    return JudgedForm(
-        name, fitted, fitted.model.faults, float(away @ away), float(errors @ errors), errors, held_out
-    )
+    return JudgedForm(name, fitted, fitted.model.faults, float(away @ away), float(errors @ errors), errors, held_out)
 
 
 def _held_out(fit: Fit, points: NetworkPoints) -> Floats | None:
@@ -182,10 +182,8 @@ def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
         return more <= min(PAIRED * standard_error, NEARLY * least) or more == 0
 
     def criterion(form: JudgedForm) -> float:
-        model, count = _form_of(form), points.size_bytes.size
-        away = points.trust * (model.time_s(points.size_bytes, points.hops) / points.time_s - 1) ** 2
         free = form.fitted.free if form.fitted else 0
-        return float(count * np.log(np.mean(away) + LEAST_ERROR**2) + free * np.log(count))
+        return float(2 * number * np.log(max(float(np.mean(held_out(form))), LEAST_ERROR)) + free * np.log(number))
 
     return min((form for form in able if is_near(form)), key=criterion)
 
@@ -199,10 +197,12 @@ def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
 
 def _warnings(chosen: JudgedForm, points: NetworkPoints) -> tuple[str, ...]:
     told = []
-    spikes = int(np.count_nonzero(points.trust < 0.25))  # noqa: PLR2004 - more than twice the doubted distance
+    spikes = int(np.count_nonzero(points.trust < SPIKE))
     if spikes:
-        told.append(f"{spikes} of {points.trust.size} points lie far from what their neighbours foretell; they count less")
-    if chosen.held_out is not None and np.mean(chosen.held_out) > 0.2:  # noqa: PLR2004
+        told.append(
+            f"{spikes} of {points.trust.size} points lie far from what their neighbours foretell; they count less"
+        )
+    if chosen.held_out is not None and np.mean(chosen.held_out) > POOR:
         told.append(f"the chosen form misses held-out points by {np.mean(chosen.held_out):.0%} on average")
     return tuple(told)
 

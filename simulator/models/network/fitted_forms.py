@@ -25,10 +25,10 @@ def _no_faults(name: str, values: Floats) -> None:
 
 @dataclass(frozen=True)
 class PiecewiseModel:
-    """Straight lines over the bytes, one for each range of sizes; `d` hops, `l` bytes:
+    """Straight lines over the bytes, one for each range of sizes.
 
-    `latency + (d - 1) * hop_latency + l * (gap + (d - 1) * hop_gap)`. One line without breaks is Hockney's model.
-    At a break the time may jump: eager messages end there and rendezvous begins.
+    With `d` hops and `l` bytes: `latency + (d - 1) * hop_latency + l * (gap + (d - 1) * hop_gap)`. One line without
+    breaks is Hockney's model. At a break the time may jump: eager messages end there and rendezvous begins.
     """
 
     breaks_bytes: Floats
@@ -65,6 +65,11 @@ class PiecewiseModel:
         return tuple(told)
 
     @property
+    def knows_hops(self) -> bool:
+        """Whether further hops cost something here: otherwise none were measured."""
+        return bool(np.any(self.hop_latencies_s != 0) or np.any(self.hop_gaps_s_per_byte != 0))
+
+    @property
     def latency_s(self) -> float:
         """Time of a message without bytes to the next node."""
         return float(self.time_s(0.0))
@@ -99,7 +104,7 @@ class PiecewiseModel:
 
 @dataclass(frozen=True)
 class PacketisedModel:
-    """The packetised linear model, `l` bytes over `d` hops (processor-characterisation 4.2, equation 5):
+    """The packetised linear model, `l` bytes over `d` hops (processor-characterisation 4.2, equation 5).
 
     `alpha + d*(beta + tau*(l + h))` up to one packet of `p` bytes, and beyond it
     `alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p)`. The time jumps by `-d*tau*h` at `l = p`, as printed.
@@ -118,6 +123,7 @@ class PacketisedModel:
     header_bytes: float
     """h: header of a packet."""
     form: ClassVar[str] = "packetised"
+    knows_hops: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -131,7 +137,9 @@ class PacketisedModel:
         names = {"alpha_s": "alpha", "alpha2_s": "alpha2", "beta_s": "beta", "tau_s_per_byte": "tau"}
         names |= {"header_bytes": "header h"}
         return tuple(
-            f"{name} {getattr(self, field):.3g} is negative" for field, name in names.items() if getattr(self, field) < 0
+            f"{name} {getattr(self, field):.3g} is negative"
+            for field, name in names.items()
+            if getattr(self, field) < 0
         )
 
     @property
@@ -177,21 +185,26 @@ class KnotsModel:
 
     hops: Floats
     """Distances measured, ascending."""
-    sizes_bytes: tuple[Floats, ...]
+    knots_bytes: tuple[Floats, ...]
     """Knots of each distance, ascending, at least two."""
-    times_s: tuple[Floats, ...]
+    knots_s: tuple[Floats, ...]
     """Not decreasing, above zero."""
     form: ClassVar[str] = "smooth"
     faults: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if not (self.hops.size == len(self.sizes_bytes) == len(self.times_s) > 0) or np.any(np.diff(self.hops) <= 0):
+        if not (self.hops.size == len(self.knots_bytes) == len(self.knots_s) > 0) or np.any(np.diff(self.hops) <= 0):
             raise ScenarioError("link: hops: ascending distances with sizes and times of each allowed")
-        for sizes, times in zip(self.sizes_bytes, self.times_s, strict=True):
+        for sizes, times in zip(self.knots_bytes, self.knots_s, strict=True):
             if sizes.size < 2 or sizes.shape != times.shape or np.any(np.diff(sizes) <= 0) or np.any(sizes < 0):
-                raise ScenarioError("link: sizes_bytes: two or more ascending sizes and as many times allowed")
+                raise ScenarioError("link: knots_bytes: two or more ascending sizes and as many times allowed")
             if np.any(np.diff(times) < 0) or not np.all(np.isfinite(times)) or times[0] <= 0:
-                raise ScenarioError("link: times_s: times above zero that do not decrease allowed")
+                raise ScenarioError("link: knots_s: times above zero that do not decrease allowed")
+
+    @property
+    def knows_hops(self) -> bool:
+        """Whether more than one distance was measured."""
+        return self.hops.size > 1
 
     @property
     def latency_s(self) -> float:
@@ -201,13 +214,13 @@ class KnotsModel:
     @property
     def bandwidth_bytes_per_s(self) -> float:
         """Bytes per second beyond the last knot; 1e30 where time does not grow."""
-        slope = _last_gap(self.sizes_bytes[0], self.times_s[0])
+        slope = _last_gap(self.knots_bytes[0], self.knots_s[0])
         return 1.0 / slope if slope > 0 else 1e30
 
     def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:
         """Message times; sizes and hops of any shapes that broadcast."""
         size, distance = _broadcast(size_bytes, hops)
-        curves = np.array([_curve(*knots, size) for knots in zip(self.sizes_bytes, self.times_s, strict=True)])
+        curves = np.array([_curve(*knots, size) for knots in zip(self.knots_bytes, self.knots_s, strict=True)])
         if self.hops.size == 1:
             return np.asarray(curves[0])
         low = np.clip(np.searchsorted(self.hops, distance, side="right") - 1, 0, self.hops.size - 2)
@@ -217,13 +230,13 @@ class KnotsModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        lists = {name: [column.tolist() for column in getattr(self, name)] for name in ("sizes_bytes", "times_s")}
+        lists = {name: [column.tolist() for column in getattr(self, name)] for name in ("knots_bytes", "knots_s")}
         return {"hops": self.hops.tolist(), **lists}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "KnotsModel":
         """The model that `to_dict` wrote."""
-        columns = (tuple(np.asarray(row, np.float64) for row in data[name]) for name in ("sizes_bytes", "times_s"))
+        columns = (tuple(np.asarray(row, np.float64) for row in data[name]) for name in ("knots_bytes", "knots_s"))
         return cls(np.asarray(data["hops"], dtype=np.float64), *columns)
 
 

@@ -1,5 +1,7 @@
 """Straight lines fitted to message times: Hockney's one line, and several by message size."""
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,12 +39,12 @@ def fit_hockney(points: NetworkPoints) -> Fitted:
     if points.sizes.size < 2 or points.size_bytes.size < design.shape[1]:
         found = f"{points.size_bytes.size} points of {points.sizes.size} sizes found"
         raise TooFewPoints(f"{found}, at least {design.shape[1]} points of 2 sizes needed")
-    found, errors = _line(design, points.time_s, points.trust, level=False)
+    values, errors = _line(design, points.time_s, points.trust, level=False)
     parameters = tuple(
         Parameter(name, float(value), float(error), UNITS[name])
-        for name, value, error in zip(names, found, errors, strict=True)
+        for name, value, error in zip(names, values, errors, strict=True)
     )
-    return Fitted(_lines(np.zeros(0), found[np.newaxis], per_hop=per_hop), parameters, len(names))
+    return Fitted(_lines(np.zeros(0), values[np.newaxis], per_hop=per_hop), parameters, len(names))
 
 
 def fit_piecewise(points: NetworkPoints) -> Fitted:
@@ -65,7 +67,7 @@ def fit_piecewise(points: NetworkPoints) -> Fitted:
     number = np.searchsorted(sizes, points.size_bytes)
     lines, parameters = [], []
     edges = [*starts, sizes.size]
-    for segment, (start, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for segment, (start, end) in enumerate(pairwise(edges)):
         mine = (number >= start) & (number < end)
         values, errors = _line(design[mine], points.time_s[mine], points.trust[mine], level=True)
         lines.append(values)

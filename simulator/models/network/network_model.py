@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.errors import ScenarioError
 from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PacketisedModel, PiecewiseModel
 
 Floats = NDArray[np.float64]
@@ -16,7 +17,6 @@ FORMS: dict[str, type[FittedForm]] = {
     "smooth": KnotsModel,
 }
 """Name of a form -> the class of its model."""
-LEVEL = 0.95
 NEAREST = 20
 """Held-out errors of so many nearest sizes make an interval, or of a third of all where that is more."""
 
@@ -31,14 +31,14 @@ class Spread:
     size_range: Floats
     hop_range: Floats
 
-    def half_width(self, size_bytes: Floats, hops: Floats) -> Floats:
-        """Relative half width that 95 % of held-out errors at the nearest sizes stay within; wider outside."""
+    def half_width(self, size_bytes: Floats, hops: Floats, *, level: float) -> Floats:
+        """Relative half width that holds `level` of the held-out errors at the nearest sizes; wider outside."""
         count = min(self.size_bytes.size, max(NEAREST, self.size_bytes.size // 3))
         known, at = np.log1p(self.size_bytes), np.log1p(size_bytes)
         width = np.empty(at.shape)
         for place, x in np.ndenumerate(at):
             nearest = np.argsort(np.abs(known - x), kind="stable")[:count]
-            rank = min(int(np.ceil(LEVEL * (count + 1))), count)  # one more: the next error may be the largest
+            rank = min(int(np.ceil(level * (count + 1))), count)  # one more: the next error may be the largest
             width[place] = np.sort(self.relative_errors[nearest])[rank - 1]
         low, high = np.log1p(self.size_range)
         beyond = np.maximum(np.maximum(low - at, at - high), 0.0)
@@ -62,7 +62,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class TimesForetold:
-    """Message times with 95 % intervals of one message, in seconds; as the sizes asked for."""
+    """Message times with intervals of one message, in seconds; as the sizes asked for."""
 
     mean_s: Floats
     low_s: Floats
@@ -83,11 +83,19 @@ class NetworkModel:
         """Message times; sizes and hops of any shapes that broadcast."""
         return self.form.time_s(size_bytes, hops)
 
-    def predict(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> TimesForetold:
-        """Message times with intervals; sizes and hops of any shapes that broadcast."""
+    def predict(self, size_bytes: ArrayLike, hops: ArrayLike = 1, *, level: float = 0.95) -> TimesForetold:
+        """Message times with intervals that hold with probability `level`; sizes and hops of any shapes that broadcast.
+
+        Raises
+        ------
+        ScenarioError
+            If `level` is not between 0 and 1.
+        """
+        if not 0 < level < 1:
+            raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
         size, distance = np.broadcast_arrays(np.asarray(size_bytes, np.float64), np.asarray(hops, np.float64))
         mean = self.form.time_s(size, distance)
-        half = self.spread.half_width(size, distance)
+        half = self.spread.half_width(size, distance, level=level)
         outside = self.spread.is_outside(size, distance)
         return TimesForetold(mean, mean / (1 + half), mean * (1 + half), outside)
 

@@ -1,4 +1,4 @@
-"""The packetised linear model (equation 5) fitted to message times, and which of its parameters the points determine."""
+"""The packetised linear model (equation 5) fitted to message times, and which parameters the points determine."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ SIDE_SIZES = 2
 FEWEST_POINTS = 7
 """The model has six parameters."""
 HARDLY = 2.0
-"""A parameter that is negative by less than so many standard errors is taken as 0."""
+"""Parameters are negative only where that fits better by so many standard errors."""
 UNITS = {"alpha": "s", "alpha2": "s", "beta": "s", "tau": "s/B", "p": "B", "h": "B"}
 TOGETHER = "alpha and beta are not told apart by one distance"
 
@@ -36,21 +36,19 @@ def fit_packetised(points: NetworkPoints) -> Fitted:
         raise TooFewPoints(f"{found}, at least {FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes needed")
     several = points.distances.size > 1
     splits = _splits(points, several=several)
-    best: tuple[float, Floats, bool] | None = None
+    least, values, place = np.inf, np.zeros(6), SIDE_SIZES - 1
     for bound, split in splits:
-        if best is not None and bound >= best[0]:
+        if bound >= least:
             break  # no place of p in this split, or in those that follow, does better
-        tried = _within(points, split, several=several)
-        if best is None or tried[0] < best[0]:
-            best = tried
-            place = split
-    assert best is not None  # there is at least one split  # noqa: S101
-    values, edges = best[1], (float(points.sizes[place]), float(points.sizes[place + 1]))
-    values = _polished(points, values, several=several)
-    covariance = _covariance(points, values, several=several, free_p=best[2])
+        squares, tried = _within(points, split, several=several)
+        if squares < least:
+            least, values, place = squares, tried, split
+    edges = (float(points.sizes[place]), float(points.sizes[place + 1]))
+    values = _bounded(points, _polished(points, values, several=several), place, several=several)
+    covariance = _covariance(points, values, several=several)
     shared = values if several else _shared_out(values, float(points.distances[0]))
     model = PacketisedModel(*(float(value) for value in shared))
-    notes = (f"p lies between {edges[0]:g} and {edges[1]:g} B",)
+    notes = (f"p lies between {edges[0]:g} and {edges[1]:g} B", *_thin(points, place))
     if several:
         return Fitted(model, _parameters(values, covariance), 6, notes)
     combined = _combined(points, values, covariance, edges)
@@ -62,6 +60,16 @@ def _shared_out(values: Floats, hops: float) -> Floats:
     _, alpha2, both, tau, packet, header = values  # fitted with alpha = 0
     beta = max(min(both, alpha2 + both), 0.0)
     return np.array([hops * (both - beta), alpha2 + both - beta, beta, tau, packet, header])
+
+
+def _thin(points: NetworkPoints, split: int) -> tuple[str, ...]:
+    """What to know where p is next to the smallest or largest sizes."""
+    counts = {"of one packet": split + 1, "of more than one packet": points.sizes.size - split - 1}
+    return tuple(
+        f"only {count} sizes {which}: p may lie beyond them, and all parameters with it"
+        for which, count in counts.items()
+        if count <= SIDE_SIZES
+    )
 
 
 def _splits(points: NetworkPoints, *, several: bool) -> list[tuple[float, int]]:
@@ -101,22 +109,21 @@ def _squares(design: Floats, time: Floats, weights: Floats) -> tuple[float, Floa
     return float(np.sum((time * weights - scaled @ found) ** 2)), np.asarray(found)
 
 
-def _within(points: NetworkPoints, split: int, *, several: bool) -> tuple[float, Floats, bool]:
-    """The least squares with p in one split: squares, parameters, whether p is free inside."""
+def _within(points: NetworkPoints, split: int, *, several: bool) -> tuple[float, Floats]:
+    """The least squares with p in one split: squares and parameters."""
     low, high = float(points.sizes[split]), float(np.nextafter(points.sizes[split + 1], 0.0))
     low = max(low, 1e-3)
     short = points.size_bytes <= points.sizes[split]
     if not several:
-        return (*_at(points, short, float(np.sqrt(low * high)), several=False), True)
+        return _at(points, short, float(np.sqrt(low * high)), several=False)
     weights = _weights(points)
     one = _squares(_branch(points, short, several=True, short=True), points.time_s[short], weights[short])[1]
     more = _squares(_branch(points, ~short, several=True, short=False), points.time_s[~short], weights[~short])[1]
     meeting = (one[0] - more[0]) / more[2] if more[2] != 0 else np.inf
     if low < meeting < high:
-        return (*_at(points, short, float(meeting), several=True), True)
+        return _at(points, short, float(meeting), several=True)
     tried = [_at(points, short, edge, several=True) for edge in (low, high)]
-    best = min(tried, key=lambda found: found[0])
-    return (*best, False)
+    return min(tried, key=lambda found: found[0])
 
 
 def _design(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> Floats:
@@ -140,21 +147,35 @@ def _at(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, sever
 
 
 def _polished(points: NetworkPoints, values: Floats, *, several: bool) -> Floats:
-    """The same p, the other parameters by reweighted least squares; those hardly below 0 are put to 0."""
+    """The same p, the other parameters by reweighted least squares."""
     design = _design(points, points.size_bytes <= values[4], values[4], several=several)
-    found, covariance = relative_fit(design, points.time_s, points.trust)
-    bounded = found.copy()
-    bounded[0 if several else 1 :] = np.maximum(bounded[0 if several else 1 :], 0.0)
-    errors = np.sqrt(np.diag(covariance))
-    if np.any(found < bounded) and np.all(bounded - found <= HARDLY * errors):
-        from scipy.optimize import nnls
+    return _named(relative_fit(design, points.time_s, points.trust)[0], values[4], several=several)
 
-        weights = np.sqrt(points.trust) / np.maximum(design @ found, 0.5 * points.time_s)
-        scaled = design * weights[:, np.newaxis]
+
+def _bounded(points: NetworkPoints, values: Floats, split: int, *, several: bool) -> Floats:
+    """With no parameter below 0, if the points hardly say otherwise; p anywhere in its split."""
+    if not (np.any(np.delete(values, 4) < 0) and several):
+        return values
+    from scipy.optimize import minimize_scalar, nnls
+
+    short = points.size_bytes <= points.sizes[split]
+    fitted = PacketisedModel(*(float(value) for value in values)).time_s(points.size_bytes, points.hops)
+    weights = np.sqrt(points.trust) / np.clip(fitted, 0.5 * points.time_s, 2 * points.time_s)
+
+    def left(packet: float) -> tuple[float, Floats]:
+        scaled = _design(points, short, packet, several=True) * weights[:, np.newaxis]
         scale = np.sqrt(np.sum(scaled**2, axis=0))
         scale = np.where(scale > 0, scale, 1.0)
-        found = nnls(scaled / scale, points.time_s * weights)[0] / scale
-    return _named(found, values[4], several=several)
+        found, norm = nnls(scaled / scale, points.time_s * weights)
+        return float(norm) ** 2, found / scale
+
+    edges = _inside((float(points.sizes[split]), float(points.sizes[split + 1])))
+    packet = float(minimize_scalar(lambda p: left(p)[0], bounds=edges, method="bounded").x)
+    squares, found = left(packet)
+    free = float(np.sum((weights * (points.time_s - fitted)) ** 2))
+    spread = free / max(points.time_s.size - len(UNITS), 1)
+    below = np.count_nonzero(found == 0)
+    return _named(found, packet, several=True) if squares - free <= below * HARDLY**2 * spread else values
 
 
 def _slopes(points: NetworkPoints, values: Floats) -> Floats:
@@ -176,7 +197,7 @@ def _slopes(points: NetworkPoints, values: Floats) -> Floats:
     )
 
 
-def _covariance(points: NetworkPoints, values: Floats, *, several: bool, free_p: bool) -> Floats:
+def _covariance(points: NetworkPoints, values: Floats, *, several: bool) -> Floats:
     """Of alpha, alpha2, beta, tau, p, h; zeros for what is not fitted."""
     model = PacketisedModel(*(float(value) for value in values))
     fitted = model.time_s(points.size_bytes, points.hops)
@@ -184,7 +205,7 @@ def _covariance(points: NetworkPoints, values: Floats, *, several: bool, free_p:
     spread = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
     huber = np.sqrt(np.minimum(1.0, 2.5 * spread / np.maximum(np.abs(error), 1e-300)))
     weights = np.sqrt(points.trust) * huber / fitted
-    kept = [k for k in range(6) if (several or k not in {0, 4}) and (free_p or k != 4)]
+    kept = [k for k in range(6) if several or k not in {0, 4}]
     design = _slopes(points, values)[:, kept] * weights[:, np.newaxis]
     scale = np.sqrt(np.sum(design**2, axis=0))
     scale = np.where(scale > 0, scale, 1.0)

@@ -46,10 +46,15 @@ class NetworkPoints:
         """The points that are not left out; (points,)."""
         keep = ~left_out
         rows, number = keep[self.point_of_row], np.cumsum(keep) - 1
-        points = (self.size_bytes, self.hops, self.time_s, self.trust)
-        measured = (self.rows_size_bytes, self.rows_hops, self.rows_time_s)
         return NetworkPoints(
-            *(column[keep] for column in points), *(column[rows] for column in measured), number[self.point_of_row[rows]]
+            self.size_bytes[keep],
+            self.hops[keep],
+            self.time_s[keep],
+            self.trust[keep],
+            self.rows_size_bytes[rows],
+            self.rows_hops[rows],
+            self.rows_time_s[rows],
+            number[self.point_of_row[rows]],
         )
 
 
