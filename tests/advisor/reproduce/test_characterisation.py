@@ -77,7 +77,11 @@ def test_the_papers_range_is_measured():
 @pytest.mark.slow
 def test_the_command_really_measures(tmp_path):
     done = subprocess.run(
-        [*CALL, "--budget", "3min", "-o", str(tmp_path), "--json"], capture_output=True, text=True, check=False, cwd=ROOT
+        [*CALL, "--budget", "3min", "-o", str(tmp_path), "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
