@@ -1,12 +1,13 @@
 """`apportion reproduce apexmap` on given times: models with known constants are found, and all is written."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from advisor.reproduce import apexmap
-from simulator import this_machine
+from simulator import ScenarioError, plots, this_machine
 from simulator.calibration import MeasuredMemory, fit_held_out, make_sweep
 from simulator.calibration.apex.sweep import CellTime, Sweep
 from simulator.models.memory.forms import Constants, MemoryTimes
@@ -24,9 +25,9 @@ def made(seed=3):
     return Sweep(plan, cells, 1.0, 0, 0), MemoryTimes(*columns[:3], times_s)
 
 
-def test_models_parameters_errors_and_figures(tmp_path):
+def test_models_parameters_and_errors():
     sweep, times = made()
-    found = apexmap.reproduce(MeasuredMemory(sweep, fit_held_out(times, seed=3)), tmp_path)
+    found = apexmap.reproduce(MeasuredMemory(sweep, fit_held_out(times, seed=3)))
     models = {model["name"]: model for model in found["models"]}
     assert {"model 0", "model 1", "model 2", "model 3"} <= set(models)
     first, last = models["model 3"]["parameters"]
@@ -38,14 +39,38 @@ def test_models_parameters_errors_and_figures(tmp_path):
     assert unseen["model 3"] < 0.04 < unseen["model 1"] < unseen["model 0"]
     assert unseen[found["chosen"]] < 0.04
     assert found["held_out_cells"] == round(0.2 * len(sweep.cells))
-    document = json.loads((tmp_path / apexmap.DOCUMENT).read_text())
-    assert document["models"] == found["models"]
-    assert len(found["figures"]) == sum(model["physical"] for model in models.values())
-    for path in tmp_path.glob("*.svg"):
-        assert path.read_text().rstrip().endswith("</svg>")
     said = apexmap.text(found)
     assert all(name in said for name in models)
     assert said.count(", chosen") == 1
+
+
+def test_a_figure_shows_cells_fitted_and_held_out(tmp_path):
+    columns = {
+        "M_words": [1e3, 1e4, 1e5],
+        "alpha": [0.1, 0.5, 1.0],
+        "L": [1, 4, 16],
+        "time_per_word_s": [1e-9, 2e-9, 4e-9],
+    }
+    arrays = {name: np.array(column, dtype=float) for name, column in columns.items()}
+    out = np.array([False, True, False])
+    plots.plot_memory_fit(arrays, np.array([1e-9, 3e-9, 3e-9]), tmp_path / "f.svg", title="model 2", held_out=out)
+    drawn = (tmp_path / "f.svg").read_text()
+    assert all(f">{word}<" in drawn for word in ("model 2", "fitted", "held out", "M in words", "alpha", "L in words"))
+    assert drawn.count("residual, % of the measured time") >= 3
+    with pytest.raises(ScenarioError, match="png, svg, pdf allowed"):
+        plots.plot_memory_fit(arrays, np.ones(3), tmp_path / "f.gif", title="", held_out=out)
+
+
+@pytest.mark.slow
+def test_document_and_figures(tmp_path):
+    sweep, times = made()
+    found = apexmap.reproduce(MeasuredMemory(sweep, fit_held_out(times, seed=3)), tmp_path)
+    document = json.loads((tmp_path / apexmap.DOCUMENT).read_text())
+    assert document["models"] == found["models"]
+    assert len(found["figures"]) == sum(model["physical"] for model in found["models"])
+    for path in found["figures"]:
+        assert Path(path).read_text().rstrip().endswith("</svg>")
+        assert f"figure: {path}" in apexmap.text(found)
 
 
 @pytest.mark.slow
