@@ -70,6 +70,8 @@ class Node:
     """What `ReadWrite` passes."""
     levels: tuple[MemoryLevel, ...] = ()
     """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
+    host: str | None = None
+    """What launchers reach it by; its name if None."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts) -> No
     maker = None if form.link is None else link_maker(form.link, source, *here, "link")
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
     levels = _levels(form, document, here=here)
-    has_more = form.memory is not None or disk is not None or levels
+    has_more = form.memory is not None or disk is not None or levels or form.host is not None
     with document.at(*here, "swap"):
         if form.memory is None and form.swap:
             raise ScenarioError("without memory found, memory and swap or neither allowed")
@@ -105,7 +105,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts) -> No
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     for name in names:
-        parts.nodes[name] = Node(name, form.memory, form.swap, disk, levels) if has_more else None
+        parts.nodes[name] = Node(name, form.memory, form.swap, disk, levels, _host(form, name)) if has_more else None
         if maker is not None:
             parts.makers[name] = maker
         for number, kind in enumerate(kinds):
@@ -116,6 +116,10 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts) -> No
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores))
+
+
+def _host(form: NodeForm, name: str) -> str | None:
+    return None if form.host is None else form.host.replace(NODE, name)
 
 
 def _levels(form: NodeForm, document: Document, *, here: tuple[str | int, ...]) -> tuple[MemoryLevel, ...]:
