@@ -23,9 +23,7 @@ _TILE = np.tile(np.arange(PERIOD, dtype=np.float64), 4096)
 
 def place_starts(uniform: NDArray[np.floating[Any]], words: int, length: int, alpha: float) -> Starts:
     """Starts `floor((M-L+1) * u^(1/alpha))` (apex-map-memory-models; EQUATIONS section 5); shape of `uniform`."""
-    span = words - length + 1
-    places = np.floor(span * uniform ** (1 / alpha))
-    return np.asarray(np.minimum(places, span - 1), dtype=np.int64)  # rounding may reach span
+    return np.asarray(np.floor((words - length + 1) * uniform ** (1 / alpha)), dtype=np.int64)
 
 
 def fill(words: Words, *, first: int = 0) -> None:

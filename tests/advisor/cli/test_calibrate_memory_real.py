@@ -75,14 +75,14 @@ def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
     assert (kept["kind"], kept["models"]) == ("memory", found["models"])
 
 
-def test_what_cannot_be_measured_is_refused_in_one_line(tmp_path):
-    whole = ("calibrate", "memory", *SMALL)
-    refused(run(*whole, "--budget", "1ms", cwd=tmp_path), "--budget: 1 ms found, about ")
-    (tmp_path / "t.csv").write_text("M_words,alpha,L,time_per_word_s\n1,1,1,1\n")
-    refused(
-        run("calibrate", "memory", "--replay", "t.csv", "--alpha", "1", cwd=tmp_path),
-        "--alpha found beside --replay, allowed without it",
-    )
+def test_options_of_real_runs_are_refused_beside_a_table(tmp_path):
+    done = run("calibrate", "memory", "--replay", "t.csv", "--alpha", "1", "--cpu", 0, cwd=tmp_path)
+    refused(done, "--alpha, --cpu found beside --replay, allowed without it")
+
+
+@pytest.mark.slow
+def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
+    refused(run("calibrate", "memory", *SMALL, "--budget", "1ms", cwd=tmp_path), "--budget: 1 ms found, about ")
 
 
 @pytest.mark.slow

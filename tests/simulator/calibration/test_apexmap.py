@@ -37,10 +37,11 @@ def test_starts_crowd_as_alpha_says(alpha):
         assert np.mean(at < share * (words - length + 1)) == pytest.approx(share**alpha, abs=0.005)
 
 
-def test_no_stretch_passes_the_end_even_where_rounding_would():
+def test_no_stretch_passes_the_end():
     last = np.array([np.nextafter(1.0, 0.0)])
-    for words in (3, 1000, 2**29 - 1, 2**29 + 1):
-        assert access.place_starts(last, words, 2, 0.001)[0] <= words - 2
+    for words in (3, 513, 1000, 2**29 - 1, 2**29 + 1, 2**40 + 3):
+        for alpha in (0.001, 0.9, 1.0):
+            assert access.place_starts(last, words, 2, alpha)[0] <= words - 2
 
 
 @pytest.mark.parametrize(("words", "first"), [(1, 0), (100, 5), (200_000, 123_456)])
@@ -95,14 +96,21 @@ def test_two_processes_read_what_the_other_owns():
             assert switches >= 0
 
 
-def test_a_sweep_visits_every_cell_and_goes_on_where_it_was(tmp_path):
+def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     plan, store = sweep(), tmp_path / "visits"
+    earlier = [Visit(number, cell, (1.0,), 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
+    with Visits(store, subject=plan.to_dict(), machine=HERE) as visits:
+        for visit in earlier:
+            visits.keep(visit)
     first = measure_sweep(plan, machine=HERE, budget_s=60.0, store=store, on_progress=silent, most_passes=3)
     assert [cell.cell for cell in first.cells] == list(plan.cells)
+    assert len(plan.cells) == 16
     assert all(len(cell.visits) == 3 for cell in first.cells)
-    assert all(1e-11 < cell.word_s < 1e-5 for cell in first.cells)
+    assert first.reused == 18
+    assert [cell.visits.count(1.0) for cell in first.cells] == [2 if k in {3, 9} else 1 for k in range(16)]
+    assert all(1e-11 < min(cell.visits) < 1e-5 for cell in first.cells)
     again = measure_sweep(plan, machine=HERE, budget_s=60.0, store=store, on_progress=silent, most_passes=3)
-    assert (again.reused, again.visits, again.spent_s) == (first.visits, first.visits, first.spent_s)
+    assert (again.reused, again.visits, again.spent_s) == (first.visits, first.visits, pytest.approx(first.spent_s))
     assert again.cells == first.cells
     write_sweep_table(first.cells, tmp_path / "t.csv")
     times = read_memory_times(tmp_path / "t.csv")
