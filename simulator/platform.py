@@ -124,10 +124,10 @@ class Platform:
             If nothing joins them.
         """
         sizes, ends = np.asarray(size_bytes, dtype=np.float64), self.node_of[[source, destination]]
-        if self.network.model is not None and self.network.topology is None:
-            return self.network.model.time_s(sizes)
         if ends[0] == ends[1]:
             return self.network.loopback_s(sizes)
+        if self.network.topology is None:
+            return self.network.uniform_model.time_s(sizes)
         routes = self.network.routes(ends[:1], ends[1:])
         flat = sizes.reshape(-1)
         return self.network.times_s(routes, np.zeros(flat.size, dtype=np.int64), flat).reshape(sizes.shape)

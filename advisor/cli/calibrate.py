@@ -255,12 +255,14 @@ def _rule(
 def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -> "BuiltBand":
     import dataclasses
 
-    from simulator import files, provenance, this_machine
+    from simulator import files, provenance
     from simulator.calibration import RealSource
 
     hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
-    made = provenance.provenance(inputs=hashes, machine=this_machine() if isinstance(source, RealSource) else None)
-    return dataclasses.replace(built, provenance=made | {"points_reused": getattr(source, "reused", 0)})
+    real = source if isinstance(source, RealSource) else None
+    made = provenance.provenance(inputs=hashes, machine=None if real is None else real.machine)
+    made |= {"points_reused": getattr(source, "reused", 0)}
+    return dataclasses.replace(built, provenance=made, subject={} if real is None else real.subject)
 
 
 def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:

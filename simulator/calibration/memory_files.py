@@ -114,15 +114,9 @@ def fit_memory(
     ScenarioError
         If not even the simplest form can be fitted.
     """
-    import scipy.linalg
-    import scipy.optimize  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
     from simulator.provenance import provenance
 
-    # Small matrices: more threads only wait for each other, and sums in another order give other bits.
-    with threadpool_limits(limits=1):
-        selection = select_model(times)
+    selection = select_model(times)
     comparison = () if machine is None else _compared(selection.chosen, machine)
     made = provenance(inputs=inputs, machine=machine if measured_here else None)
     return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings))

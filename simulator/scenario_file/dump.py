@@ -62,7 +62,12 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
         "replications": scenario.replications,
         "seed": scenario.seed,
     }
-    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
+    return yaml_text(document)
+
+
+def yaml_text(document: Mapping[str, Any]) -> str:
+    """Plain data as YAML, in the order given, short lists on one line."""
+    return str(yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -126,7 +131,7 @@ def _platform(platform: Platform, traces: Mapping[str, str]) -> Data:
     for _, group in groupby(bodies, key=lambda entry: entry[1][0]):
         nodes += _entries([(name, body) for name, (_, body) in group])
     if network.topology is None and network.loopback is None and not network.eager_bytes:
-        return {"nodes": nodes, "link": _model(network.uniform_model)}
+        return {"nodes": nodes, "link": message_data(network.uniform_model)}
     return {"nodes": nodes, "network": _network(network, platform.node_names)}
 
 
@@ -153,7 +158,7 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     if node.memory_bytes is not None:
         body |= {"memory": size(node.memory_bytes), "swap": size(node.swap_bytes)}
     if node.levels:
-        body["levels"] = [_level(level) for level in node.levels]
+        body["levels"] = [level_data(level) for level in node.levels]
     if node.disk is not None:
         body["disk"] = {
             "latency": duration(node.disk.latency_s),
@@ -177,7 +182,8 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     return (repr(body), tuple(key)), body | {"pes": entries}
 
 
-def _level(level: MemoryLevel) -> Data:
+def level_data(level: MemoryLevel) -> Data:
+    """A memory level as a file lists it."""
     capacity = {} if math.isinf(level.capacity_bytes) else {"capacity": size(level.capacity_bytes)}
     times = {"latency": duration(level.latency_s), "gap": duration(level.gap_s), "shared": level.shared}
     return {"name": level.name} | capacity | times
@@ -189,7 +195,7 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         entry["cpu"] = pe.cpu
     if pe.cores != 1:
         entry["cores"] = pe.cores
-    entry["speeds"] = {kernel: _speed(band) for kernel, band in pe.speeds.items()}
+    entry["speeds"] = {kernel: speed_data(band) for kernel, band in pe.speeds.items()}
     if pe.load is not None:
         held = pe.load.trace
         written = {"times_s": held.times_s.tolist(), "values": held.values.tolist(), "end_s": held.end_s}
@@ -202,13 +208,15 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
     return entry
 
 
-def _speed(band: SpeedBand) -> Any:
+def speed_data(band: SpeedBand) -> Any:
+    """A speed band, or the one speed that it is."""
     if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
         return speed(float(band.mid[0]))
     return band.to_dict()
 
 
-def _model(model: MessageModel) -> Data:
+def message_data(model: MessageModel) -> Data:
+    """Message times."""
     if isinstance(model, PacketModel):
         return {
             "latency": duration(model.latency_s),
@@ -222,7 +230,7 @@ def _link(link: Link, *, says_shared: bool = True) -> Data:
     if link.model is None:
         data = {"latency": duration(link.latency_s), "bandwidth": bandwidth(link.bandwidth_bytes_per_s)}
     else:
-        data = _model(link.model)
+        data = message_data(link.model)
     return data | ({"shared": True} if link.shared and says_shared else {})
 
 
@@ -243,7 +251,7 @@ def _network(network: Network, names: tuple[str, ...]) -> Data:
     data["contention"] = network.contention
     data["eager"] = size(network.eager_bytes)
     if network.loopback is not None:
-        data["loopback"] = _model(network.loopback)
+        data["loopback"] = message_data(network.loopback)
     return data
 
 
@@ -251,7 +259,7 @@ def _topology(network: Network, names: tuple[str, ...]) -> Data:
     topology = network.topology
     data: Data
     if topology is None:
-        data = {"topology": "uniform", "link": _model(network.uniform_model)}
+        data = {"topology": "uniform", "link": message_data(network.uniform_model)}
     elif isinstance(topology, Star):
         data = {"topology": "star", **_common(topology.private)}
         if topology.backbone is not None:

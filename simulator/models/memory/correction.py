@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from simulator.models.memory.forms import Floats, MemoryTimes, scattered
 
-LEAST_POINTS = 12
-"""Distinct points below which no correction is tried: it has six hyper-parameters."""
+LEAST_POINTS = 24
+"""Distinct points below which no correction is tried: four for each of its six hyper-parameters."""
 MOST_POINTS = 1500
 """Points that the correction rests on; of more, so many scattered over them."""
 SEARCHED_POINTS = 250

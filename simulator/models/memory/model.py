@@ -140,12 +140,12 @@ class MemoryModel:
         )
 
     def _score(self, level: float) -> float:
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
         shares, scores = np.transpose(self.scores)
         # Between the shares kept, in proportion to the normal distribution's own; beyond them at the outer ratio.
-        own = norm.ppf((1 + shares) / 2)
-        wanted = float(norm.ppf((1 + level) / 2))
+        own = ndtri((1 + shares) / 2)
+        wanted = float(ndtri((1 + level) / 2))
         return wanted * float(np.interp(wanted, own, scores / own))
 
     def _distance(self, points: MemoryTimes) -> Floats:

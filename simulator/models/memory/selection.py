@@ -88,6 +88,16 @@ def select_model(points: MemoryTimes) -> Selection:
     ScenarioError
         If there are fewer than 2 distinct points.
     """
+    import scipy.linalg
+    import scipy.optimize  # noqa: F401 - only libraries that are loaded can be limited
+    from threadpoolctl import threadpool_limits
+
+    # Small matrices: more threads only wait for each other, and sums in another order give other bits.
+    with threadpool_limits(limits=1):
+        return _selected(points)
+
+
+def _selected(points: MemoryTimes) -> Selection:
     distinct = points.distinct()
     not_fitted = tuple(NotFitted(form, reason) for form in FORMS if (reason := _lacking(form, points, distinct)))
     forms = [form for form in FORMS if form not in {lacking.form for lacking in not_fitted}]

@@ -37,7 +37,7 @@ def two_levels(m, alpha, run):
 def table(tmp_path):
     noise = np.random.default_rng(5)
     path = tmp_path / "table.csv"
-    grid = itertools.product([2**k for k in range(10, 25, 2)], [0.01, 0.5, 1], [1, 8, 256])
+    grid = itertools.product([2**k for k in range(10, 25, 2)], [0.1, 1], [1, 8, 256])
     rows = [f"{m},{a},{r},{two_levels(m, a, r) * (1 + 0.02 * noise.standard_normal())}\n" for m, a, r in grid]
     path.write_text(HEADER + "".join(rows))
     return path

@@ -73,6 +73,19 @@ def test_equation_5_takes_the_hops_of_the_route(folder):
             assert float(made.platform.message_s(0, node, size)) == pytest.approx(expected, rel=1e-6), (size, node)
 
 
+@pytest.mark.parametrize(("bandwidth", "slowest"), [("1kB/s", 5.0), ("1TB/s", None)])
+def test_a_route_over_fitted_and_plain_links(folder, bandwidth, slowest):
+    """Two hops of equation 5, 900 us without bytes, and a plain link: latencies add up, the slowest one counts."""
+    model = {"model": "link.json"}
+    plain = {"latency": "1ms", "bandwidth": bandwidth}
+    routes = [{"from": "n1", "to": "n2", "via": ["a", "b", "c"]}]
+    network = {"topology": "listed", "links": {"a": model, "b": plain, "c": model}, "routes": routes}
+    start = 300e-6 + 2 * (100e-6 + 0.5e-6 * 400)
+    payload = float(PACKETS.time_s(5000, 2)) - start if slowest is None else slowest
+    made = load_scenario(scenario(folder, network=network, nodes=2))
+    assert float(made.platform.message_s(0, 1, 5000)) == pytest.approx(start + 1e-3 + payload, rel=1e-6)
+
+
 @pytest.mark.parametrize("contention", ["none", "fifo"])
 def test_both_engines_give_the_same_ticks(folder, contention):
     made = load_scenario(scenario(folder, network=TORUS | {"contention": contention}))
