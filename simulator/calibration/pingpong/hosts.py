@@ -224,9 +224,10 @@ def _connect(address: Address, token: str) -> socket.socket:
     wire.tune(connection)
     try:
         wire.prove(connection, token, timeout_s=ANSWER_S, listens=False)
-    except BaseException:
+    except PeerError as error:
         connection.close()
-        raise
+        named = [line.replace("the other host", f"--connect: {address.text}", 1) for line in error.lines]
+        raise PeerError(named) from error
     return connection
 
 
