@@ -2,20 +2,24 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli.options import Json, Seed, print_json
 
+if TYPE_CHECKING:
+    from simulator.calibration import MeasuredMemory
+
 PAPERS = {
+    "apexmap": "advisor.reproduce.apexmap",
     "characterisation": "advisor.reproduce.characterisation",
     "gbbp": "advisor.reproduce.gbbp",
     "scopred": "advisor.reproduce.scopred",
 }
 """Name on the command line -> module with `reproduce() -> dict` and `text(result) -> str`."""
 LEAST_BUDGET_S, MOST_BUDGET_S = 30.0, 24 * 3600.0
-BUDGETS = {"gbbp": "5min", "characterisation": "2min"}
+BUDGETS = {"apexmap": "2min", "gbbp": "5min", "characterisation": "2min"}
 """Papers that really run something, and about how long by default."""
 
 
@@ -27,12 +31,17 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     paper: Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.")] = "all",
     recorded: Annotated[
-        bool, typer.Option("--recorded", help="gbbp, characterisation: on shipped recordings; nothing is run.")
+        bool, typer.Option("--recorded", help="apexmap, characterisation, gbbp: on shipped recordings; nothing is run.")
     ] = False,
     budget: Annotated[
-        str | None, typer.Option(help="About how long real runs may take: gbbp 5min, characterisation 2min by default.")
+        str | None,
+        typer.Option(
+            help="About how long real runs may take: gbbp 5min, apexmap and characterisation 2min by default."
+        ),
     ] = None,
-    cpu: Annotated[int | None, typer.Option(min=0, help="gbbp: processor to pin to; by default the last core.")] = None,
+    cpu: Annotated[
+        int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -59,6 +68,8 @@ def reproduce(
             budget_s = _budget_s(budget or BUDGETS[name])
             if name == "gbbp":
                 given[name] = [_run_gbbp(folder, budget_s=budget_s, cpu=cpu, seed=seed)]
+            elif name == "apexmap":
+                given[name] = [_run_apexmap(folder, budget_s=budget_s, cpu=cpu, seed=seed), folder]
             else:
                 given[name] = [*_run_characterisation(folder, budget_s=budget_s, seed=seed)]
     results = {name: module.reproduce(*given[name]) for name, module in modules.items()}
@@ -88,6 +99,24 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> tuple[
     with progress_lines(budget_s) as on_progress:
         tables, warnings = characterisation_live.measure(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
     return tables, warnings, output
+
+
+def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "MeasuredMemory":
+    """Times per word on one PE, with progress on standard error."""
+    from advisor.cli.progress import progress_lines
+    from advisor.reproduce import apexmap
+    from simulator import this_machine, units
+
+    machine = this_machine()
+    print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, kept in {output}", file=sys.stderr)
+    with progress_lines(budget_s) as on_progress:
+        return apexmap.measure(
+            output,
+            budget_s=budget_s,
+            cpu=machine.cores[-1].cpu if cpu is None else cpu,
+            seed=seed,
+            on_progress=on_progress,
+        )
 
 
 def _run_gbbp(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> dict[str, Any]:

@@ -4,6 +4,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
+    from simulator.calibration.apex.plan import SweepPlan, make_sweep
+    from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
+    from simulator.calibration.apex.visits import visits_kept
     from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history import RunRecord, add_runs, list_runs
     from simulator.calibration.history_application import ApplicationPlan, make_application_plan
@@ -61,10 +65,12 @@ _HOMES = {
     "CommandRanks": "simulator.calibration.parallel.command_ranks",
     "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
+    "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
+    "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.measure",
     "MemoryFit": "simulator.calibration.memory_files",
     "Point": "simulator.calibration.measure",
@@ -78,14 +84,18 @@ _HOMES = {
     "RuntimeFit": "simulator.calibration.runtime_files",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
+    "Sweep": "simulator.calibration.apex.sweep",
+    "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
+    "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.fit",
     "fit_memory": "simulator.calibration.memory_files",
     "fit_memory_table": "simulator.calibration.memory_files",
     "fit_network_table": "simulator.calibration.network_files",
+    "fit_sweep": "simulator.calibration.apex.held_out",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
@@ -99,10 +109,12 @@ _HOMES = {
     "load_speed_model": "simulator.calibration.speed_files",
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
+    "make_sweep": "simulator.calibration.apex.plan",
     "measure_chain": "simulator.calibration.pingpong.chain",
     "measure_link": "simulator.calibration.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_speeds": "simulator.calibration.measure",
+    "measure_sweep": "simulator.calibration.apex.sweep",
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
     "parse_address": "simulator.calibration.pingpong.hosts",
@@ -123,6 +135,8 @@ _HOMES = {
     "save_network_model": "simulator.calibration.network_files",
     "save_runtime_fit": "simulator.calibration.runtime_files",
     "save_speed_model": "simulator.calibration.speed_files",
+    "visits_kept": "simulator.calibration.apex.visits",
+    "write_sweep_table": "simulator.calibration.apex.sweep",
 }
 """Public name -> the module that it comes from."""
 
@@ -136,9 +150,11 @@ __all__ = [
     "CommandRanks",
     "Compared",
     "Competitor",
+    "JudgedFit",
     "Kernel",
     "LinkMeasurement",
     "LinkPlan",
+    "MeasuredMemory",
     "Measurement",
     "MemoryFit",
     "Point",
@@ -151,14 +167,18 @@ __all__ = [
     "RunRecord",
     "RuntimeFit",
     "SizedKernel",
+    "Sweep",
+    "SweepPlan",
     "Usage",
     "add_runs",
     "compare_builders",
     "export_runs",
+    "fit_held_out",
     "fit_measured_link",
     "fit_memory",
     "fit_memory_table",
     "fit_network_table",
+    "fit_sweep",
     "fit_table",
     "import_runs",
     "is_this_host",
@@ -172,10 +192,12 @@ __all__ = [
     "load_speed_model",
     "make_application_plan",
     "make_plan",
+    "make_sweep",
     "measure_chain",
     "measure_link",
     "measure_link_times",
     "measure_speeds",
+    "measure_sweep",
     "measured_bands",
     "model_kind",
     "parse_address",
@@ -196,6 +218,8 @@ __all__ = [
     "save_network_model",
     "save_runtime_fit",
     "save_speed_model",
+    "visits_kept",
+    "write_sweep_table",
 ]
 
 

@@ -8,6 +8,7 @@ need different ones.
 
 from simulator.plots.builders import plot_builders
 from simulator.plots.load import load_svg
+from simulator.plots.memory import plot_memory_fit
 from simulator.plots.network import network_fit_svg
 from simulator.plots.outcome import baselines_svg, verification_svg
 from simulator.plots.runtime import plot_runtime_fit
@@ -21,6 +22,7 @@ __all__ = [
     "load_svg",
     "network_fit_svg",
     "plot_builders",
+    "plot_memory_fit",
     "plot_runtime_fit",
     "plot_speed_model",
     "speed_bands_svg",
