@@ -16,6 +16,7 @@ from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.models.memory import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
+from simulator.models.speed import SpeedBand
 from simulator.networks import Listed
 from simulator.platform import Node, Platform
 from simulator.program import Program
@@ -87,15 +88,21 @@ class Extrapolation:
     """Whether it came out below 0: the model says more of memory than there was time for."""
     memory_share: float
     """Largest part of the predicted time that accesses take."""
-    measured_elements: tuple[float, float]
-    """Smallest and largest problem size measured."""
+    measured_elements: tuple[float, float] | None
+    """Smallest and largest problem size measured; None for a speed given as a constant."""
     needed_elements: float
-    """Largest problem size of the scenario's computations."""
+    """Largest problem size of the scenario's computations on these PEs."""
+    band: SpeedBand
+    """The speeds there."""
 
-    @property
-    def beyond_measured(self) -> float:
-        """Largest problem size over the largest measured one; above 1 the speeds there are extrapolated too."""
-        return self.needed_elements / self.measured_elements[1]
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, without the band."""
+        found = {name: value for name, value in vars(self).items() if name != "band"}
+        measured = self.measured_elements
+        found["levels"] = list(self.levels)
+        found["measured_elements"] = None if measured is None else list(measured)
+        found["beyond_measured"] = None if measured is None else self.needed_elements / measured[1]
+        return found
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,11 @@ class Scenario:
         lines += [line for processes in sorted(taking_part) for line in work.warnings(processes)]
         return tuple(dict.fromkeys(lines))
 
+    @property
+    def pages(self) -> bool:
+        """Whether processes of some configuration need more than the memory of their node."""
+        return bool(self._paging_warnings())
+
     def _paging_warnings(self) -> list[str]:
         """Nodes whose processes need more than its memory, and what is assumed of that."""
         nodes = self.platform.known_nodes
@@ -191,7 +203,7 @@ def held_bytes(
 ) -> NDArray[np.float64]:
     """Footprints of the processes on each node together; (node,)."""
     places = platform.node_of[np.array(configuration.placement)]
-    return np.bincount(places, weights=footprints_bytes, minlength=len(platform.node_names))
+    return np.bincount(places, weights=footprints_bytes, minlength=len(platform.node_names)).astype(np.float64)
 
 
 def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]) -> None:

@@ -57,10 +57,13 @@ def levels_with_swap(
     levels
         Where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
     memory_bytes
-        None: nothing is known of RAM's capacity, and the levels stay as they are.
+        None: nothing is known of RAM's capacity, and the levels stay as they are. What is in a cache is in RAM too, so
+        no nearer level holds more.
     """
     if memory_bytes is None or (levels and levels[-1].name == SWAP):
         return tuple(levels)
     *nearer, ram = levels or (RAM,)
-    full = replace(ram, capacity_bytes=float(memory_bytes), shared=True)
+    held = float(memory_bytes)
+    nearer = [replace(level, capacity_bytes=min(level.capacity_bytes, held)) for level in nearer]
+    full = replace(ram, capacity_bytes=held, shared=True)
     return (*nearer, full, MemoryLevel(SWAP, math.inf, swap.latency_s, swap.gap_s))

@@ -1,4 +1,4 @@
-"""Speed predicted from memory levels: compute part of a unit of volume plus its accesses, each as slow as Apex-MAP says.
+"""Speed predicted from memory levels: a unit of volume takes its compute part plus accesses as slow as Apex-MAP says.
 
 `t(M) = c + w * T(M, alpha, L)`, with `w` words per unit and `T` of `memory.access_time_s`. The compute part `c` is
 what a unit takes beyond the words it touches. Where it is not given, it is inferred from one speed: that at a size
@@ -37,14 +37,16 @@ KERNEL_USES: Mapping[str, MemoryUse] = MappingProxyType(
 """How kernels of ours use memory; per floating point operation."""
 UNKNOWN_USE = MemoryUse(1.0, 1.0, PAGE_WORDS)
 """Assumed, with a warning, where processes page and nothing is known of their accesses: a word per unit, swept."""
-PER_OCTAVE = 6
+PER_OCTAVE = 4
 
 
 def alone_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
     """Seconds per word of a process that has every level for itself; of the shape of `footprints_bytes`."""
     footprints = np.asarray(footprints_bytes, dtype=np.float64)
     whole = np.array([level.capacity_bytes for level in levels[:-1]])
-    return access_time_s(levels, use, footprints, capacities_bytes=np.broadcast_to(whole, (*footprints.shape, whole.size)))
+    return access_time_s(
+        levels, use, footprints, capacities_bytes=np.broadcast_to(whole, (*footprints.shape, whole.size))
+    )
 
 
 def compute_part_s(
@@ -81,9 +83,7 @@ def predicted_speeds(
     return np.asarray(1 / (1 / flop_rate + use.accesses_per_unit * farther_s))
 
 
-def predicted_band(
-    levels: Sequence[MemoryLevel], use: MemoryUse, *, flop_rate: float, half_width: float
-) -> SpeedBand:
+def predicted_band(levels: Sequence[MemoryLevel], use: MemoryUse, *, flop_rate: float, half_width: float) -> SpeedBand:
     """A band around predicted speeds, over sizes from a quarter of the nearest level to four times the farthest edge.
 
     Parameters
@@ -145,4 +145,4 @@ def _grid(levels: Sequence[MemoryLevel], use: MemoryUse) -> Floats:
         return np.ones(1)
     first, last = max(1.0, edges.min() / 4), max(4.0, 4 * edges.max())
     count = int(np.ceil(PER_OCTAVE * np.log2(last / first))) + 1
-    return np.union1d(np.geomspace(first, last, count), np.maximum(1.0, edges))
+    return np.unique(np.round(np.concatenate((np.geomspace(first, last, count), np.maximum(1.0, edges)))))

@@ -61,6 +61,7 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
         },
         "replications": scenario.replications,
         "seed": scenario.seed,
+        **({"notes": list(scenario.notes)} if scenario.notes else {}),
     }
     return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
 
@@ -147,9 +148,15 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     """What makes nodes alike, and the entry without its name."""
     body: Data = {}
     if node.memory_bytes is not None:
-        body |= {"memory": size(node.memory_bytes), "swap": size(node.swap_bytes)}
+        body["memory"] = size(node.memory_bytes)
+    if node.swap_times is not None:
+        held = {} if node.swap_bytes is None else {"size": size(node.swap_bytes)}
+        times = node.swap_times
+        body["swap"] = {**held, "latency": duration(times.latency_s), "gap": duration(times.gap_s)}
+    elif node.swap_bytes is not None:
+        body["swap"] = size(node.swap_bytes)
     if node.levels:
-        body["levels"] = [_level(level) for level in node.levels]
+        body["levels"] = [level_data(level) for level in node.levels]
     if node.disk is not None:
         body["disk"] = {
             "latency": duration(node.disk.latency_s),
@@ -173,7 +180,8 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     return (repr(body), tuple(key)), body | {"pes": entries}
 
 
-def _level(level: MemoryLevel) -> Data:
+def level_data(level: MemoryLevel) -> Data:
+    """A memory level as a file lists it."""
     capacity = {} if math.isinf(level.capacity_bytes) else {"capacity": size(level.capacity_bytes)}
     times = {"latency": duration(level.latency_s), "gap": duration(level.gap_s), "shared": level.shared}
     return {"name": level.name} | capacity | times

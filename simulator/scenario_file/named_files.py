@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from simulator import files
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
+from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class NamedFiles:
         if name not in self._bands:
             self._bands[name] = load_speed_model(self.path(name))[0]
         return self._bands[name]
+
+    def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
+        """The levels of a memory model that `apportion calibrate memory` wrote."""
+        raise NotImplementedError
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
