@@ -5,7 +5,7 @@ import numpy as np
 from simulator.columns import Columns
 from simulator.costs.ticks import Floats, Ticks
 from simulator.models.memory import MemoryUse, shared_access_time_s
-from simulator.models.paging import RAM, resident_levels
+from simulator.models.paging import RAM, paged_time_s, resident_levels
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform import Node
 from simulator.scenario import Scenario
@@ -48,5 +48,5 @@ def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks, *, pages: bool
     resident = resident_levels(node.levels) or (RAM,)
     alone_s, together_s = shared_access_time_s(resident, use, footprints_bytes)
     if pages:
-        together_s = shared_access_time_s(node.paging_levels, use, footprints_bytes)[1]
+        together_s = paged_time_s(node.paging_levels, use, footprints_bytes)
     return use.accesses_per_unit * (together_s - alone_s)

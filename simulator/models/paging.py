@@ -4,8 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from numpy.typing import ArrayLike
+
 from simulator.errors import ScenarioError
-from simulator.models.memory import WORD_BYTES, MemoryLevel
+from simulator.models.memory import WORD_BYTES, Floats, MemoryLevel, MemoryUse, shared_access_time_s
 
 SWAP = "swap"
 """A last level of this name is the one past RAM; without it the last level is RAM itself."""
@@ -57,13 +59,26 @@ def levels_with_swap(
     levels
         Where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
     memory_bytes
-        None: nothing is known of RAM's capacity, and the levels stay as they are. What is in a cache is in RAM too, so
-        no nearer level holds more.
+        None: nothing is known of RAM's capacity, and the levels stay as they are.
     """
     if memory_bytes is None or (levels and levels[-1].name == SWAP):
         return tuple(levels)
     *nearer, ram = levels or (RAM,)
-    held = float(memory_bytes)
-    nearer = [replace(level, capacity_bytes=min(level.capacity_bytes, held)) for level in nearer]
-    full = replace(ram, capacity_bytes=held, shared=True)
+    full = replace(ram, capacity_bytes=float(memory_bytes), shared=True)
     return (*nearer, full, MemoryLevel(SWAP, math.inf, swap.latency_s, swap.gap_s))
+
+
+def paged_time_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
+    """Seconds per word of processes on one node whose RAM does not hold them all; (process,).
+
+    What a process accesses is in RAM as often as anything it holds: where `use` goes through a part of the footprint, a
+    like part of its RAM is for that. What is in a cache is in RAM too, so no nearer level holds more.
+
+    Parameters
+    ----------
+    levels
+        The last but one is RAM, the last one swap.
+    """
+    held = use.footprint_share * levels[-2].capacity_bytes
+    within = [replace(level, capacity_bytes=min(level.capacity_bytes, held)) for level in levels[:-1]]
+    return shared_access_time_s((*within, levels[-1]), use, footprints_bytes)[1]

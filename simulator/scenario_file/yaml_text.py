@@ -52,9 +52,9 @@ class Document:
 
     def place(self, field: Field) -> str:
         """`FILE:LINE:COL: FIELD`, as far down as the field is there; or what the command line names it."""
-        for part, text in self.fields_set.items():
-            if tuple(field[: len(part)]) == part:
-                return ".".join((f"--set {text}", *map(str, field[len(part) :])))
+        for given, text in self.fields_set.items():
+            if tuple(field[: len(given)]) == given:
+                return ".".join((f"--set {text}", *map(str, field[len(given) :])))
         node, place = self.root, ""
         for part in field:
             child = _child(node, part)
