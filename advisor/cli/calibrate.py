@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import load_check
+from advisor.cli import calibrate_memory, load_check
 from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def register(app: typer.Typer) -> None:
         help="Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
     )
     group.command("speed")(speed)
+    group.command("memory")(calibrate_memory.memory)
     group.command("load-check")(load_check.load_check)
     group.callback()(_group)
     app.add_typer(group, name="calibrate")

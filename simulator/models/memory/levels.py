@@ -11,6 +11,7 @@ from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 WORD_BYTES = 8
+"""Of the words that Apex-MAP counts in: float64."""
 
 
 @dataclass(frozen=True)
