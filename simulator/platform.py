@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import ScenarioError
 from simulator.models.load import AvailabilityRule, LoadTrace
-from simulator.models.memory import MemoryLevel
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel
 from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.speed import SpeedBand

@@ -14,7 +14,7 @@ from simulator.assembly import assemble
 from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
-from simulator.models.memory import MemoryUse
+from simulator.models.memory.levels import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.speed import SpeedBand
 from simulator.networks import Listed

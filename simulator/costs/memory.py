@@ -4,7 +4,7 @@ import numpy as np
 
 from simulator.columns import Columns
 from simulator.costs.ticks import Floats, Ticks
-from simulator.models.memory import MemoryUse, shared_access_time_s
+from simulator.models.memory.levels import MemoryUse, shared_access_time_s
 from simulator.models.paging import RAM, paged_time_s, resident_levels
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform import Node

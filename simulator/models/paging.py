@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from numpy.typing import ArrayLike
 
 from simulator.errors import ScenarioError
-from simulator.models.memory import WORD_BYTES, Floats, MemoryLevel, MemoryUse, shared_access_time_s
+from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse, shared_access_time_s
 
 SWAP = "swap"
 """A last level of this name is the one past RAM; without it the last level is RAM itself."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.errors import ScenarioError
-from simulator.models.memory import WORD_BYTES, Floats, MemoryLevel, MemoryUse, access_time_s
+from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse, access_time_s
 from simulator.models.speed import SpeedBand
 
 PAGE_WORDS = 512.0

@@ -12,7 +12,7 @@ import yaml
 
 from simulator import units
 from simulator.errors import ScenarioError
-from simulator.models.memory import MemoryLevel
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree

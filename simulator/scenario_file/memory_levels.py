@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simulator import units
 from simulator.errors import ScenarioError
-from simulator.models.memory import WORD_BYTES, MemoryLevel, MemoryUse
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
 from simulator.models.paging import SWAP, SwapTimes, resident_levels
 from simulator.models.predicted_speed import KERNEL_USES, predicted_band, rescaled
 from simulator.models.speed import SpeedBand

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simulator import files
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
-from simulator.models.memory import MemoryLevel
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class NamedFiles:
 
     def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
         """The levels of a memory model that `apportion calibrate memory` wrote."""
-        raise NotImplementedError
+        from simulator.calibration.memory_files import load_memory_model  # only here: SciPy is slow to import
+
+        return load_memory_model(self.path(name))[0].levels
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
