@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.predicted_speed import SpeedForetold, foretell_speed
     from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
@@ -59,6 +60,7 @@ _HOMES = {
     "RuntimeFit": "simulator.calibration.runtime_files",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
+    "SpeedForetold": "simulator.calibration.predicted_speed",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
@@ -67,6 +69,7 @@ _HOMES = {
     "fit_memory_table": "simulator.calibration.memory_files",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
+    "foretell_speed": "simulator.calibration.predicted_speed",
     "list_runs": "simulator.calibration.history",
     "load_memory_model": "simulator.calibration.memory_files",
     "load_runtime_model": "simulator.calibration.runtime_files",
@@ -113,6 +116,7 @@ __all__ = [
     "RunRecord",
     "RuntimeFit",
     "SizedKernel",
+    "SpeedForetold",
     "Usage",
     "add_runs",
     "compare_builders",
@@ -120,6 +124,7 @@ __all__ = [
     "fit_memory",
     "fit_memory_table",
     "fit_table",
+    "foretell_speed",
     "import_runs",
     "list_runs",
     "load_memory_model",

@@ -7,13 +7,13 @@ whose data lie in the nearest level (`w * T` of that level is then part of the t
 How the built-in kernels use memory:
 
 - `triad` (a = b + s c, 2 operations for each element): b and c are read, and the line of a is fetched before it is
-  written and written back later: 4 words for 2 operations. All three vectors are swept from end to end, so that the
-  place of the next line does not depend on what was touched just before (alpha 1), in runs that hardware follows up to
-  the end of a page: L = 512 words.
-- `naive_matmul` (i, k, j: c[i, j] += a[i, k] b[k, j]): B is swept row after row for each i, 1 word for 2 operations;
+  written and written back later: 4 words for 2 operations. The vectors are swept from end to end: every place is as
+  likely as any other (alpha 1), and one access is as long as a vector. L = 4096 words stands for that, the longest run
+  that a calibration reads.
+- `matmul`, also called `naive_matmul` (i, k, j: c[i, j] += a[i, k] b[k, j]): B is swept from end to end for each i, 1 word for 2 operations;
   one row of C stays in the nearest level for a whole sweep, and A passes once: both belong to the compute part. So M
-  is B alone, a third of what is stored; alpha 1 and L = 512 as above. No column is accessed with a stride here: the
-  loop over j is the innermost one.
+  is B alone, a third of what is stored (more of it where a process has few rows: then say so in the scenario); alpha 1
+  and L = 4096 as above. No column is accessed with a stride here: the loop over j is the innermost one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,17 +27,17 @@ from simulator.errors import ScenarioError
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse, access_time_s
 from simulator.models.speed import SpeedBand
 
-PAGE_WORDS = 512.0
+LONG_RUN_WORDS = 4096.0
+_MATMUL = MemoryUse(0.5, 1.0, LONG_RUN_WORDS, footprint_share=1 / 3)
 KERNEL_USES: Mapping[str, MemoryUse] = MappingProxyType(
-    {
-        "naive_matmul": MemoryUse(0.5, 1.0, PAGE_WORDS, footprint_share=1 / 3),
-        "triad": MemoryUse(2.0, 1.0, PAGE_WORDS),
-    }
+    {"matmul": _MATMUL, "naive_matmul": _MATMUL, "triad": MemoryUse(2.0, 1.0, LONG_RUN_WORDS)}
 )
 """How kernels of ours use memory; per floating point operation."""
-UNKNOWN_USE = MemoryUse(1.0, 1.0, PAGE_WORDS)
+UNKNOWN_USE = MemoryUse(1.0, 1.0, LONG_RUN_WORDS)
 """Assumed, with a warning, where processes page and nothing is known of their accesses: a word per unit, swept."""
 PER_OCTAVE = 4
+LEAST_SHARE = 0.1
+"""No time falls below this part of the one known: what is nearer than the reference is not known any better."""
 
 
 def alone_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
@@ -81,6 +81,20 @@ def predicted_speeds(
         raise ScenarioError("platform: levels: none found, memory levels of the node allowed for a predicted speed")
     farther_s = alone_s(levels, use, footprints_bytes) - alone_s(levels, use, 0.0)
     return np.asarray(1 / (1 / flop_rate + use.accesses_per_unit * farther_s))
+
+
+def speeds_from(word_s: Floats, use: MemoryUse, *, reference: int, speed: float) -> Floats:
+    """Speeds where accesses take `word_s` each, from the speed at one of these places; (n,).
+
+    Parameters
+    ----------
+    word_s
+        Seconds per word at n footprints.
+    reference
+        Which of them the speed is known at.
+    """
+    unit_s = 1 / speed + use.accesses_per_unit * (word_s - word_s[reference])
+    return np.asarray(1 / np.maximum(unit_s, LEAST_SHARE / speed))
 
 
 def predicted_band(levels: Sequence[MemoryLevel], use: MemoryUse, *, flop_rate: float, half_width: float) -> SpeedBand:

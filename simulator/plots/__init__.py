@@ -9,6 +9,7 @@ need different ones.
 from simulator.plots.builders import plot_builders
 from simulator.plots.load import load_svg
 from simulator.plots.outcome import baselines_svg, verification_svg
+from simulator.plots.predicted_speed import plot_predicted_speed, predicted_speeds_svg
 from simulator.plots.runtime import plot_runtime_fit
 from simulator.plots.speed import speed_bands_svg
 from simulator.plots.speed_model import plot_speed_model
@@ -19,8 +20,10 @@ __all__ = [
     "gantt_svg",
     "load_svg",
     "plot_builders",
+    "plot_predicted_speed",
     "plot_runtime_fit",
     "plot_speed_model",
+    "predicted_speeds_svg",
     "speed_bands_svg",
     "verification_svg",
 ]

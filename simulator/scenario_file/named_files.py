@@ -44,10 +44,14 @@ class NamedFiles:
         return self._bands[name]
 
     def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
-        """The levels of a memory model that `apportion calibrate memory` wrote."""
-        from simulator.calibration.memory_files import load_memory_model  # only here: SciPy is slow to import
+        """The levels of a memory model that `apportion calibrate memory` wrote; see `named_levels`."""
+        from simulator.calibration.memory_files import (
+            load_memory_model,
+            named_levels,
+        )  # only here: SciPy is slow to import
 
-        return load_memory_model(self.path(name))[0].levels
+        model, document = load_memory_model(self.path(name))
+        return named_levels(model.levels, document)
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
