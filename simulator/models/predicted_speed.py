@@ -10,10 +10,10 @@ How the built-in kernels use memory:
   written and written back later: 4 words for 2 operations. The vectors are swept from end to end: every place is as
   likely as any other (alpha 1), and one access is as long as a vector. L = 4096 words stands for that, the longest run
   that a calibration reads.
-- `matmul`, also called `naive_matmul` (i, k, j: c[i, j] += a[i, k] b[k, j]): B is swept from end to end for each i, 1 word for 2 operations;
-  one row of C stays in the nearest level for a whole sweep, and A passes once: both belong to the compute part. So M
-  is B alone, a third of what is stored (more of it where a process has few rows: then say so in the scenario); alpha 1
-  and L = 4096 as above. No column is accessed with a stride here: the loop over j is the innermost one.
+- `matmul`, also called `naive_matmul` (i, k, j: c[i, j] += a[i, k] b[k, j]): B is swept from end to end for each i, 1
+  word for 2 operations; one row of C stays in the nearest level for a whole sweep, and A passes once: both belong to
+  the compute part. So M is B alone, a third of what is stored (more of it where a process has few rows: then say so in
+  the scenario); alpha 1 and L = 4096 as above. No column is accessed with a stride here: the loop over j is innermost.
 """
 
 from collections.abc import Mapping, Sequence
