@@ -9,12 +9,19 @@ from simulator.models.memory.forms import Constants, Floats, Form, MemoryTimes, 
 
 PER_OCTAVE = 4
 """Level sizes that the search looks at in each octave of memory sizes."""
-BELOW = 16.0
+BELOW = 4.0
 """A level may be this many times smaller than the smallest memory measured: alpha below 1 shows it all the same."""
 KEPT = 30
 """Sets of level sizes that the search goes on with."""
 STARTS = 3
-"""Best sets of the search that are then improved."""
+"""Best sets of the search that are then improved; one where a fit to more points is known."""
+STIFF = 0.05
+"""Relative error that is preferred to a level slower than all others by the slowest time measured.
+
+Hardly noticed where points see a level; where they see a trace of it, its latency does not run away.
+"""
+ABOVE = 1.25
+"""A level is at least this many times smaller than the largest memory: more must lie beyond it than a trace."""
 SWEEPS = 40
 
 
@@ -47,11 +54,12 @@ def fit_form(form: Form, points: MemoryTimes, *, ordered: bool, near: Constants 
     """
     starts = _starts(form, points, ordered=ordered)
     if near is not None:
-        starts.append(np.log(near.capacities_words))
+        starts = [*starts[:1], np.log(near.capacities_words)]
     found = [_improve(form, points, start, ordered=ordered) for start in starts]
-    sse, capacities = min(found, key=lambda item: item[0])
-    solved, _ = _solve(form, points, capacities, ordered=ordered)
-    return Fitted(form, _constants(form, capacities, solved), ordered, sse)
+    _, capacities = min(found, key=lambda item: item[0])
+    solved, residuals = _solve(form, points, capacities, ordered=ordered)
+    relative = residuals[: len(points)]
+    return Fitted(form, _constants(form, capacities, solved), ordered, float(relative @ relative))
 
 
 def _columns(form: Form, points: MemoryTimes, capacities: Floats) -> Floats:
@@ -67,17 +75,24 @@ def _columns(form: Form, points: MemoryTimes, capacities: Floats) -> Floats:
 
 
 def _solve(form: Form, points: MemoryTimes, capacities: Floats, *, ordered: bool) -> tuple[Floats, Floats]:
-    """Steps of latency and gap that fit best with these capacities, and the relative residuals."""
+    """Steps of latency and gap that fit best with these capacities, and what is left.
+
+    Relative residuals, (points,), and then how far each step is from 0 on the scale of `STIFF`.
+    """
     from scipy.optimize import nnls
 
     columns = _columns(form, points, capacities).reshape(len(points), -1)
+    columns = np.concatenate((columns, _stiffness(points) * np.eye(columns.shape[1])))
     size = np.sqrt(np.sum(columns**2, axis=0))
-    size = np.where(size > 0, size, 1.0)
-    wanted = np.ones(len(points))
+    wanted = np.concatenate((np.ones(len(points)), np.zeros(columns.shape[1])))
     solved = np.asarray(np.linalg.lstsq(columns / size, wanted, rcond=1e-10)[0])
     if ordered and np.any(solved < 0):
         solved = np.asarray(nnls(columns / size, wanted)[0])
     return solved / size, columns @ (solved / size) - wanted
+
+
+def _stiffness(points: MemoryTimes) -> float:
+    return STIFF / float(points.time_s.max() * points.run_words.min())
 
 
 def _improve(form: Form, points: MemoryTimes, start: Floats, *, ordered: bool) -> tuple[float, Floats]:
@@ -93,15 +108,15 @@ def _improve(form: Form, points: MemoryTimes, start: Floats, *, ordered: bool) -
         np.clip(start, np.log(low) + 1e-6, np.log(high) - 1e-6),
         bounds=(np.log(low), np.log(high)),
         diff_step=1e-5,
-        xtol=1e-7,
-        ftol=1e-9,
-        max_nfev=60,
+        xtol=1e-5,
+        ftol=1e-6,
+        max_nfev=25,
     )
     return float(2 * found.cost), np.exp(np.sort(found.x))
 
 
 def _range(points: MemoryTimes) -> tuple[float, float]:
-    return float(points.m_words.min()) / BELOW, float(points.m_words.max()) * (1 + 1e-5)
+    return float(points.m_words.min()) / BELOW, float(points.m_words.max()) / ABOVE
 
 
 def _starts(form: Form, points: MemoryTimes, *, ordered: bool) -> list[Floats]:
@@ -114,7 +129,8 @@ def _starts(form: Form, points: MemoryTimes, *, ordered: bool) -> list[Floats]:
     columns = _columns(form, points, grid)
     width = columns.shape[-1]
     columns = columns.reshape(len(points), -1)
-    gram, target = columns.T @ columns, columns.sum(axis=0)
+    gram = columns.T @ columns + _stiffness(points) ** 2 * np.eye(columns.shape[1])
+    target = columns.sum(axis=0)
     kept = np.empty((1, 0), dtype=np.intp)
     for _ in range(wanted):
         kept = _grown(kept, grid.size)

@@ -35,6 +35,17 @@ class MemoryTimes:
         return np.asarray(np.unique(points, axis=0, return_inverse=True)[1], dtype=np.intp).reshape(-1)
 
 
+def scattered(count: int) -> NDArray[np.intp]:
+    """0 to count - 1, each once, in an order without pattern that is always the same (splitmix64's mixing).
+
+    What is left out of a grid in such an order is no whole row of it, as with every k-th point.
+    """
+    mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(np.argsort(mixed ^ (mixed >> np.uint64(31)), kind="stable"), dtype=np.intp)
+
+
 @dataclass(frozen=True)
 class Form:
     """What a model leaves to be fitted."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from simulator.errors import ScenarioError
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
 from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
-from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes
+from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes, scattered
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import MemoryModel
 from simulator.models.memory.physical import faults_of
@@ -20,7 +20,8 @@ FEW = 40
 SHARES = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99)
 CORRECTED = " with correction"
 FREE = ", order not kept"
-GOLDEN = 0.6180339887498949
+SURE = 2.0
+"""Standard errors of a difference of held-out errors from which it counts."""
 CLEARLY = 0.98
 """Held-out error that a correction reaches at most, as a share of that without."""
 
@@ -79,7 +80,7 @@ def select_model(points: MemoryTimes) -> Selection:
 
     The criterion is Schwarz's with an error term, over relative residuals: `n log(RSS/n + precision^2) + k log(n) *
     n/(n - k - 1)`, k parameters, precision a thousandth. Of the physical fits the least criterion is taken, unless
-    another one's held-out error is smaller by more than one standard error of the difference; then that one. A
+    another one's held-out error is smaller by more than two standard errors of the difference; then that one. A
     correction is kept only if it makes the held-out error smaller by more than that too.
 
     Raises
@@ -126,8 +127,9 @@ def _folds(distinct: NDArray[np.intp]) -> NDArray[np.intp]:
     """A fold for each point, the same for repetitions; scattered over (M, alpha, L) without chance."""
     count = int(distinct.max()) + 1
     folds = min(count, 10 if count < FEW else 5)
-    rank = np.argsort(np.argsort(np.modf(np.arange(1, count + 1) * GOLDEN)[0], kind="stable"), kind="stable")
-    return np.asarray((rank % folds)[distinct])
+    fold = np.empty(count, dtype=np.intp)
+    fold[scattered(count)] = np.arange(count) % folds
+    return np.asarray(fold[distinct])
 
 
 def _candidates(form: Form, points: MemoryTimes, folds: NDArray[np.intp]) -> list[Candidate]:
@@ -186,15 +188,15 @@ def _held_out_mean(candidate: Candidate, points: MemoryTimes) -> float:
 
 
 def _better(one: Candidate, other: Candidate, points: MemoryTimes, *, share: float = 1.0) -> bool:
-    """Whether held-out errors of one are smaller than (a share of) the other's by more than a standard error."""
+    """Whether held-out errors of one are smaller than (a share of) the other's by more than two standard errors."""
     if one.held_out_s is None or other.held_out_s is None:
         return False
     gain = share * relative_errors(other.held_out_s, points) - relative_errors(one.held_out_s, points)
-    return bool(np.mean(gain) > np.std(gain) / np.sqrt(max(1, gain.size - 1)))
+    return bool(np.mean(gain) > SURE * np.std(gain) / np.sqrt(max(1, gain.size - 1)))
 
 
 def _corrected(plain: Candidate, points: MemoryTimes, folds: NDArray[np.intp]) -> tuple[Candidate, Floats, Floats]:
-    """The form with a correction on top, its times of held-out points, and the standard deviations foretold of held-out points."""
+    """The form with a correction on top, its times of held-out points, and their foretold standard deviations."""
     whole = fit_correction(points, _above_zero(plain.fitted_s, points))
     held_out_s, deviations = np.empty(len(points)), np.empty(len(points))
     for fold in range(int(folds.max()) + 1):
