@@ -48,8 +48,8 @@ class SpeedForetold:
         return np.delete(np.abs(predicted / self.measured - 1), self.reference)
 
     def errors_above(self, predicted: Floats) -> Floats:
-        """Relative errors at sizes above the reference, across the edges of levels: below it calls and loops cost too."""
-        return np.abs(predicted / self.measured - 1)[self.reference + 1 :]
+        """Relative errors at sizes above the reference, across the edges of levels: below it, calls cost time too."""
+        return np.asarray(np.abs(predicted / self.measured - 1)[self.reference + 1 :])
 
     def _summed(self, predicted: Floats) -> dict[str, float | None]:
         errors, above = self.errors(predicted), self.errors_above(predicted)
