@@ -36,8 +36,6 @@ KERNEL_USES: Mapping[str, MemoryUse] = MappingProxyType(
 UNKNOWN_USE = MemoryUse(1.0, 1.0, LONG_RUN_WORDS)
 """Assumed, with a warning, where processes page and nothing is known of their accesses: a word per unit, swept."""
 PER_OCTAVE = 4
-LEAST_SHARE = 0.1
-"""No time falls below this part of the one known: what is nearer than the reference is not known any better."""
 
 
 def alone_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
@@ -84,7 +82,9 @@ def predicted_speeds(
 
 
 def speeds_from(word_s: Floats, use: MemoryUse, *, reference: int, speed: float) -> Floats:
-    """Speeds where accesses take `word_s` each, from the speed at one of these places; (n,).
+    """Speeds where accesses take `word_s` each, from the speed at one of these places, and none above that; (n,).
+
+    The speed known is the fastest: accesses that are nearer than there are hidden behind computing, as it shows.
 
     Parameters
     ----------
@@ -93,8 +93,7 @@ def speeds_from(word_s: Floats, use: MemoryUse, *, reference: int, speed: float)
     reference
         Which of them the speed is known at.
     """
-    unit_s = 1 / speed + use.accesses_per_unit * (word_s - word_s[reference])
-    return np.asarray(1 / np.maximum(unit_s, LEAST_SHARE / speed))
+    return np.asarray(1 / (1 / speed + use.accesses_per_unit * np.maximum(0.0, word_s - word_s[reference])))
 
 
 def predicted_band(levels: Sequence[MemoryLevel], use: MemoryUse, *, flop_rate: float, half_width: float) -> SpeedBand:
