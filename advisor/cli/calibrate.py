@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate_memory, load_check
+from advisor.cli import calibrate_memory, calibrate_network, load_check
 from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def register(app: typer.Typer) -> None:
     )
     group.command("speed")(speed)
     group.command("memory")(calibrate_memory.memory)
+    group.command("network")(calibrate_network.network)
     group.command("load-check")(load_check.load_check)
     group.callback()(_group)
     app.add_typer(group, name="calibrate")
@@ -120,7 +121,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     half = band or ("5%" if replay is not None and load is None else None)
     rule = _rule(half, (load, column), (window, history), availability, real=replay is None)
     wanted = read_share(accuracy, "--accuracy")
-    with _kept(options["store"]):
+    with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options)
         with _open(source):
             built = build(
@@ -155,7 +156,7 @@ def _points_file(store: Path | None, output: Path | None, real: str | None) -> P
 
 
 @contextmanager
-def _kept(path: Path | None) -> Iterator[None]:
+def kept(path: Path | None) -> Iterator[None]:
     """Say, when the work ends early, where its finished points are."""
     from simulator import CalibrationError, Interrupted
 

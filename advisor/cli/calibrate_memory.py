@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli import measure_memory as real
+from advisor.cli.options import Json, Seed, print_json, print_warnings
 
 if TYPE_CHECKING:
-    from simulator.calibration import MemoryFit
+    from simulator.calibration import MeasuredMemory, MemoryFit
 
 Replay = Annotated[
     Path | None,
@@ -21,21 +22,37 @@ Compare = Annotated[
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
 
 
-def memory(
+def memory(  # noqa: PLR0913, PLR0917 - one per option
     replay: Replay = None,
     compare: Compare = False,
+    budget: real.Budget = None,
+    max_memory: real.MaxMemory = None,
+    alpha: real.Alpha = None,
+    length: real.Length = None,
+    processes: real.Processes = None,
+    over: real.Over = None,
+    cpu: real.Cpu = None,
+    table: real.SweepTable = None,
     output: Output = None,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Fit Apex-MAP's models of the memory hierarchy, level sizes too, and choose how many levels the times support.
+
+    Without a table Apex-MAP is really run here: every measurement is on disk at once, and interrupted or killed, the
+    same command goes on where it was. One cell (M, alpha, L) in five is kept from the fits and judges them.
 
     Example: apportion calibrate memory --replay table.csv -o memory.json
     """
     from simulator import this_machine
     from simulator.calibration import fit_memory_table, save_memory_model
 
+    options: dict[str, Any] = {"budget": budget, "max_memory": max_memory, "alpha": alpha, "length": length}
+    options |= {"processes": processes, "over": over, "cpu": cpu}
     if replay is None:
-        raise typer.BadParameter("none found, --replay TABLE.csv needed")
+        _tell_measured(real.measure(options, table=table, output=output, seed=seed), output, as_json=as_json)
+        return
+    real.refuse_beside_replay(options | {"table": table})
     fitted = fit_memory_table(replay, machine=this_machine() if compare else None)
     if output is not None:
         save_memory_model(fitted, output)
@@ -43,6 +60,16 @@ def memory(
         print_json(fitted.to_dict() | {"command": "calibrate memory"})
         return
     _tell(fitted)
+    if output is not None:
+        print(f"model written to {output}")
+
+
+def _tell_measured(measured: "MeasuredMemory", output: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(measured.to_dict() | {"command": "calibrate memory"})
+        return
+    _tell(measured.judged.fit)
+    real.tell(measured)
     if output is not None:
         print(f"model written to {output}")
 

@@ -22,7 +22,8 @@ def predict(
     at: Annotated[
         Path,
         typer.Option(
-            help="CSV of targets: a column for each parameter; size_elements for speed, M_words,alpha,L for memory."
+            help="CSV of targets: a column for each parameter; size_elements for speed, M_words,alpha,L for memory, "
+            "bytes and perhaps hops for network."
         ),
     ],
     level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.95,
@@ -86,10 +87,25 @@ def _predict_memory(model: Path, at: Path, level: float, _next_run: bool) -> Pre
     return document, (_memory_line(entry, level) for entry in entries)
 
 
+def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+    from simulator.calibration import load_network_model, predict_messages
+
+    entries, whole = predict_messages(model, at, level=level), load_network_model(model)[1]
+    document = {
+        "kind": "network",
+        "chosen": whole["chosen"],
+        "level": level,
+        "warnings": whole.get("warnings", []),
+        "predictions": entries,
+    }
+    return document, (_message_line(entry, level) for entry in entries)
+
+
 _PREDICTORS: dict[str, Callable[[Path, Path, float, bool], Predicted]] = {
     "runtime": _predict_times,
     "speed": _predict_speeds,
     "memory": _predict_memory,
+    "network": _predict_messages,
 }
 """Kind of model -> what makes its document and its lines from model, targets, level and whether to advise runs."""
 
@@ -108,6 +124,12 @@ def _memory_line(entry: dict[str, Any], level: float) -> str:
     outside = ", outside the training range" if entry["outside_training_range"] else ""
     interval = f"{entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %)"
     return f"{where}: {entry['mean']:.4g} s per word, {interval}{outside}"
+
+
+def _message_line(entry: dict[str, Any], level: float) -> str:
+    where = f"{entry['at']['bytes']:g} B over {entry['at']['hops']:g} hops"
+    outside = ", outside what was measured" if entry["extrapolation"] else ""
+    return f"{where}: {entry['mean']:.4g} s, {entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %){outside}"
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:

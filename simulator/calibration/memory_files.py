@@ -114,6 +114,8 @@ def fit_memory(
     ScenarioError
         If not even the simplest form can be fitted.
     """
+    import scipy.linalg
+    import scipy.optimize  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     from simulator.provenance import provenance

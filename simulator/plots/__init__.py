@@ -8,6 +8,7 @@ need different ones.
 
 from simulator.plots.builders import plot_builders
 from simulator.plots.load import load_svg
+from simulator.plots.memory import plot_memory_fit
 from simulator.plots.outcome import baselines_svg, verification_svg
 from simulator.plots.predicted_speed import plot_predicted_speed, predicted_speeds_svg
 from simulator.plots.runtime import plot_runtime_fit
@@ -20,6 +21,7 @@ __all__ = [
     "gantt_svg",
     "load_svg",
     "plot_builders",
+    "plot_memory_fit",
     "plot_predicted_speed",
     "plot_runtime_fit",
     "plot_speed_model",

@@ -11,6 +11,7 @@ from simulator.models.memory.levels import MemoryLevel
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
+    from simulator.models.network import FittedForm
     from simulator.models.regression.runtime_model import RuntimeModel
 
 LIMIT_BYTES = 2**30
@@ -24,6 +25,7 @@ class NamedFiles:
     used: dict[str, Path] = field(default_factory=dict)
     _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
     _bands: dict[str, SpeedBand] = field(default_factory=dict)
+    _messages: dict[str, "FittedForm"] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         """Where a file lies that is used."""
@@ -52,6 +54,14 @@ class NamedFiles:
 
         model, document = load_memory_model(self.path(name))
         return named_levels(model.levels, document)
+
+    def message_model(self, name: str) -> "FittedForm":
+        """Message times of a network model; the same object for the same file."""
+        from simulator.calibration.network_files import load_network_model  # only here: it is seldom needed
+
+        if name not in self._messages:
+            self._messages[name] = load_network_model(self.path(name))[0].form
+        return self._messages[name]
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""

@@ -37,7 +37,7 @@ from simulator.scenario_file.memory_levels import (
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.network_forms import StarForm, TreeForm
-from simulator.scenario_file.networks import Maker, link_maker, make_network, message_model
+from simulator.scenario_file.networks import LinkSource, Maker, link_maker, make_network, message_model
 from simulator.scenario_file.yaml_text import Document, PlacedError
 
 NODE = "{node}"
@@ -82,31 +82,31 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
             named.used[file.relative_to(named.folder).as_posix()] = file
         return MadePlatform(imported.platform)
     parts = _Parts()
+    source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
     for place, node in enumerate(form.nodes):
-        _add(node, document, named, place=place, parts=parts, measured=measured)
+        _add(node, source, place=place, parts=parts, measured=measured)
     with document.at("platform"):
-        network = _network(form, document, parts)
+        network = _network(form, source, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
         platform = Platform(tuple(parts.pes), network, nodes)
     return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
 
 
-def _network(form: NodesForm, document: Document, parts: _Parts) -> Network:
+def _network(form: NodesForm, source: LinkSource, parts: _Parts) -> Network:
     if parts.makers and not isinstance(form.network, StarForm | TreeForm):
         place = next(place for place, node in enumerate(form.nodes) if node.link is not None)
-        with document.at("platform", "nodes", place, "link"):
+        with source.at("platform", "nodes", place, "link"):
             raise ScenarioError("a link of its own found, allowed with the topologies star and tree")
     if form.network is not None:
-        return make_network(form.network, document, list(parts.nodes), parts.makers)
+        return make_network(form.network, source, list(parts.nodes), parts.makers)
     if form.link is None:
         raise ScenarioError("either link or network allowed")
-    return Network.uniform(message_model(form.link, document, "platform", "link"))
+    return Network.uniform(message_model(form.link, source, "platform", "link"))
 
 
-def _add(
-    form: NodeForm, document: Document, named: NamedFiles, *, place: int, parts: _Parts, measured: Measured
-) -> None:
+def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measured: Measured) -> None:
     """The nodes of one entry with their PEs."""
+    document, named = source.document, source.named
     here = ("platform", "nodes", place)
     with document.at(*here, "count" if form.count is not None else "name"):
         names = counted(form.name, form.count)
@@ -114,7 +114,7 @@ def _add(
         for name in names:
             if name in parts.nodes:
                 raise ScenarioError(f"node {name!r} named twice found, each name once allowed")
-    maker = None if form.link is None else link_maker(form.link, document, *here, "link")
+    maker = None if form.link is None else link_maker(form.link, source, *here, "link")
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
     levels = levels_of(form, document, named, here=here)
     has_more = form.memory is not None or disk is not None or levels

@@ -14,7 +14,7 @@ BELOW = 4.0
 KEPT = 30
 """Sets of level sizes that the search goes on with."""
 STARTS = 3
-"""Best sets of the search that are then improved; one where a fit to more points is known."""
+"""Best sets of the search that are then improved."""
 STIFF = 0.05
 """Relative error that is preferred to a level slower than all others by the slowest time measured.
 
@@ -50,11 +50,9 @@ def fit_form(form: Form, points: MemoryTimes, *, ordered: bool, near: Constants 
     ordered
         Keep latencies and gaps physical: at least 0 and never smaller than those of a level further in.
     near
-        A fit of the same form to more points, tried as one more start.
+        A fit of the same form to more points, which then is the one start.
     """
-    starts = _starts(form, points, ordered=ordered)
-    if near is not None:
-        starts = [*starts[:1], np.log(near.capacities_words)]
+    starts = _starts(form, points, ordered=ordered) if near is None else [np.log(near.capacities_words)]
     found = [_improve(form, points, start, ordered=ordered) for start in starts]
     _, capacities = min(found, key=lambda item: item[0])
     solved, residuals = _solve(form, points, capacities, ordered=ordered)

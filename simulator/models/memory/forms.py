@@ -62,8 +62,8 @@ class Form:
 
     @property
     def points_needed(self) -> int:
-        """Distinct points that its fit asks for: one more than parameters, so that an error is left to be seen."""
-        return self.parameters + 1
+        """Distinct points that its fit asks for: two for each parameter, so that an error is left to be seen."""
+        return 2 * self.parameters
 
 
 FORMS = (

@@ -23,7 +23,7 @@ FREE = ", order not kept"
 SURE = 2.0
 """Standard errors of a difference of held-out errors from which it counts."""
 CLEARLY = 0.98
-"""Held-out error that a correction reaches at most, as a share of that without."""
+"""Held-out errors that a correction reaches at most, as a share of those without."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def select_model(points: MemoryTimes) -> Selection:
     The criterion is Schwarz's with an error term, over relative residuals: `n log(RSS/n + precision^2) + k log(n) *
     n/(n - k - 1)`, k parameters, precision a thousandth. Of the physical fits the least criterion is taken, unless
     another one's held-out error is smaller by more than two standard errors of the difference; then that one. A
-    correction is kept only if it makes the held-out error smaller by more than that too.
+    correction is kept only if it makes held-out errors smaller, see `_worth_it`.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def select_model(points: MemoryTimes) -> Selection:
     if plain.held_out_s is not None and distinct.max() + 1 >= LEAST_POINTS:
         corrected, held_out_s, deviations = _corrected(plain, points, folds)
         candidates.append(corrected)
-        if _better(corrected, plain, points, share=CLEARLY):
+        if _worth_it(corrected, plain, points):
             chosen, scores = corrected, np.abs(np.log(points.time_s / held_out_s)) / deviations
     warnings = _warnings(chosen, candidates, points, not_fitted)
     model = _model(chosen, points, scores)
@@ -187,12 +187,25 @@ def _held_out_mean(candidate: Candidate, points: MemoryTimes) -> float:
     return float(np.mean(relative_errors(candidate.held_out_s, points)))
 
 
-def _better(one: Candidate, other: Candidate, points: MemoryTimes, *, share: float = 1.0) -> bool:
-    """Whether held-out errors of one are smaller than (a share of) the other's by more than two standard errors."""
+def _better(one: Candidate, other: Candidate, points: MemoryTimes) -> bool:
+    """Whether held-out errors of one are smaller than the other's by more than two standard errors."""
     if one.held_out_s is None or other.held_out_s is None:
         return False
-    gain = share * relative_errors(other.held_out_s, points) - relative_errors(one.held_out_s, points)
+    gain = relative_errors(other.held_out_s, points) - relative_errors(one.held_out_s, points)
     return bool(np.mean(gain) > SURE * np.std(gain) / np.sqrt(max(1, gain.size - 1)))
+
+
+def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bool:
+    """Whether a correction makes held-out errors smaller, their mean and their logarithms, which no outlier rules.
+
+    The mean by any measure, the logarithms by more than a standard error of the difference.
+    """
+    if corrected.held_out_s is None or plain.held_out_s is None:
+        return False
+    before = np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points)))
+    gain = CLEARLY * before - np.abs(np.log(points.time_s / corrected.held_out_s))
+    sure = bool(np.mean(gain) > np.std(gain) / np.sqrt(max(1, gain.size - 1)))
+    return sure and _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
 
 
 def _corrected(plain: Candidate, points: MemoryTimes, folds: NDArray[np.intp]) -> tuple[Candidate, Floats, Floats]:
