@@ -163,6 +163,12 @@ class Platform:
         return self.network.times_s(routes, np.zeros(flat.size, dtype=np.int64), flat).reshape(sizes.shape)
 
     @cached_property
+    def memory_limits_bytes(self) -> NDArray[np.float64]:
+        """Footprints beyond which the processes of each node page; infinite where that is not known; (node,)."""
+        known = {node.name: node.memory_limit_bytes for node in self.nodes}
+        return np.array([known.get(name, math.inf) for name in self.node_names])
+
+    @cached_property
     def known_nodes(self) -> tuple[Node, ...]:
         """One node per node number."""
         known = {node.name: node for node in self.nodes}

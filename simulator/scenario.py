@@ -159,10 +159,10 @@ class Scenario:
 
     def _paging_warnings(self) -> list[str]:
         """Nodes whose processes need more than its memory, and what is assumed of that."""
-        nodes = self.platform.known_nodes
-        limits = np.array([node.memory_limit_bytes for node in nodes])
+        limits = self.platform.memory_limits_bytes
         if np.all(np.isinf(limits)):
             return []
+        nodes = self.platform.known_nodes
         lines: list[str] = []
         paging: set[int] = set()
         footprints: dict[tuple[int, ...], NDArray[np.int64]] = {}

@@ -27,11 +27,12 @@ def lost_s(scenario: Scenario, columns: Columns, placement: Ticks) -> Floats | N
     Floats or None
         (configuration, process); None where nothing is known of levels or of the kernel's accesses, and nobody pages.
     """
-    use, nodes = scenario.application.memory, scenario.platform.known_nodes
-    limits = np.array([node.memory_limit_bytes for node in nodes])
-    shares = np.array([bool(node.levels) and use is not None for node in nodes])
-    if np.all(np.isinf(limits)) and not shares.any():
+    use, platform = scenario.application.memory, scenario.platform
+    limits = platform.memory_limits_bytes
+    if np.all(np.isinf(limits)) and (use is None or not any(node.levels for node in platform.nodes)):
         return None
+    nodes = platform.known_nodes
+    shares = np.array([bool(node.levels) and use is not None for node in nodes])
     lost = np.zeros(placement.shape)
     footprints = columns.footprints_bytes
     for row, node_of in enumerate(scenario.platform.node_of[placement]):

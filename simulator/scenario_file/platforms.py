@@ -8,6 +8,7 @@ from simulator.errors import ScenarioError
 from simulator.foreign_platforms import read_simgrid
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
+from simulator.models.paging import SWAP
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 from simulator.platform import PE, Load, Node, Platform
@@ -122,8 +123,11 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     with document.at(*here, "swap"):
         if form.memory is None and form.swap:
             raise ScenarioError("without memory found, memory and swap or neither allowed")
+    memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
     kinds = [
-        _kind(pe, document, named, here=(*here, "pes", number), node=form.name, levels=levels, parts=parts)
+        _kind(
+            pe, document, named, here=(*here, "pes", number), node=form.name, levels=levels, memory=memory, parts=parts
+        )
         for number, pe in enumerate(form.pes)
     ]
     if place in measured.levels:
@@ -175,6 +179,7 @@ def _kind(
     here: tuple[str | int, ...],
     node: str,
     levels: Levels,
+    memory: bool,
     parts: _Parts,
 ) -> _Kind:
     with document.at(*here, "count" if form.count is not None else "name"):
@@ -187,12 +192,22 @@ def _kind(
                 speeds[kernel], note = predicted_speed(speed.predicted, levels, kernel=kernel, pes=pes)
                 parts.notes.append(note)
             else:
-                speeds[kernel] = _band(speed, named)
+                speeds[kernel] = _within_memory(_band(speed, named), kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
         with document.at(*here, "load", "trace"):
             load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
     return _Kind(names, speeds, load, form.cpu, form.cores, form.name, _predicted(form))
+
+
+def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:
+    """A band without the cut (0, 0) at the end of memory, where that is known and pages instead."""
+    if not known or band.mid[-1] > 0:
+        return band
+    pes = form.name.replace(NODE, node)
+    said = f"constant beyond {band.sizes[-2]:g} elements: memory of the node stands for the speed 0 at its end"
+    parts.notes.append(f"speed of {kernel} on {pes}: {said}")
+    return SpeedBand(band.sizes[:-1], band.low[:-1], band.mid[:-1], band.high[:-1])
 
 
 def _predicted(form: PEForm) -> frozenset[str]:

@@ -170,3 +170,15 @@ def test_the_band_of_a_kernel_is_untouched_where_nothing_is_set(file):
     band = load_scenario(file, changes=["seed=1"]).platform.pes[0].speeds["naive_matmul"]
     assert isinstance(band, SpeedBand)
     assert band.sizes.tolist() == [1e3, 1e5, 1e7]
+
+
+def test_a_band_that_ends_for_want_of_memory_pages_where_the_memory_is_known(file):
+    """GBBP's last cut (0, 0) stands for the end of memory; without it the error says what is missing."""
+    ends = "{sizes: [1e3, 1e5, 1e6], low: [9e8, 9e8, 0], mid: [1e9, 1e9, 0], high: [1.1e9, 1e9, 0]}"
+    changes = [f"platform.nodes.{n}.pes.0.speeds.naive_matmul={ends}" for n in (0, 1)]
+    with pytest.raises(ScenarioError, match=r"PE b: speed of naive_matmul: 0 at .* where its band ends for want of"):
+        run(load_scenario(file, changes=changes), engine="process")
+    scenario = load_scenario(file, changes=[*changes, "platform.nodes.1.memory=20MB", "platform.nodes.0.memory=20MB"])
+    assert scenario.platform.pes[0].speeds["naive_matmul"].sizes.tolist() == [1e3, 1e5]
+    assert any("constant beyond 100000 elements: memory of the node" in line for line in scenario.warnings)
+    assert run(scenario, engine="process").makespan_ticks.min() > 0
