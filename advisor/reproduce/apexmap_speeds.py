@@ -4,22 +4,20 @@ Both kernels run on the PE of the sweep, from the first-level cache out to twice
 The speed at the fastest measured size is taken as known; all others are foretold from the memory model.
 """
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simulator import plots, provenance, this_machine
-from simulator.calibration import MeasuredMemory, RealSource, foretell_speed, save_memory_model, save_speed_model
-from simulator.calibration.bands import CutRule, build
+from simulator import plots, this_machine
+from simulator.calibration import MeasuredMemory, RealSource, foretell_speed, measure_across, save_memory_model
 
 SHARE = 0.25
 """Part of the whole budget that these runs take."""
 MEMORY = "memory.json"
 PAST_CACHE = {"triad": 2.0, "matmul": 5.0}
 """Largest problem size in last-level caches; of the matrix product a third is accessed again and again."""
-DEAREST = 15.0
-"""Runs at the largest size that a kernel's share of the budget has room for; adaptive needs fewer."""
+SIZES = 16
+"""Problem sizes measured of each kernel, at equal ratios."""
 _CACHE_BYTES = 32 * 2**20
 _WORD_BYTES = 8
 _HEAD = f"{'kernel':<10}{'sizes':>6}{'model':>10}{'max':>8}{'levels':>10}{'max':>8}  largest size"
@@ -40,11 +38,9 @@ def measure(
     cache = (machine.last_level_cache_bytes or _CACHE_BYTES) / _WORD_BYTES
     for number, (kernel, caches) in enumerate(PAST_CACHE.items()):
         on_progress(f"speed of {kernel}", 1 - SHARE + SHARE * number / len(PAST_CACHE))
-        cap_s, points = budget_s / len(PAST_CACHE) / DEAREST, folder / f"{kernel}.points.json"
+        cap_s, points = budget_s / len(PAST_CACHE) / SIZES, folder / f"{kernel}.points.json"
         with RealSource.of_kernel(kernel, cpu=cpu, time_cap_s=cap_s, max_size=caches * cache, store=points) as source:
-            built = build(source, method="adaptive", rule=CutRule(band=None), accuracy=0.02)
-            made = provenance.provenance(machine=machine)
-        save_speed_model(dataclasses.replace(built, provenance=made), folder / f"{kernel}.json")
+            measure_across(source, folder / f"{kernel}.json", kernel=kernel, count=SIZES)
 
 
 def foretold(folder: Path) -> dict[str, Any]:

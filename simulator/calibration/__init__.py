@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
-    from simulator.calibration.predicted_speed import SpeedForetold, foretell_speed
+    from simulator.calibration.predicted_speed import SpeedForetold, foretell_speed, measure_across
     from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
@@ -111,6 +111,7 @@ _HOMES = {
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
     "make_sweep": "simulator.calibration.apex.plan",
+    "measure_across": "simulator.calibration.predicted_speed",
     "measure_chain": "simulator.calibration.pingpong.chain",
     "measure_link": "simulator.calibration.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
@@ -195,6 +196,7 @@ __all__ = [
     "make_application_plan",
     "make_plan",
     "make_sweep",
+    "measure_across",
     "measure_chain",
     "measure_link",
     "measure_link_times",

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from advisor.cli import _run
-from simulator.calibration import foretell_speed
+from advisor.reproduce import apexmap_speeds
+from simulator import this_machine
+from simulator.calibration import RealSource, foretell_speed, measure_across
 from simulator.errors import ScenarioError
 from simulator.models.predicted_speed import KERNEL_USES
 from simulator.plots import plot_predicted_speed, predicted_speeds_svg
@@ -141,3 +143,28 @@ configurations: {one: {partition: equal}}
     path.write_text(path.read_text().replace("[RAM]", "[L3]"))
     with pytest.raises(ScenarioError, match=r"platform.nodes.0.levels.shared: 'L3' found, one of L2, RAM allowed"):
         load_scenario(path)
+
+
+@pytest.mark.usefixtures("memory", "triad")
+def test_the_section_of_reproduce_apexmap(tmp_path):
+    found = apexmap_speeds.foretold(tmp_path)
+    assert list(found) == ["triad"]
+    assert (tmp_path / "predicted-triad.svg").exists()
+    text = "\n".join(apexmap_speeds.lines(found))
+    assert "triad          5      0.0%" in text
+    assert "warning: triad: 1 sizes lie outside" in text
+    assert apexmap_speeds.lines({}) == []
+
+
+@pytest.mark.slow
+def test_a_kernel_is_measured_at_sizes_of_equal_ratio(memory, tmp_path):
+    path = tmp_path / "measured.json"
+    with RealSource.of_kernel(
+        "triad", cpu=this_machine().cores[-1].cpu, time_cap_s=0.05, max_size=50_000, store=None
+    ) as s:
+        measure_across(s, path, kernel="triad", count=4)
+    found = foretell_speed(path, memory)
+    assert found.kernel == "triad"
+    assert found.sizes.size == 4
+    assert np.allclose(np.diff(np.log(found.sizes)), np.diff(np.log(found.sizes)).mean(), atol=0.01)
+    assert np.all(found.measured > 0)
