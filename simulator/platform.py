@@ -73,6 +73,8 @@ class Node:
     """What `ReadWrite` passes."""
     levels: tuple[MemoryLevel, ...] = ()
     """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
+    host: str | None = None
+    """What launchers reach it by; its name if None."""
     swap_times: SwapTimes | None = None
     """Of the level past RAM; None: those of the disk, or assumed ones where it has no disk."""
 

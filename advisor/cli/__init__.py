@@ -21,6 +21,7 @@ from advisor.cli import (
     show,
     simulate,
     trace,
+    verify,
 )
 from simulator import ApportionError
 
@@ -43,6 +44,7 @@ for command in (
     check,
     simulate,
     advise,
+    verify,
     reproduce,
 ):
     command.register(app)

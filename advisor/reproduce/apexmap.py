@@ -138,7 +138,7 @@ def _document(judged: JudgedFit) -> dict[str, Any]:
 
 
 def _draw(judged: JudgedFit, folder: Path) -> list[str]:
-    """A figure for each model."""
+    """A figure for each model that is physical."""
     points = judged.points
     columns = {
         "M_words": points.m_words,
@@ -148,6 +148,8 @@ def _draw(judged: JudgedFit, folder: Path) -> list[str]:
     }
     paths = []
     for one in judged.judged:
+        if not one.physical:
+            continue
         path = folder / f"{one.name.replace(',', '').replace(' ', '-')}.svg"
         title = f"{one.name}: {one.mean:.1%} mean error on cells held out"
         plots.plot_memory_fit(columns, one.times_s, path, title=title, held_out=judged.held_out)

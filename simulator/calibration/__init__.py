@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         read_network_table,
         save_network_model,
     )
+    from simulator.calibration.parallel.command_ranks import CommandRanks
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
     from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
@@ -62,6 +63,7 @@ _HOMES = {
     "ApplicationPlan": "simulator.calibration.history_application",
     "CalibratedNetwork": "simulator.calibration.network_files",
     "ChainMeasurement": "simulator.calibration.pingpong.chain",
+    "CommandRanks": "simulator.calibration.parallel.command_ranks",
     "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
     "JudgedFit": "simulator.calibration.apex.held_out",
@@ -149,6 +151,7 @@ __all__ = [
     "ApplicationPlan",
     "CalibratedNetwork",
     "ChainMeasurement",
+    "CommandRanks",
     "Compared",
     "Competitor",
     "JudgedFit",

@@ -1,4 +1,4 @@
-"""Figures: measurements, load, timeline and outcome as inline SVG for a page; fits and speed bands as a file.
+"""Figures: measurements, load, messages, timeline and outcome as inline SVG for a page; fits and speed bands as a file.
 
 Each function whose name ends in `_svg` returns one `<svg>` element for an HTML page, or the empty string when there is
 nothing to draw. The same data give the same bytes. Colours are `currentColor` and CSS variables (`--ap-1` to `--ap-6`,
@@ -9,6 +9,7 @@ need different ones.
 from simulator.plots.builders import plot_builders
 from simulator.plots.load import load_svg
 from simulator.plots.memory import plot_memory_fit
+from simulator.plots.network import network_fit_svg
 from simulator.plots.outcome import baselines_svg, verification_svg
 from simulator.plots.predicted_speed import plot_predicted_speed, predicted_speeds_svg
 from simulator.plots.runtime import plot_runtime_fit
@@ -20,6 +21,7 @@ __all__ = [
     "baselines_svg",
     "gantt_svg",
     "load_svg",
+    "network_fit_svg",
     "plot_builders",
     "plot_memory_fit",
     "plot_predicted_speed",

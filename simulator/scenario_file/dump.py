@@ -141,12 +141,16 @@ def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
         raise ScenarioError(f"platform: node {names[0]!r} found, names without a range in brackets allowed")
     if len(names) == 1:
         body = body | {"pes": [pe | {"name": pe["name"].replace("{node}", names[0])} for pe in body["pes"]]}
+        if "host" in body:
+            body["host"] = body["host"].replace("{node}", names[0])
     return [{"name": pattern} | body]
 
 
 def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str]) -> tuple[Any, Data]:
     """What makes nodes alike, and the entry without its name."""
     body: Data = {}
+    if node.host is not None:
+        body["host"] = node.host.replace(node.name, "{node}")
     if node.memory_bytes is not None:
         body["memory"] = size(node.memory_bytes)
     if node.swap_times is not None:

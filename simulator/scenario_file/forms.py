@@ -10,6 +10,8 @@ from simulator.scenario_file.form import Form, Latency, Parameter, Payload, Size
 from simulator.scenario_file.network_forms import DiskForm, LinkForm, Names, NetworkForm, text_or_list
 
 Name = Annotated[str, Field(min_length=1)]
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
+"""What launchers reach a node by; `{node}` stands for its name."""
 
 
 class BandForm(Form):
@@ -138,6 +140,7 @@ class NodeForm(Form):
 
     name: Name
     count: int | None = Field(default=None, ge=1)
+    host: Host | None = None
     memory: Size | None = None
     swap: (
         Annotated[

@@ -118,7 +118,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     maker = None if form.link is None else link_maker(form.link, source, *here, "link")
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
     levels = levels_of(form, document, named, here=here)
-    has_more = form.memory is not None or disk is not None or levels
+    has_more = form.memory is not None or disk is not None or levels or form.host is not None
     swap_bytes, swap_times = swap_of(form)
     with document.at(*here, "swap"):
         if form.memory is None and form.swap:
@@ -143,7 +143,8 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     for name in names:
-        parts.nodes[name] = Node(name, form.memory, swap_bytes, disk, levels, swap_times) if has_more else None
+        host = _host(form, name)
+        parts.nodes[name] = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times) if has_more else None
         if maker is not None:
             parts.makers[name] = maker
         for number, kind in enumerate(kinds):
@@ -154,6 +155,10 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores))
+
+
+def _host(form: NodeForm, name: str) -> str | None:
+    return None if form.host is None else form.host.replace(NODE, name)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ SAMPLE_S = 0.005
 """A sample goes on for about this long, or for one round."""
 BATCH_S = 0.00025
 """It times as many rounds in one go as last about this long, far above the clock's grain, and takes their median."""
+WARM_UP = 20
+"""Messages before anything is timed: connections, buffers and clocks are at work then."""
 LEAST_SAMPLES = 3
 """Fewest samples behind a median."""
 MOST_SAMPLES = 40
@@ -165,15 +167,13 @@ def run_campaign(
     begin = time.monotonic()
     points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}
     once_s = _first_pass(plan, sampler, begin)
-    batches = {key: _batches(seconds) for key, seconds in once_s.items()}
-    costs_s = {key: ASKING_S + batches[key][0] * batches[key][1] * seconds for key, seconds in once_s.items()}
-    _check_budget(plan, points, costs_s, spent_s=time.monotonic() - begin)
+    _check_budget(plan, points, once_s, spent_s=time.monotonic() - begin)
     for number in range(MOST_SAMPLES):
         for pattern, size in _visits(plan, number):
             if points[size].count(pattern) > _earlier(plan, pattern, number):
                 continue  # measured before an interruption
             spent_s = time.monotonic() - begin
-            if number >= LEAST_SAMPLES and spent_s + costs_s[pattern, size] > plan.budget_s:
+            if number >= LEAST_SAMPLES and spent_s + _cost_s(once_s[pattern, size]) > plan.budget_s:
                 return list(points.values())
             if spent_s > _GRANTED * plan.budget_s:
                 raise CalibrationError(
@@ -181,8 +181,11 @@ def run_campaign(
                     "samples missing, a machine less busy or a larger budget needed"
                 )
             on_progress(f"{pattern.replace('_', ' ')}, pass {number + 1}", spent_s / plan.budget_s)
-            rounds, repeated = batches[pattern, size]
-            taken_s = sampler(pattern, size, rounds=rounds, batches=repeated)
+            rounds, batches = _batches(once_s[pattern, size])
+            taken_s = sampler(pattern, size, rounds=rounds, batches=batches)
+            once_s[pattern, size] = min(
+                once_s[pattern, size], _round_s(pattern, taken_s)
+            )  # the first may have been slow
             points[size] = points[size].with_sample(pattern, taken_s)
             store.keep(points[size])
     return list(points.values())
@@ -225,7 +228,7 @@ def _known(store: PointStore[SizePoint], size: int, patterns: Sequence[str]) -> 
 def _first_pass(plan: Plan, sampler: Sampler, begin: float) -> dict[tuple[str, int], float]:
     """Seconds that one round of each takes, ascending sizes: buffers, pages and clocks are warm afterwards."""
     once_s: dict[tuple[str, int], float] = {}
-    sampler(plan.patterns[0], plan.sizes[0], rounds=1, batches=1)
+    sampler(plan.patterns[0], plan.sizes[0], rounds=1, batches=WARM_UP)
     ready_s = time.monotonic() - begin  # the processes are up
     for index, size in enumerate(plan.sizes):
         for pattern in plan.patterns_at(size):
@@ -249,16 +252,22 @@ def _batches(round_s: float) -> tuple[int, int]:
     return rounds, min(MAX_BATCHES, max(1, round(SAMPLE_S / (rounds * round_s))))
 
 
+def _cost_s(round_s: float) -> float:
+    """What a sample takes in all."""
+    rounds, batches = _batches(round_s)
+    return ASKING_S + rounds * batches * round_s
+
+
 def _round_s(pattern: str, message_s: float) -> float:
     """A ping-pong is two messages, an exchange one in each direction at once."""
     return message_s if pattern == "exchange" else 2 * message_s
 
 
 def _check_budget(
-    plan: Plan, points: Mapping[int, SizePoint], costs_s: Mapping[tuple[str, int], float], *, spent_s: float
+    plan: Plan, points: Mapping[int, SizePoint], once_s: Mapping[tuple[str, int], float], *, spent_s: float
 ) -> None:
-    missing = {key: max(0, LEAST_SAMPLES - points[key[1]].count(key[0])) for key in costs_s}
-    needed_s = spent_s + MARGIN * sum(missing[key] * cost for key, cost in costs_s.items())
+    missing = {key: max(0, LEAST_SAMPLES - points[key[1]].count(key[0])) for key in once_s}
+    needed_s = spent_s + MARGIN * sum(missing[key] * _cost_s(seconds) for key, seconds in once_s.items())
     if needed_s > plan.budget_s:
         raise _too_small(plan, needed_s)
 

@@ -23,6 +23,8 @@ Hardly noticed where points see a level; where they see a trace of it, its laten
 ABOVE = 1.25
 """A level is at least this many times smaller than the largest memory: more must lie beyond it than a trace."""
 SWEEPS = 40
+POLISH = (0.6, 0.2, 0.06, 0.02)
+"""How far, as a logarithm, each capacity is moved in the end."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def fit_form(form: Form, points: MemoryTimes, *, ordered: bool, near: Constants 
     """
     starts = _starts(form, points, ordered=ordered) if near is None else [np.log(near.capacities_words)]
     found = [_improve(form, points, start, ordered=ordered) for start in starts]
-    _, capacities = min(found, key=lambda item: item[0])
+    capacities = _polished(form, points, *min(found, key=lambda item: item[0]), ordered=ordered)
     solved, residuals = _solve(form, points, capacities, ordered=ordered)
     relative = residuals[: len(points)]
     return Fitted(form, _constants(form, capacities, solved), ordered, float(relative @ relative))
@@ -111,6 +113,20 @@ def _improve(form: Form, points: MemoryTimes, start: Floats, *, ordered: bool) -
         max_nfev=25,
     )
     return float(2 * found.cost), np.exp(np.sort(found.x))
+
+
+def _polished(form: Form, points: MemoryTimes, least: float, capacities: Floats, *, ordered: bool) -> Floats:
+    """Capacities tried one by one around where they are: slopes jump where a capacity is a size that was measured."""
+    low, high = _range(points)
+    for reach in POLISH:
+        for k in range(capacities.size):
+            for factor in np.exp(np.linspace(-reach, reach, 12)):
+                tried = capacities.copy()
+                tried[k] = np.clip(tried[k] * factor, low, high)
+                residuals = _solve(form, points, np.sort(tried), ordered=ordered)[1]
+                if (sse := float(residuals @ residuals)) < least:
+                    least, capacities = sse, np.sort(tried)
+    return capacities
 
 
 def _range(points: MemoryTimes) -> tuple[float, float]:

@@ -15,6 +15,8 @@ NEIGHBOURS = 3
 DOUBTED = 3.0
 """A point so many spreads away from what its neighbours foretell counts less, with the square of the ratio."""
 LEAST_SPREAD = 0.02
+BETWEEN = float(np.log(1.6))
+"""How far a point that lies between its neighbours may be away."""
 
 
 @dataclass(frozen=True)
@@ -81,22 +83,24 @@ def make_points(size_bytes: ArrayLike, hops: ArrayLike, time_s: ArrayLike) -> Ne
 
 
 def _trust(size: Floats, hops: Floats, time: Floats) -> Floats:
-    """Spikes: what no side's neighbours foretell; a step between two protocols is foretold by one side."""
-    away = np.zeros(size.size)
+    """Spikes: what no side's neighbours foretell; a step between two protocols is foretold by one side.
+
+    A point between its neighbours is none up to a factor of 1.6: so it may be where the time grows fast.
+    """
+    away, allowed = np.zeros(size.size), np.zeros(size.size)
     for distance in np.unique(hops):
         mine = np.flatnonzero(hops == distance)
         x, y = np.log1p(size[mine]), np.log(time[mine])
         rises = np.concatenate(([True], np.diff(y) >= 0, [True]))
+        allowed[mine] = np.where(rises[:-1] & rises[1:], BETWEEN, 0.0)
         for place in range(mine.size):
-            if rises[place] and rises[place + 1]:
-                continue  # between its neighbours: as it may be where the time grows fast
             left = np.arange(max(0, place - NEIGHBOURS), place)
             right = np.arange(place + 1, min(mine.size, place + 1 + NEIGHBOURS))
             sides = [side for side in (left, right, np.concatenate((left, right))) if side.size >= NEIGHBOURS]
             if sides:
                 away[mine[place]] = min(abs(y[place] - _foretold(x[side], y[side], x[place])) for side in sides)
-    spread = max(1.4826 * float(np.median(away[away > 0])), LEAST_SPREAD) if np.any(away > 0) else LEAST_SPREAD
-    return np.asarray(np.minimum(1.0, (DOUBTED * spread / np.maximum(away, 1e-9)) ** 2))
+    spread = max(1.4826 * float(np.median(away)), LEAST_SPREAD) if away.size else LEAST_SPREAD
+    return np.minimum(1.0, (np.maximum(DOUBTED * spread, allowed) / np.maximum(away, 1e-9)) ** 2)
 
 
 def _foretold(x: Floats, y: Floats, at: float) -> float:

@@ -1,4 +1,4 @@
-"""Communication of the characterisation paper: equation 5 on shipped recordings, on a table made by it, and for real."""
+"""Communication of the characterisation paper: equation 5 on shipped recordings, on a table of its own, for real."""
 
 import json
 import subprocess
@@ -11,34 +11,36 @@ import pytest
 from advisor.reproduce import characterisation, characterisation_live
 from advisor.reproduce.characterisation import reproduce, text
 from simulator import ScenarioError
+from simulator.randomness import stream
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "reproduce", "characterisation"]
 
 
 def table(path, *, header=200.0):
-    """Times that obey equation 5 exactly, over the paper's range; alpha 50 us, alpha2 30, beta 20, tau 50 ns/B, p 4096."""
+    """Times that obey equation 5 but for 1 % noise; alpha 50 us, alpha2 30, beta 20, tau 50 ns/B, p 4096."""
+    noise = stream(1, "equation 5")
     alpha, alpha2, beta, tau, packet = 50e-6, 30e-6, 20e-6, 50e-9, 4096.0
     lines = ["bytes,hops,one_way_s"]
     for hops in range(1, 11):
         for size in (100, 500, 1000, 2000, 3000, 4096, 5000, 7000, 9000, 12000, 16000, 20000):
             short = alpha + hops * (beta + tau * (size + header))
             long = alpha + hops * (beta + tau * packet) + (size / packet - 1) * (alpha2 + beta + tau * packet)
-            lines.append(f"{size},{hops},{short if size <= packet else long!r}")
+            lines.append(f"{size},{hops},{(short if size <= packet else long) * noise.normal(1, 0.01)!r}")
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
 def test_equation_5_is_found_where_it_holds(tmp_path):
-    """And its jump -d*tau*h at l = p: -10 us over one hop, -100 us over ten."""
+    """And its jump -d*tau*h at l = p: -10 us over one hop, -100 us over ten, within what noise leaves."""
     result = reproduce({"chain": table(tmp_path / "t.csv")})
     entry = result["communication"]["chain"]
     assert entry["chosen"] == "packetised"
     assert [row["hops"] for row in entry["by_hops"]] == list(range(1, 11))
-    assert all(row["equation_5"] < 0.01 for row in entry["by_hops"])
+    assert all(row["equation_5"] < 0.02 for row in entry["by_hops"])
     jumps = {jump["hops"]: jump["jump_s"] for jump in entry["jump"]}
-    assert jumps[1] == pytest.approx(-50e-9 * 200, rel=0.05)
-    assert jumps[10] == pytest.approx(-10 * 50e-9 * 200, rel=0.05)
+    assert jumps[1] == pytest.approx(-50e-9 * 200, rel=0.3)
+    assert jumps[10] == pytest.approx(-10 * 50e-9 * 200, rel=0.3)
     told = text(result)
     assert "packetised *" in told
     assert "jump -d*tau*h at l = p" in told
@@ -55,7 +57,7 @@ def test_the_shipped_recordings(tmp_path):
         physical = [form for form in entry["models"] if form["physical"]]
         least = min(form["held_out"]["mean_relative_error"] for form in physical)
         assert held_out[entry["chosen"]] <= 1.1 * least
-        assert (tmp_path / f"{name}.svg").read_text().lstrip().startswith("<?xml")
+        assert (tmp_path / f"{name}.svg").read_text().startswith("<svg xmlns=")
     chain = result["communication"]["chain"]
     assert (chain["bytes"], chain["hops"]) == ([100, 20000], [1, 10])
     assert json.loads((tmp_path / "characterisation.json").read_text()) == result
@@ -70,7 +72,7 @@ def test_a_budget_too_small_is_told(tmp_path, monkeypatch):
 
 def test_the_papers_range_is_measured():
     assert (min(characterisation_live.SIZES), max(characterisation_live.SIZES)) == (100, 20000)
-    assert tuple(range(1, 11)) == characterisation_live.HOPS
+    assert list(characterisation_live.HOPS) == list(range(1, 11))
     assert np.all(np.diff(characterisation_live.SIZES) > 0)
 
 

@@ -15,7 +15,7 @@ from simulator.calibration import LinkPlan, measure_chain, measure_link_times
 from simulator.calibration.pingpong import campaign, measured
 from simulator.calibration.pingpong.campaign import Plan, message_sizes, open_store, run_campaign
 from simulator.calibration.pingpong.channels import Buffers, StreamChannel, run_sample
-from simulator.calibration.pingpong.pairs import local_pairs
+from simulator.calibration.pingpong.pairs import Pairs, local_pairs
 from simulator.machine import this_machine
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -54,8 +54,33 @@ def test_messages_go_over_every_medium(medium):
     assert relatives() == []
 
 
-def test_a_message_is_half_a_round_trip_of_one_batch_and_round():
-    """The echo takes a known time, so a wrong factor of two, rounds or batches shows."""
+class Answers:
+    """Processes of two pairs that need 8 s and 16 s for a batch."""
+
+    def ask(self, commands, *, limit_s):
+        assert limit_s > 0
+        self.commands = commands
+        return {number: {"wall_s": 8.0 * (1 + number // 2)} for number in commands}
+
+
+def test_seconds_per_message():
+    """Of a batch of four rounds: half a round trip, a whole exchange, the mean over pairs; who takes part and how."""
+    answers = Answers()
+    pairs = Pairs(answers, [[(0, 1, True), (1, 0, False)], [(2, 3, True), (3, 2, False)]])
+    assert pairs.sample_s("one_way", 10, rounds=4, batches=2) == 1.0
+    assert {n: (c["peer"], c["first"], c["both"]) for n, c in answers.commands.items()} == {
+        0: (1, True, False),
+        1: (0, False, False),
+    }
+    assert pairs.sample_s("exchange", 10, rounds=4, batches=2) == 2.0
+    assert all(c["both"] for c in answers.commands.values())
+    assert pairs.sample_s("pairs", 10, rounds=4, batches=2) == 1.5
+    assert len({c["start"] for c in answers.commands.values()}) == 1
+    assert sorted(answers.commands) == [0, 1, 2, 3]
+
+
+def test_a_batch_is_timed_over_all_its_rounds():
+    """The echo takes 20 ms, so two rounds take 40."""
     near, far = socket.socketpair()
 
     def echo():
