@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from advisor.reproduce import apexmap_speeds
 from simulator import files, plots, this_machine
 from simulator.calibration import (
     JudgedFit,
@@ -50,10 +51,18 @@ def measure(
     machine = this_machine()
     plan = make_sweep(machine, cpu=cpu, seed=seed, max_memory=max_memory)
     files.make_folder(folder)
-    sweep = measure_sweep(plan, machine=machine, budget_s=budget_s, store=folder / VISITS, on_progress=on_progress)
+    sweep_s = (1 - apexmap_speeds.SHARE) * budget_s
+
+    def told(what: str, share: float) -> None:
+        on_progress(what, share * sweep_s / budget_s)
+
+    sweep = measure_sweep(plan, machine=machine, budget_s=sweep_s, store=folder / VISITS, on_progress=told)
     write_sweep_table(sweep.cells, folder / TABLE)
-    on_progress("fit", 1.0)
-    return fit_sweep(sweep, machine)
+    told("fit", 1.0)
+    measured = fit_sweep(sweep, machine)
+    left_s = apexmap_speeds.SHARE * budget_s
+    apexmap_speeds.measure(measured, folder, budget_s=left_s, cpu=cpu, on_progress=on_progress)
+    return measured
 
 
 def reproduce(measured: MeasuredMemory | None = None, folder: Path | None = None) -> dict[str, Any]:
@@ -70,7 +79,8 @@ def reproduce(measured: MeasuredMemory | None = None, folder: Path | None = None
     -------
     dict
         `models` (per model: parameters with standard errors, SSE, errors, errors `on_held_out` cells, faults),
-        `chosen`, `comparison` with the capacities that the system reports, `warnings`, `provenance`.
+        `chosen`, `comparison` with the capacities that the system reports, `warnings`, `provenance`; of this machine
+        also `predicted_speeds` (per kernel: measured and foretold speeds, errors, figure).
     """
     warnings: tuple[str, ...] = ()
     if measured is None:
@@ -84,6 +94,7 @@ def reproduce(measured: MeasuredMemory | None = None, folder: Path | None = None
         found["sweep"] = measured.sweep.to_dict()
     if folder is not None:
         found["figures"] = _draw(judged, folder)
+        found["predicted_speeds"] = apexmap_speeds.foretold(folder) if measured is not None else {}
         files.write_json(folder / DOCUMENT, {"format": 1, "kind": "apexmap comparison", **found})
     return found
 
@@ -105,6 +116,7 @@ def text(result: dict[str, Any]) -> str:
     lines += [f"not physical: {model['name']}: {fault}" for model in result["models"] for fault in model["faults"]]
     lines += [_compared(one) for one in result["comparison"]]
     lines += [f"figure: {path}" for path in result.get("figures", ())]
+    lines += apexmap_speeds.lines(result.get("predicted_speeds", {}))
     return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])
 
 

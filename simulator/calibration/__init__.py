@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
+    from simulator.calibration.predicted_speed import SpeedForetold, foretell_speed, measure_across
     from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
@@ -84,6 +85,7 @@ _HOMES = {
     "RuntimeFit": "simulator.calibration.runtime_files",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
+    "SpeedForetold": "simulator.calibration.predicted_speed",
     "Sweep": "simulator.calibration.apex.sweep",
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.usage",
@@ -98,6 +100,7 @@ _HOMES = {
     "fit_sweep": "simulator.calibration.apex.held_out",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
+    "foretell_speed": "simulator.calibration.predicted_speed",
     "is_this_host": "simulator.calibration.pingpong.hosts",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history",
@@ -110,6 +113,7 @@ _HOMES = {
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
     "make_sweep": "simulator.calibration.apex.plan",
+    "measure_across": "simulator.calibration.predicted_speed",
     "measure_chain": "simulator.calibration.pingpong.chain",
     "measure_link": "simulator.calibration.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
@@ -167,6 +171,7 @@ __all__ = [
     "RunRecord",
     "RuntimeFit",
     "SizedKernel",
+    "SpeedForetold",
     "Sweep",
     "SweepPlan",
     "Usage",
@@ -180,6 +185,7 @@ __all__ = [
     "fit_network_table",
     "fit_sweep",
     "fit_table",
+    "foretell_speed",
     "import_runs",
     "is_this_host",
     "link_lines",
@@ -193,6 +199,7 @@ __all__ = [
     "make_application_plan",
     "make_plan",
     "make_sweep",
+    "measure_across",
     "measure_chain",
     "measure_link",
     "measure_link_times",

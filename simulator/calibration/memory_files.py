@@ -1,7 +1,7 @@
 """Memory models from and to files: measured times per word in a CSV, models in JSON, targets in a CSV."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from simulator.calibration.tables import MAX_FAULTS, Table, read_table
 from simulator.errors import ScenarioError
 from simulator.machine import Machine
 from simulator.models.memory.forms import Floats, MemoryTimes
-from simulator.models.memory.levels import WORD_BYTES
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel
 from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
 
@@ -270,3 +270,23 @@ def _compared(chosen: Candidate, machine: Machine) -> tuple[dict[str, Any], ...]
             }
         )
     return tuple(found)
+
+
+def named_levels(levels: Sequence[MemoryLevel], document: Mapping[str, Any]) -> tuple[MemoryLevel, ...]:
+    """Fitted levels by the names of the caches that the system reports at about their capacity, the last one as RAM.
+
+    A level that no cache is near to is `level1` and so on, counted from the nearest. Shared is what the system reports
+    as shared by several processors, and RAM.
+    """
+    machine = document.get("provenance", {}).get("machine") or {}
+    shared_by = {f"L{c['level']}": c["shared_by"] for c in machine.get("caches", ()) if c["kind"] != "instruction"}
+    names: dict[int, tuple[float, str]] = {}
+    for entry in document.get("comparison", ()):
+        near = [k for k, level in enumerate(levels[:-1]) if level.capacity_bytes == entry["nearest_fitted_bytes"]]
+        if near and entry["agrees"] and entry["name"] != "memory":
+            names[near[0]] = min(names.get(near[0], (np.inf, "")), (abs(np.log(entry["ratio"])), entry["name"]))
+    found = []
+    for k, level in enumerate(levels[:-1]):
+        name = names[k][1] if k in names else f"level{k + 1}"
+        found.append(replace(level, name=name, shared=level.shared or shared_by.get(name, 1) > 1))
+    return (*found, replace(levels[-1], name="RAM", shared=True))

@@ -11,6 +11,7 @@ from simulator.plots.load import load_svg
 from simulator.plots.memory import plot_memory_fit
 from simulator.plots.network import network_fit_svg
 from simulator.plots.outcome import baselines_svg, verification_svg
+from simulator.plots.predicted_speed import plot_predicted_speed, predicted_speeds_svg
 from simulator.plots.runtime import plot_runtime_fit
 from simulator.plots.speed import speed_bands_svg
 from simulator.plots.speed_model import plot_speed_model
@@ -23,8 +24,10 @@ __all__ = [
     "network_fit_svg",
     "plot_builders",
     "plot_memory_fit",
+    "plot_predicted_speed",
     "plot_runtime_fit",
     "plot_speed_model",
+    "predicted_speeds_svg",
     "speed_bands_svg",
     "verification_svg",
 ]

@@ -12,7 +12,7 @@ import yaml
 
 from simulator import units
 from simulator.errors import ScenarioError
-from simulator.models.memory import MemoryLevel
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
@@ -61,6 +61,7 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
         },
         "replications": scenario.replications,
         "seed": scenario.seed,
+        **({"notes": list(scenario.notes)} if scenario.notes else {}),
     }
     return yaml_text(document)
 
@@ -156,7 +157,13 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     if node.host is not None:
         body["host"] = node.host.replace(node.name, "{node}")
     if node.memory_bytes is not None:
-        body |= {"memory": size(node.memory_bytes), "swap": size(node.swap_bytes)}
+        body["memory"] = size(node.memory_bytes)
+    if node.swap_times is not None:
+        held = {} if node.swap_bytes is None else {"size": size(node.swap_bytes)}
+        times = node.swap_times
+        body["swap"] = {**held, "latency": duration(times.latency_s), "gap": duration(times.gap_s)}
+    elif node.swap_bytes is not None:
+        body["swap"] = size(node.swap_bytes)
     if node.levels:
         body["levels"] = [level_data(level) for level in node.levels]
     if node.disk is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from simulator import files
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -43,6 +44,16 @@ class NamedFiles:
         if name not in self._bands:
             self._bands[name] = load_speed_model(self.path(name))[0]
         return self._bands[name]
+
+    def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
+        """The levels of a memory model that `apportion calibrate memory` wrote; see `named_levels`."""
+        from simulator.calibration.memory_files import (
+            load_memory_model,
+            named_levels,
+        )  # only here: SciPy is slow to import
+
+        model, document = load_memory_model(self.path(name))
+        return named_levels(model.levels, document)
 
     def message_model(self, name: str) -> "FittedForm":
         """Message times of a network model; the same object for the same file."""
