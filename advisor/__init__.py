@@ -5,19 +5,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.advice import advice_document
+    from advisor.export import export_files, save_exports
     from advisor.recommendation import Recommendation, recommend
 
 _HOMES = {
     "Recommendation": "advisor.recommendation",
     "advice_document": "advisor.advice",
+    "export_files": "advisor.export",
     "recommend": "advisor.recommendation",
+    "save_exports": "advisor.export",
 }
 """Public name -> the module that it comes from."""
 
 __all__ = [
     "Recommendation",
     "advice_document",
+    "export_files",
     "recommend",
+    "save_exports",
 ]
 
 

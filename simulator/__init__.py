@@ -5,7 +5,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 
 # Layers (a module imports only from earlier lines; names on one line do not import each other):
 #   errors
-#   units
+#   units, topology
 #   files, machine
 #   randomness, provenance, formula
 #   models
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
+    from simulator.scenario_file.joined import JoinedPlatform, join_platform
+    from simulator.scenario_file.machine_node import NodeDescription, describe_node
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -51,10 +53,12 @@ _HOMES = {
     "CalibrationError": "simulator.errors",
     "Configuration": "simulator.configuration",
     "Interrupted": "simulator.errors",
+    "JoinedPlatform": "simulator.scenario_file.joined",
     "LinkModel": "simulator.models.network",
     "Load": "simulator.platform",
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.machine",
+    "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
     "Platform": "simulator.platform",
     "RunSet": "simulator.results",
@@ -65,7 +69,9 @@ _HOMES = {
     "availability": "simulator.models.load",
     "chrome_trace": "simulator.result_files",
     "describe": "simulator.results",
+    "describe_node": "simulator.scenario_file.machine_node",
     "dump_scenario": "simulator.scenario_file",
+    "join_platform": "simulator.scenario_file.joined",
     "load_scenario": "simulator.scenario_file",
     "matmul": "simulator.applications",
     "on_compile": "simulator.engines.compiled",
@@ -89,10 +95,12 @@ __all__ = [
     "CalibrationError",
     "Configuration",
     "Interrupted",
+    "JoinedPlatform",
     "LinkModel",
     "Load",
     "LoadTrace",
     "Machine",
+    "NodeDescription",
     "Platform",
     "RunSet",
     "Scenario",
@@ -103,8 +111,10 @@ __all__ = [
     "calibration",
     "chrome_trace",
     "describe",
+    "describe_node",
     "dump_scenario",
     "files",
+    "join_platform",
     "load_scenario",
     "matmul",
     "on_compile",

@@ -11,18 +11,10 @@ import psutil
 
 from simulator import units
 from simulator.errors import CalibrationError
+from simulator.topology import CacheUnit, Core, MemoryUnit, Topology
 
-_CPU = Path("/sys/devices/system/cpu")
-
-
-@dataclass(frozen=True)
-class Core:
-    """A physical core that this process may use."""
-
-    cpu: int
-    """Number of the logical processor that stands for it, as the system counts."""
-    siblings: tuple[int, ...]
-    """The other logical processors of the same core (SMT); they are no PEs of their own."""
+_DEVICES = Path("/sys/devices")
+_CPU = _DEVICES / "system/cpu"
 
 
 @dataclass(frozen=True)
@@ -53,6 +45,9 @@ class Machine:
     load_average: tuple[float, float, float]
     """Mean runnable processes over 1, 5 and 15 minutes."""
     governor: str | None
+    swap_bytes: int = 0
+    memory_limit_bytes: int | None = None
+    """Memory that this process's control groups grant, None without a limit."""
 
     @property
     def pe_count(self) -> int:
@@ -95,7 +90,37 @@ def this_machine() -> Machine:
         memory_available_bytes=int(memory.available),
         load_average=psutil.getloadavg(),
         governor=_text(_CPU / f"cpu{cpus[0]}/cpufreq/scaling_governor"),
+        swap_bytes=_swap_bytes(),
+        memory_limit_bytes=min(_memory_limits(), default=None),
     )
+
+
+def this_topology() -> Topology:
+    """The parts of the machine this process runs on: every cache and NUMA node with the processors that share it."""
+    machine, allowed = this_machine(), sorted(_affinity())
+    kinds = _core_kinds(allowed)
+    packages: dict[str, list[int]] = {}
+    for cpu in allowed:
+        packages.setdefault(_text(_CPU / f"cpu{cpu}/topology/physical_package_id") or "0", []).append(cpu)
+    limits = [machine.memory_bytes, machine.memory_limit_bytes or machine.memory_bytes]
+    return Topology(
+        source="this machine",
+        host=machine.host,
+        cpu_model=machine.cpu_model,
+        cores=tuple(Core(core.cpu, core.siblings, kinds.get(core.cpu, "")) for core in machine.cores),
+        caches=_cache_units(allowed),
+        packages=tuple(tuple(cpus) for cpus in packages.values()),
+        numa=_numa_nodes(),
+        memory_bytes=min(limits),
+        swap_bytes=machine.swap_bytes,
+        quota_cores=machine.quota_cores,
+        warnings=() if machine.caches else ("caches: the system does not tell",),
+    )
+
+
+def affinity() -> tuple[int, ...]:
+    """The logical processors that this process may use."""
+    return tuple(sorted(_affinity()))
 
 
 def require_linux() -> None:
@@ -144,6 +169,26 @@ def _memory_left() -> list[int]:
     return left
 
 
+def _swap_bytes() -> int:
+    """Swap of the whole machine."""
+    told = re.search(r"SwapTotal:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "")
+    return int(told[1]) * 2**10 if told else int(psutil.swap_memory().total)  # which warns where /proc is not whole
+
+
+def _memory_limits() -> list[int]:
+    """Each memory limit of this process's control groups that is below all memory there is."""
+    limits: list[str] = []
+    for line in (_text(Path("/proc/self/cgroup")) or "").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            limits += _upwards(Path("/sys/fs/cgroup"), group, lambda folder: _text(folder / "memory.max"))
+        elif "memory" in controllers.split(","):
+            root = Path("/sys/fs/cgroup/memory")
+            limits += _upwards(root, group, lambda folder: _text(folder / "memory.limit_in_bytes"))
+    whole = int(psutil.virtual_memory().total)
+    return [int(limit) for limit in limits if limit.isdigit() and int(limit) < whole]
+
+
 def _left(folder: Path, names: tuple[str, str, str]) -> int | None:
     """Bytes that a control group's limit leaves; None without a limit."""
     limit, used = _text(folder / names[0]), _text(folder / names[1])
@@ -184,10 +229,46 @@ def _caches(cpu: int) -> tuple[Cache, ...]:
     for index in sorted((_CPU / f"cpu{cpu}/cache").glob("index*")):
         level, kind, size = (_text(index / name) for name in ("level", "type", "size"))
         if level and kind and size:
-            scale = {"K": 2**10, "M": 2**20}.get(size[-1], 1)
             shared = len(_cpu_list(_text(index / "shared_cpu_list"))) or 1
-            caches.append(Cache(int(level), kind.lower(), int(size.rstrip("KM")) * scale, shared))
+            caches.append(Cache(int(level), kind.lower(), _cache_bytes(size), shared))
     return tuple(caches)
+
+
+def _cache_bytes(size: str) -> int:
+    """`32K` as the system writes it, in bytes."""
+    return int(size.rstrip("KMG")) * {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1], 1)
+
+
+def _cache_units(cpus: list[int]) -> tuple[CacheUnit, ...]:
+    """Every cache of these processors once, the nearest first."""
+    found: dict[tuple[int, str, tuple[int, ...]], CacheUnit] = {}
+    for cpu in cpus:
+        for index in sorted((_CPU / f"cpu{cpu}/cache").glob("index*")):
+            level, kind, size = (_text(index / name) for name in ("level", "type", "size"))
+            if level and kind and size:
+                shared = tuple(_cpu_list(_text(index / "shared_cpu_list"))) or (cpu,)
+                unit = CacheUnit(int(level), kind.lower(), _cache_bytes(size), shared)
+                found.setdefault((unit.level, unit.kind, shared), unit)
+    return tuple(sorted(found.values(), key=lambda unit: (unit.level, unit.kind, unit.cpus)))
+
+
+def _numa_nodes() -> tuple[MemoryUnit, ...]:
+    folders = {int(path.name[4:]): path for path in (_DEVICES / "system/node").glob("node[0-9]*")}
+    units = []
+    for number, folder in sorted(folders.items()):
+        total = re.search(r"MemTotal:\s*(\d+) kB", _text(folder / "meminfo") or "")
+        memory = int(total[1]) * 2**10 if total else None
+        units.append(MemoryUnit(number, memory, tuple(_cpu_list(_text(folder / "cpulist")))))
+    return tuple(units)
+
+
+def _core_kinds(cpus: list[int]) -> dict[int, str]:
+    """Kind of each processor where they are not all alike: Intel's P and E cores, Arm's by their stated capacity."""
+    named = {"P": _DEVICES / "cpu_core/cpus", "E": _DEVICES / "cpu_atom/cpus"}
+    found = {cpu: kind for kind, path in named.items() for cpu in _cpu_list(_text(path))}
+    if not found:
+        found = {cpu: f"capacity-{told}" for cpu in cpus if (told := _text(_CPU / f"cpu{cpu}/cpu_capacity"))}
+    return found if len({found.get(cpu, "") for cpu in cpus}) > 1 else {}
 
 
 def _quota_cores() -> float | None:

@@ -1,5 +1,6 @@
 """PEs, the nodes that hold them, and the network between them: who has which models."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import ScenarioError
 from simulator.models.load import AvailabilityRule, LoadTrace
-from simulator.models.memory import MemoryLevel
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel
+from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 
@@ -65,11 +67,43 @@ class Node:
     name: str
     memory_bytes: int | None = None
     """Main memory for the processes on it; not looked at if None."""
-    swap_bytes: int = 0
+    swap_bytes: int | None = None
+    """What processes may have beyond memory; None: not said, and so without a limit."""
     disk: Link | None = None
     """What `ReadWrite` passes."""
     levels: tuple[MemoryLevel, ...] = ()
     """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
+    host: str | None = None
+    """What launchers reach it by; its name if None."""
+    swap_times: SwapTimes | None = None
+    """Of the level past RAM; None: those of the disk, or assumed ones where it has no disk."""
+
+    @property
+    def paging_levels(self) -> tuple[MemoryLevel, ...]:
+        """The levels with memory's capacity and swap behind it, where that is known."""
+        return levels_with_swap(self.levels, self._swap[0], memory_bytes=self.memory_bytes)
+
+    @property
+    def swap_is_from(self) -> str:
+        """Where the times of swap come from."""
+        return self._swap[1]
+
+    @property
+    def _swap(self) -> tuple[SwapTimes, str]:
+        if self.levels and self.levels[-1].name == SWAP:
+            return SwapTimes(self.levels[-1].latency_s, self.levels[-1].gap_s), "given"
+        if self.swap_times is not None:
+            return self.swap_times, "given"
+        if self.disk is not None:
+            return swap_on_disk(self.disk.latency_s, self.disk.bandwidth_bytes_per_s), "taken from the disk"
+        return ASSUMED, "assumed"
+
+    @property
+    def memory_limit_bytes(self) -> float:
+        """Footprints beyond which processes page; infinite if not known."""
+        if self.memory_bytes is not None:
+            return self.memory_bytes
+        return self.levels[-2].capacity_bytes if len(self.levels) > 1 and self.levels[-1].name == SWAP else math.inf
 
 
 @dataclass(frozen=True)
@@ -122,13 +156,19 @@ class Platform:
             If nothing joins them.
         """
         sizes, ends = np.asarray(size_bytes, dtype=np.float64), self.node_of[[source, destination]]
-        if self.network.model is not None and self.network.topology is None:
-            return self.network.model.time_s(sizes)
         if ends[0] == ends[1]:
             return self.network.loopback_s(sizes)
+        if self.network.topology is None:
+            return self.network.uniform_model.time_s(sizes)
         routes = self.network.routes(ends[:1], ends[1:])
         flat = sizes.reshape(-1)
         return self.network.times_s(routes, np.zeros(flat.size, dtype=np.int64), flat).reshape(sizes.shape)
+
+    @cached_property
+    def memory_limits_bytes(self) -> NDArray[np.float64]:
+        """Footprints beyond which the processes of each node page; infinite where that is not known; (node,)."""
+        known = {node.name: node.memory_limit_bytes for node in self.nodes}
+        return np.array([known.get(name, math.inf) for name in self.node_names])
 
     @cached_property
     def known_nodes(self) -> tuple[Node, ...]:

@@ -21,7 +21,16 @@ def versions() -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
-    return found
+    return found | {"blas": _blas()}
+
+
+def _blas() -> str:
+    """The BLAS that NumPy was built with."""
+    import numpy as np
+
+    build: Any = np.show_config(mode="dicts")
+    told = build.get("Build Dependencies", {}).get("blas", {})
+    return f"{told.get('name', 'unknown')} {told.get('version', '')}".strip()
 
 
 def provenance(

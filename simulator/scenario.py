@@ -3,24 +3,29 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import randomness
+from simulator import randomness, units
 from simulator.applications import Parameters, Work, make_work
 from simulator.assembly import assemble
 from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
-from simulator.models.memory import MemoryUse
+from simulator.models.memory.levels import MemoryUse
+from simulator.models.predicted_speed import UNKNOWN_USE
+from simulator.models.speed import SpeedBand
 from simulator.networks import Listed
-from simulator.platform import Platform
+from simulator.platform import Node, Platform
 from simulator.program import Program
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
+
+
+MOST_PAGING_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,52 @@ class Application:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A field of a scenario file that something else was set in place of."""
+
+    path: str
+    before: Any
+    """None where the file says nothing."""
+    after: Any
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """A measured speed band rescaled to other memory levels, and how far that goes."""
+
+    node: str
+    """As the file names the entry."""
+    pes: str
+    kernel: str
+    levels: tuple[str, ...]
+    """What differs from the levels that it was measured on."""
+    lowest_factor: float
+    """New speed over measured speed, at the size where that is least."""
+    highest_factor: float
+    compute_part_s: float
+    """Seconds of a unit beyond its accesses."""
+    compute_part_cut_off: bool
+    """Whether it came out below 0: the model says more of memory than there was time for."""
+    memory_share: float
+    """Largest part of the predicted time that accesses take."""
+    measured_elements: tuple[float, float] | None
+    """Smallest and largest problem size measured; None for a speed given as a constant."""
+    needed_elements: float
+    """Largest problem size of the scenario's computations on these PEs."""
+    band: SpeedBand
+    """The speeds there."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, without the band."""
+        found = {name: value for name, value in vars(self).items() if name != "band"}
+        measured = self.measured_elements
+        found["levels"] = list(self.levels)
+        found["measured_elements"] = None if measured is None else list(measured)
+        found["beyond_measured"] = None if measured is None else self.needed_elements / measured[1]
+        return found
+
+
+@dataclass(frozen=True)
 class Scenario:
     """A platform, an application, the configurations to compare, and how replications are drawn."""
 
@@ -65,6 +116,12 @@ class Scenario:
     seed: int = 0
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Name of each file that it was read from and its hash, for provenance."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of how it came about, for example which speeds are predicted; told with its warnings."""
+    changes: tuple[Change, ...] = field(default=(), compare=False)
+    """What was set in place of what its file says."""
+    extrapolations: tuple[Extrapolation, ...] = field(default=(), compare=False)
+    """Speeds taken to memory levels on which they were not measured."""
 
     def __post_init__(self) -> None:
         names = Counter(configuration.name for configuration in self.configurations)
@@ -87,36 +144,86 @@ class Scenario:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
+        lines = [*self.notes, *self._paging_warnings()]
         if self.application.written is not None:
-            return ()
+            return tuple(lines)
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
         work = self.application.work
-        lines = [line for processes in sorted(taking_part) for line in work.warnings(processes)]
+        lines += [line for processes in sorted(taking_part) for line in work.warnings(processes)]
         return tuple(dict.fromkeys(lines))
+
+    @property
+    def pages(self) -> bool:
+        """Whether processes of some configuration need more than the memory of their node."""
+        return bool(self._paging_warnings())
+
+    def _paging_warnings(self) -> list[str]:
+        """Nodes whose processes need more than its memory, and what is assumed of that."""
+        limits = self.platform.memory_limits_bytes
+        if np.all(np.isinf(limits)):
+            return []
+        nodes = self.platform.known_nodes
+        lines: list[str] = []
+        paging: set[int] = set()
+        footprints: dict[tuple[int, ...], NDArray[np.int64]] = {}
+        for configuration in self.configurations:
+            if configuration.partition not in footprints:
+                needed = self.program(configuration).footprints_bytes
+                footprints[configuration.partition] = np.array(needed, dtype=np.int64)
+            held = held_bytes(self.platform, configuration, footprints[configuration.partition])
+            for number in np.flatnonzero(held > limits).tolist():
+                found = f"{units.show_size(held[number])} needed, {units.show_size(limits[number])} of memory"
+                lines.append(f"configuration {configuration.name}: node {nodes[number].name} pages: {found}")
+                paging.add(number)
+        if len(lines) > MOST_PAGING_LINES:
+            lines[MOST_PAGING_LINES:] = [f"{len(lines) - MOST_PAGING_LINES} more nodes page"]
+        return lines + _assumed_of_paging([nodes[number] for number in sorted(paging)], self.application)
 
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
 
 
+def _assumed_of_paging(nodes: list[Node], application: Application) -> list[str]:
+    """What is not known of the swap of nodes that page, and of the accesses that meet it."""
+    lines = []
+    for node in nodes:
+        times, whence = node.paging_levels[-1], node.swap_is_from
+        if whence != "given":
+            shown = f"{units.show_duration(times.latency_s)} and {units.show_duration(times.gap_s)} a further word"
+            lines.append(f"swap: not measured, {whence}: latency {shown}")
+    if nodes and application.memory is None:
+        use = f"{UNKNOWN_USE.accesses_per_unit:g} word per unit of volume in sweeps of {UNKNOWN_USE.run_words:g}"
+        lines.append(f"application: memory: not said, assumed for paging: {use}")
+    return list(dict.fromkeys(lines))
+
+
+def held_bytes(
+    platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Footprints of the processes on each node together; (node,)."""
+    places = platform.node_of[np.array(configuration.placement)]
+    return np.bincount(places, weights=footprints_bytes, minlength=len(platform.node_names)).astype(np.float64)
+
+
 def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]) -> None:
-    """Refuse footprints above all memory and swap of a node; (process,).
+    """Refuse footprints above memory and swap of a node that says how much swap it has; (process,).
 
     Raises
     ------
     ScenarioError
         With the first such node.
     """
-    if all(node.memory_bytes is None for node in platform.nodes):
+    if all(node.memory_bytes is None or node.swap_bytes is None for node in platform.nodes):
         return
-    nodes = platform.known_nodes
-    places = platform.node_of[np.array(configuration.placement)]
-    held = np.bincount(places, weights=footprints_bytes, minlength=len(nodes))
-    for node, held_bytes in zip(nodes, held.tolist(), strict=True):
-        if node.memory_bytes is not None and held_bytes > node.memory_bytes + node.swap_bytes:
+    held = held_bytes(platform, configuration, footprints_bytes)
+    for node, here_bytes in zip(platform.known_nodes, held.tolist(), strict=True):
+        if node.memory_bytes is None or node.swap_bytes is None:
+            continue
+        if here_bytes > node.memory_bytes + node.swap_bytes:
             allowed = f"at most {node.memory_bytes + node.swap_bytes} bytes of memory and swap allowed"
             where = f"configuration {configuration.name}: node {node.name}: footprint"
-            raise ScenarioError(f"{where}: {held_bytes:.0f} bytes found, {allowed}")
+            raise ScenarioError(f"{where}: {here_bytes:.0f} bytes found, {allowed}")
 
 
 def check_routes(platform: Platform, configuration: Configuration, program: Program) -> None:

@@ -1,5 +1,6 @@
 """Options and fixtures that all tests share."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,19 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Files `test_simgrid*.py` need SimGrid: an oracle, no dependency; where it is missing they are left out."""
+    """Files `test_simgrid*.py` need SimGrid: an oracle, no dependency; where it is missing they are left out.
+
+    So are `test_mpi*.py` without the extra with MPI.
+    """
+    if collection_path.match("test_mpi*.py") and find_spec("mpi4py") is None:
+        return True
     return True if collection_path.match("test_simgrid*.py") and simgrid_cpp.why_not() else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if why_not := simgrid_cpp.why_not():
         terminalreporter.write_line(f"test_simgrid*.py left out. {why_not}")
+    if find_spec("mpi4py") is None:
+        terminalreporter.write_line("test_mpi*.py left out: mpi4py is not installed (extra [mpi])")
     if config.getoption("no_skips") and (skipped := len(terminalreporter.stats.get("skipped", []))):
         terminalreporter.write_line(f"--no-skips: {skipped} skipped, so this run fails", red=True)

@@ -14,7 +14,7 @@ from simulator import files
 from simulator.machine import this_machine
 
 ROOT = Path(__file__).parent.parent
-SHOWN = {"csv": "targets.csv", "yaml": "scenario.yaml"}
+SHOWN = {"csv": "targets.csv", "yaml": "scenario.yaml", "json": "link.json"}
 
 
 def blocks(name):
@@ -68,3 +68,11 @@ def test_the_way_from_sizes_to_a_speed_band(tmp_path):
     assert loaded < 0.55 < idle
     assert len(json.loads(told[4][0])["predictions"]) == 3
     assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.slow
+def test_the_way_from_nodes_to_a_cluster(tmp_path):
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    told = list(follow("from-nodes.md", tmp_path))
+    assert len(told) == 4
+    assert all(output == shown for output, shown in told if shown)

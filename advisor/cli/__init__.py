@@ -14,7 +14,9 @@ from advisor.cli import (
     check,
     fit,
     history,
+    machine,
     partition,
+    platform,
     predict,
     quickstart,
     record,
@@ -22,6 +24,7 @@ from advisor.cli import (
     show,
     simulate,
     trace,
+    verify,
 )
 from simulator import ApportionError
 
@@ -41,9 +44,12 @@ for command in (
     history,
     fit,
     predict,
+    machine,
+    platform,
     check,
     simulate,
     advise,
+    verify,
     partition,
     reproduce,
 ):

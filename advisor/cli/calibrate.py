@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import load_check
+from advisor.cli import calibrate_memory, calibrate_network, load_check
 from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def register(app: typer.Typer) -> None:
         help="Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
     )
     group.command("speed")(speed)
+    group.command("memory")(calibrate_memory.memory)
+    group.command("network")(calibrate_network.network)
     group.command("load-check")(load_check.load_check)
     group.callback()(_group)
     app.add_typer(group, name="calibrate")
@@ -119,7 +121,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     half = band or ("5%" if replay is not None and load is None else None)
     rule = _rule(half, (load, column), (window, history), availability, real=replay is None)
     wanted = read_share(accuracy, "--accuracy")
-    with _kept(options["store"]):
+    with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options)
         with _open(source):
             built = build(
@@ -154,7 +156,7 @@ def _points_file(store: Path | None, output: Path | None, real: str | None) -> P
 
 
 @contextmanager
-def _kept(path: Path | None) -> Iterator[None]:
+def kept(path: Path | None) -> Iterator[None]:
     """Say, when the work ends early, where its finished points are."""
     from simulator import CalibrationError, Interrupted
 
@@ -253,12 +255,14 @@ def _rule(
 def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -> "BuiltBand":
     import dataclasses
 
-    from simulator import files, provenance, this_machine
+    from simulator import files, provenance
     from simulator.calibration import RealSource
 
     hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
-    made = provenance.provenance(inputs=hashes, machine=this_machine() if isinstance(source, RealSource) else None)
-    return dataclasses.replace(built, provenance=made | {"points_reused": getattr(source, "reused", 0)})
+    real = source if isinstance(source, RealSource) else None
+    made = provenance.provenance(inputs=hashes, machine=None if real is None else real.machine)
+    made |= {"points_reused": getattr(source, "reused", 0)}
+    return dataclasses.replace(built, provenance=made, subject={} if real is None else real.subject)
 
 
 def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:

@@ -1,12 +1,13 @@
 """`apportion check`: read a scenario, show its explicit form, or print the JSON Schema of scenario files."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.options import Changes, Json, print_json, print_warnings
 
 
 def register(app: typer.Typer) -> None:
@@ -22,6 +23,7 @@ def check(
         bool, typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario.")
     ] = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
+    changes: Changes = None,
     as_json: Json = False,
 ) -> None:
     """Read a scenario file and say whether it can be used.
@@ -32,7 +34,7 @@ def check(
 
     if schema:
         text = scenario_schema()
-        if scenario is not None or resolved:
+        if scenario is not None or resolved or changes:
             raise typer.BadParameter("--schema stands alone")
         print(text, end="") if not as_json else print_json(json.loads(text))
         return
@@ -41,16 +43,16 @@ def check(
     if resolved and as_json:
         raise typer.BadParameter("--resolved is YAML: without --json")
     if resolved:
-        print(resolved_text(scenario), end="")
+        print(resolved_text(scenario, changes=changes or ()), end="")
         return
-    _summary(scenario, as_json=as_json)
+    _summary(scenario, changes or (), as_json=as_json)
 
 
-def _summary(scenario: Path, *, as_json: bool) -> None:
+def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     """Say what is in a scenario that can be used."""
     from simulator import load_scenario
 
-    loaded = load_scenario(scenario)
+    loaded = load_scenario(scenario, changes=changes)
     platform = loaded.platform
     if as_json:
         print_json(
@@ -70,6 +72,10 @@ def _summary(scenario: Path, *, as_json: bool) -> None:
                 "replications": loaded.replications,
                 "seed": loaded.seed,
                 "inputs": dict(loaded.inputs),
+                "changes": [
+                    {"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes
+                ],
+                "extrapolation": [found.to_dict() for found in loaded.extrapolations],
                 "warnings": list(loaded.warnings),
             }
         )

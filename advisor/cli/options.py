@@ -9,6 +9,14 @@ from typing import Annotated, Any
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set a field in place of the scenario's: platform.nodes.0.memory=8GiB, or x2, /2 of it. Repeatable.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws: the same seed, the same bits.")]
 
 

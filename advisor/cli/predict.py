@@ -1,9 +1,15 @@
-"""`apportion predict`: times or speeds of runs that nobody made yet, from a fitted model."""
+"""`apportion predict`: what nobody measured yet, from a fitted model of any kind."""
 
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from advisor.cli.options import print_json
+
+Predicted = tuple[dict[str, Any], Iterable[str]]
+"""What `--json` prints, and the lines for people."""
 
 
 def register(app: typer.Typer) -> None:
@@ -14,7 +20,11 @@ def register(app: typer.Typer) -> None:
 def predict(
     model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.")],
     at: Annotated[
-        Path, typer.Option(help="CSV of targets: a column for each parameter; size_elements for a speed model.")
+        Path,
+        typer.Option(
+            help="CSV of targets: a column for each parameter; size_elements for speed, M_words,alpha,L for memory, "
+            "bytes and perhaps hops for network."
+        ),
     ],
     level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.95,
     next_run: Annotated[
@@ -26,11 +36,23 @@ def predict(
 
     Example: apportion predict model.json --at targets.csv --level 0.9
     """
-    from simulator.calibration import load_runtime_model, model_kind, predict_table
+    from simulator import ScenarioError
+    from simulator.calibration import model_kind
 
-    if model_kind(model) == "speed":
-        _predict_speeds(model, at, as_json=json_output)
+    kind = model_kind(model)
+    if kind not in _PREDICTORS:
+        raise ScenarioError(f"{model}: kind: {kind!r} found, {', '.join(map(repr, _PREDICTORS))} allowed")
+    document, lines = _PREDICTORS[kind](model, at, level, next_run)
+    if json_output:
+        print_json({"model": str(model)} | document)
         return
+    for line in lines:
+        print(line)
+
+
+def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predicted:
+    from simulator.calibration import load_runtime_model, predict_table
+
     fitted = load_runtime_model(model)
     values, predictions = predict_table(fitted, at, level=level)
     entries = predictions.to_list()
@@ -38,40 +60,76 @@ def predict(
         entry["at"] = {name: float(column[i]) for name, column in values.items()}
         if next_run:
             entry["next_runs"] = _next_runs(fitted, entry["at"])
-    if json_output:
-        import json
-
-        document = {
-            "model": str(model),
-            "method": fitted.method,
-            "level": level,
-            "warnings": list(fitted.warnings),
-            "predictions": entries,
-        }
-        print(json.dumps(document, indent=1, allow_nan=False))
-        return
-    for entry in entries:
-        _tell(entry, level)
+    document = {
+        "method": fitted.method,
+        "level": level,
+        "warnings": list(fitted.warnings),
+        "predictions": entries,
+    }
+    return document, (line for entry in entries for line in _time_lines(entry, level))
 
 
-def _predict_speeds(model: Path, at: Path, *, as_json: bool) -> None:
+def _predict_speeds(model: Path, at: Path, _level: float, _next_run: bool) -> Predicted:
     from simulator.calibration import load_speed_model, predict_speeds
 
     entries = predict_speeds(model, at)
-    if as_json:
-        import json
+    warnings = load_speed_model(model)[1].get("warnings", [])
+    document = {"kind": "speed", "warnings": warnings, "predictions": entries}
+    return document, map(_speed_line, entries)
 
-        warnings = load_speed_model(model)[1].get("warnings", [])
-        document = {"model": str(model), "kind": "speed", "warnings": warnings, "predictions": entries}
-        print(json.dumps(document, indent=1, allow_nan=False))
-        return
-    for entry in entries:
-        where = ", outside the band" if entry["outside_band"] else ""
-        where = where or (", above the largest point measured" if entry["beyond_points"] else "")
-        print(
-            f"{entry['size_elements']:.6g} elements: {entry['mean']:.4g} per second, "
-            f"{entry['low']:.4g} to {entry['high']:.4g}{where}"
-        )
+
+def _predict_memory(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+    from simulator.calibration import load_memory_model, predict_memory
+
+    entries = predict_memory(model, at, level=level)
+    warnings = load_memory_model(model)[1].get("warnings", [])
+    document = {"kind": "memory", "level": level, "warnings": warnings, "predictions": entries}
+    return document, (_memory_line(entry, level) for entry in entries)
+
+
+def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
+    from simulator.calibration import load_network_model, predict_messages
+
+    entries, whole = predict_messages(model, at, level=level), load_network_model(model)[1]
+    document = {
+        "kind": "network",
+        "chosen": whole["chosen"],
+        "level": level,
+        "warnings": whole.get("warnings", []),
+        "predictions": entries,
+    }
+    return document, (_message_line(entry, level) for entry in entries)
+
+
+_PREDICTORS: dict[str, Callable[[Path, Path, float, bool], Predicted]] = {
+    "runtime": _predict_times,
+    "speed": _predict_speeds,
+    "memory": _predict_memory,
+    "network": _predict_messages,
+}
+"""Kind of model -> what makes its document and its lines from model, targets, level and whether to advise runs."""
+
+
+def _speed_line(entry: dict[str, Any]) -> str:
+    where = ", outside the band" if entry["outside_band"] else ""
+    where = where or (", above the largest point measured" if entry["beyond_points"] else "")
+    return (
+        f"{entry['size_elements']:.6g} elements: {entry['mean']:.4g} per second, "
+        f"{entry['low']:.4g} to {entry['high']:.4g}{where}"
+    )
+
+
+def _memory_line(entry: dict[str, Any], level: float) -> str:
+    where = ", ".join(f"{name} = {value:g}" for name, value in entry["at"].items())
+    outside = ", outside the training range" if entry["outside_training_range"] else ""
+    interval = f"{entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %)"
+    return f"{where}: {entry['mean']:.4g} s per word, {interval}{outside}"
+
+
+def _message_line(entry: dict[str, Any], level: float) -> str:
+    where = f"{entry['at']['bytes']:g} B over {entry['at']['hops']:g} hops"
+    outside = ", outside what was measured" if entry["extrapolation"] else ""
+    return f"{where}: {entry['mean']:.4g} s, {entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %){outside}"
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
@@ -88,24 +146,24 @@ def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
     ]
 
 
-def _tell(entry: dict[str, Any], level: float) -> None:
+def _time_lines(entry: dict[str, Any], level: float) -> Iterator[str]:
     where = ", ".join(f"{name} = {value:g}" for name, value in entry["at"].items())
     (low, high), (least, most) = entry["confidence"], entry["prediction"]
     outside = ", outside the training range" if entry["outside_training_range"] else ""
-    print(
+    yield (
         f"{where}: {entry['mean']:.4g} s, mean {low:.4g} to {high:.4g} s, one run {least:.4g} to {most:.4g} s "
         f"({100 * level:g} %){outside}"
     )
     if entry["observed"]:
         seen = entry["observed"]
-        print(
+        yield (
             f"  observed there: {seen['mean']:.4g} s, {seen['low']:.4g} to {seen['high']:.4g} s in {seen['runs']} runs"
         )
     for line in entry["warnings"]:
-        print(f"  warning: {line}")
+        yield (f"  warning: {line}")
     for run in entry.get("next_runs", ()):
         at = ", ".join(f"{name} = {value:g}" for name, value in run["at"].items())
-        print(
+        yield (
             f"  measuring {at} (about {run['cost_s']:.3g} s) would bring the standard error of the mean from "
             f"{100 * run['relative_error_now']:.1f} to {100 * run['relative_error_after']:.1f} %"
         )

@@ -2,18 +2,25 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli.options import Json, Seed, print_json
 
+if TYPE_CHECKING:
+    from simulator.calibration import MeasuredMemory
+
 PAPERS = {
+    "apexmap": "advisor.reproduce.apexmap",
+    "characterisation": "advisor.reproduce.characterisation",
     "gbbp": "advisor.reproduce.gbbp",
     "scopred": "advisor.reproduce.scopred",
 }
 """Name on the command line -> module with `reproduce() -> dict` and `text(result) -> str`."""
 LEAST_BUDGET_S, MOST_BUDGET_S = 30.0, 24 * 3600.0
+BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "2min"}
+"""Papers that really run something, and about how long by default."""
 
 
 def register(app: typer.Typer) -> None:
@@ -24,18 +31,27 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     paper: Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.")] = "all",
     recorded: Annotated[
-        bool, typer.Option("--recorded", help="gbbp: on shipped recordings with a simulated clock; nothing is run.")
+        bool, typer.Option("--recorded", help="apexmap, characterisation, gbbp: on shipped recordings; nothing is run.")
     ] = False,
-    budget: Annotated[str, typer.Option(help="gbbp: about how long the runs may take in all.")] = "5min",
-    cpu: Annotated[int | None, typer.Option(min=0, help="gbbp: processor to pin to; by default the last core.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="About how long real runs may take: gbbp 5min, apexmap 3min, characterisation 2min by default."
+        ),
+    ] = None,
+    cpu: Annotated[
+        int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")
+    ] = None,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="gbbp: folder for bands, figures and points; started again, it goes on."),
-    ] = Path("out/gbbp"),
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder for figures and what is measured, by default out/PAPER; it goes on there."
+        ),
+    ] = None,
     seed: Seed = 1,
     json_output: Json = False,
 ) -> None:
-    """Compute a paper's tables again and set them beside what it printed; gbbp really runs its kernels for minutes.
+    """Compute a paper's tables again and set them beside what it printed; some really run for minutes.
 
     Example: apportion reproduce gbbp --budget 5min -o out/gbbp
     """
@@ -46,8 +62,16 @@ def reproduce(
     chosen = list(PAPERS) if paper == "all" else [paper]
     modules = {name: importlib.import_module(PAPERS[name]) for name in chosen}
     given: dict[str, list[Any]] = {name: [] for name in chosen}
-    if "gbbp" in chosen and not recorded:
-        given["gbbp"] = [_run_gbbp(output, budget=budget, cpu=cpu, seed=seed)]
+    for name in BUDGETS if not recorded else ():
+        if name in chosen:
+            folder = Path("out") / name if output is None else output / name if paper == "all" else output
+            budget_s = _budget_s(budget or BUDGETS[name])
+            if name == "gbbp":
+                given[name] = [_run_gbbp(folder, budget_s=budget_s, cpu=cpu, seed=seed)]
+            elif name == "apexmap":
+                given[name] = [_run_apexmap(folder, budget_s=budget_s, cpu=cpu, seed=seed), folder]
+            else:
+                given[name] = [*_run_characterisation(folder, budget_s=budget_s, seed=seed)]
     results = {name: module.reproduce(*given[name]) for name, module in modules.items()}
     if json_output:
         print_json(results if paper == "all" else results[paper])
@@ -55,15 +79,52 @@ def reproduce(
     print("\n\n".join(modules[name].text(result) for name, result in results.items()))
 
 
-def _run_gbbp(output: Path, *, budget: str, cpu: int | None, seed: int) -> dict[str, Any]:
+def _budget_s(text: str) -> float:
+    from simulator import ScenarioError, units
+
+    seconds = units.parse_duration(text, field="--budget")
+    if not LEAST_BUDGET_S <= seconds <= MOST_BUDGET_S:
+        raise ScenarioError(f"--budget: {text!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
+    return seconds
+
+
+def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> tuple[dict[str, Path], list[str], Path]:
+    """Message times by real processes, with progress on standard error."""
+    from advisor.cli.progress import progress_lines
+    from advisor.reproduce import characterisation_live
+    from simulator import this_machine, units
+
+    about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
+    print(f"{this_machine().summary()}; {about}", file=sys.stderr)
+    with progress_lines(budget_s) as on_progress:
+        tables, warnings = characterisation_live.measure(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
+    return tables, warnings, output
+
+
+def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "MeasuredMemory":
+    """Times per word on one PE, with progress on standard error."""
+    from advisor.cli.progress import progress_lines
+    from advisor.reproduce import apexmap
+    from simulator import this_machine, units
+
+    machine = this_machine()
+    print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, kept in {output}", file=sys.stderr)
+    with progress_lines(budget_s) as on_progress:
+        return apexmap.measure(
+            output,
+            budget_s=budget_s,
+            cpu=machine.cores[-1].cpu if cpu is None else cpu,
+            seed=seed,
+            on_progress=on_progress,
+        )
+
+
+def _run_gbbp(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> dict[str, Any]:
     """Table 1 by real runs, with progress on standard error."""
     from advisor.cli.progress import progress_lines
     from advisor.reproduce import gbbp_live
-    from simulator import ScenarioError, this_machine, units
+    from simulator import this_machine, units
 
-    budget_s = units.parse_duration(budget, field="--budget")
-    if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
-        raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
     machine = this_machine()
     print(f"{machine.summary()}; about {units.show_duration(budget_s)} of runs, points in {output}", file=sys.stderr)
     for line in gbbp_live.load_warnings(machine):

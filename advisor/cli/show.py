@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.options import print_answers, print_warnings
+from advisor.cli.options import Json, print_answers, print_json, print_warnings
 
 
 def register(app: typer.Typer) -> None:
@@ -19,11 +19,30 @@ def show(
     held_out: Annotated[
         Path | None, typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.")
     ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MEMORY.json", help="Set beside it what this memory model foretells (kernels triad, matmul)."
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --memory: the kernel, where the model does not say it.")
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Show a speed model: its points, its band, and what was assumed.
+    """Show a speed model: its points, its band, and what was assumed; or beside it what a memory model foretells.
 
     Example: apportion show model.json --plot model.svg
+
+    Example: apportion show triad.json --memory memory.json --plot triad.svg
     """
+    if memory is not None:
+        if held_out is not None:
+            raise typer.BadParameter("--held-out: not with --memory")
+        _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
+        return
+    if as_json or kernel is not None:
+        raise typer.BadParameter("--json and --kernel: with --memory only")
     from simulator import units
     from simulator.calibration import load_speed_model
     from simulator.calibration.bands import read_recorded_sizes
@@ -52,4 +71,30 @@ def show(
         plot_speed_model(
             band, points, plot, held_out=None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
         )
+        print(f"picture written to {plot}")
+
+
+def _foretell(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
+    """Measured speeds beside predicted ones, with their mean errors."""
+    from simulator.calibration import foretell_speed
+    from simulator.plots import plot_predicted_speed
+
+    found = foretell_speed(model, memory, kernel=kernel)
+    if plot is not None:
+        plot_predicted_speed(found, plot)
+    if as_json:
+        print_json(found.to_dict() | {"command": "show"})
+        return
+    print(f"{found.kernel}: measured speed, and speed predicted by the levels of {memory} and by all of that model")
+    print(f"{'elements':>14}{'measured':>12}{'levels':>12}{'model':>12}   volume per second")
+    rows = zip(found.sizes, found.measured, found.by_levels, found.by_model, strict=True)
+    for place, row in enumerate(rows):
+        known = "   taken as known" if place == found.reference else ""
+        print(f"{row[0]:>14.6g}" + "".join(f"{speed:>12.4g}" for speed in row[1:]) + known)
+    for name, predicted in (("levels", found.by_levels), ("model", found.by_model)):
+        errors, above = found.errors(predicted), found.errors_above(predicted)
+        beyond = f"; {above.mean():.1%} on average above the size taken as known" if above.size else ""
+        print(f"by the {name}: error {errors.mean():.1%} on average, {errors.max():.1%} at most{beyond}")
+    print_warnings(found.warnings)
+    if plot is not None:
         print(f"picture written to {plot}")

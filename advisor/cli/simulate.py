@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.options import Changes, Json, print_json, print_warnings
 from advisor.cli.progress import counting_bar
 
 if TYPE_CHECKING:
@@ -36,18 +36,19 @@ def simulate(
         Path | None,
         typer.Option(help="Replication 0 as a file: .json for Perfetto or Chrome, .svg for a Gantt chart."),
     ] = None,
+    changes: Changes = None,
     as_json: Json = False,
 ) -> None:
     """Simulate every configuration of a scenario on the same draws and print the makespans.
 
-    Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --seed 7
+    Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
     from simulator import ScenarioError, load_scenario, on_compile, run
 
     if timeline is not None and timeline.suffix not in (".json", ".svg"):
         raise ScenarioError(f"--timeline: {timeline.name} found, a name that ends in .json or .svg allowed")
     on_compile.append(_say_compiling)
-    loaded = load_scenario(scenario)
+    loaded = load_scenario(scenario, changes=changes or ())
     drawn = output is not None or timeline is not None
     with counting_bar("simulating") as told:
         runs = run(
@@ -89,6 +90,8 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
             }
             for configuration in loaded.configurations
         ],
+        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
+        "extrapolation": [found.to_dict() for found in loaded.extrapolations],
         "warnings": list(loaded.warnings),
         "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
     }
@@ -134,6 +137,8 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
         if len(rows) > MOST_ROWS:
             print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
     print(f"\n{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
+    for change in loaded.changes:
+        print(f"set: {change.path}: {change.after} in place of {change.before}")
     print_warnings(loaded.warnings)
 
 

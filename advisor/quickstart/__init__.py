@@ -12,7 +12,7 @@ from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring
 from advisor.quickstart.state import Progress, Quickstart
 from advisor.recommendation import Recommendation, recommend
 from advisor.report import render_html
-from advisor.verification import Verification, verify_matmul
+from advisor.verification import Loads, MatmulRuns, Verification, run_interleaved
 from simulator import (
     PE,
     Application,
@@ -173,12 +173,10 @@ def _verify(state: Quickstart, ranks: Ranks, competitor: Competitor, recommendat
     configurations = list(dict.fromkeys((equal, recommendation.configuration)))
     left_s = state.budget_s * 0.97 - (time.monotonic() - state.begun)
     state.on_progress("verify", MEASURE + LINK + 0.05)
-    state.verification = verify_matmul(
-        ranks,
-        competitor,
-        KERNEL,
+    state.verification = run_interleaved(
+        MatmulRuns(ranks, KERNEL),
+        Loads((competitor,), lambda _, r: randomness.stream(state.seed, "verify", r).random() * state.trace.end_s),
         configurations,
         budget_s=max(left_s, VERIFY * state.budget_s / 2),
-        load_starts_s=lambda r: randomness.stream(state.seed, "verify", r).random() * state.trace.end_s,
         on_progress=keep,
     )

@@ -4,6 +4,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
+    from simulator.calibration.apex.plan import SweepPlan, make_sweep
+    from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
+    from simulator.calibration.apex.visits import visits_kept
     from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history import RunRecord, add_runs, list_runs
     from simulator.calibration.history_application import ApplicationPlan, make_application_plan
@@ -14,8 +18,31 @@ if TYPE_CHECKING:
     from simulator.calibration.kernels.table import SIZED_KERNELS
     from simulator.calibration.links import measure_link
     from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.memory_files import (
+        MemoryFit,
+        fit_memory,
+        fit_memory_table,
+        load_memory_model,
+        predict_memory,
+        read_memory_times,
+        save_memory_model,
+    )
+    from simulator.calibration.network_files import (
+        CalibratedNetwork,
+        fit_network_table,
+        load_network_model,
+        predict_messages,
+        read_network_table,
+        save_network_model,
+    )
+    from simulator.calibration.parallel.command_ranks import CommandRanks
     from simulator.calibration.parallel.competitor import Competitor
     from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
+    from simulator.calibration.pingpong.fit import fit_measured_link
+    from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
+    from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
+    from simulator.calibration.predicted_speed import SpeedForetold, foretell_speed, measure_across
     from simulator.calibration.real.point_store import points_kept
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
@@ -32,12 +59,21 @@ if TYPE_CHECKING:
     from simulator.calibration.usage import Usage
 
 _HOMES = {
+    "Address": "simulator.calibration.pingpong.hosts",
     "ApplicationPlan": "simulator.calibration.history_application",
+    "CalibratedNetwork": "simulator.calibration.network_files",
+    "ChainMeasurement": "simulator.calibration.pingpong.chain",
+    "CommandRanks": "simulator.calibration.parallel.command_ranks",
     "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.parallel.competitor",
+    "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "LinkMeasurement": "simulator.calibration.pingpong.measured",
+    "LinkPlan": "simulator.calibration.pingpong.measured",
+    "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.measure",
+    "MemoryFit": "simulator.calibration.memory_files",
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
     "RealPoint": "simulator.calibration.real.sampling",
@@ -49,43 +85,82 @@ _HOMES = {
     "RuntimeFit": "simulator.calibration.runtime_files",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
+    "SpeedForetold": "simulator.calibration.predicted_speed",
+    "Sweep": "simulator.calibration.apex.sweep",
+    "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.usage",
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
+    "fit_held_out": "simulator.calibration.apex.held_out",
+    "fit_measured_link": "simulator.calibration.pingpong.fit",
+    "fit_memory": "simulator.calibration.memory_files",
+    "fit_memory_table": "simulator.calibration.memory_files",
+    "fit_network_table": "simulator.calibration.network_files",
+    "fit_sweep": "simulator.calibration.apex.held_out",
     "fit_table": "simulator.calibration.runtime_files",
     "import_runs": "simulator.calibration.history_formats",
+    "foretell_speed": "simulator.calibration.predicted_speed",
+    "is_this_host": "simulator.calibration.pingpong.hosts",
+    "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history",
+    "listen": "simulator.calibration.pingpong.hosts",
+    "listener_over_ssh": "simulator.calibration.pingpong.hosts",
+    "load_memory_model": "simulator.calibration.memory_files",
+    "load_network_model": "simulator.calibration.network_files",
     "load_runtime_model": "simulator.calibration.runtime_files",
     "load_speed_model": "simulator.calibration.speed_files",
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
+    "make_sweep": "simulator.calibration.apex.plan",
+    "measure_across": "simulator.calibration.predicted_speed",
+    "measure_chain": "simulator.calibration.pingpong.chain",
     "measure_link": "simulator.calibration.links",
+    "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_speeds": "simulator.calibration.measure",
+    "measure_sweep": "simulator.calibration.apex.sweep",
     "measured_bands": "simulator.calibration.measure",
     "model_kind": "simulator.calibration.speed_files",
+    "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history_record",
     "points_kept": "simulator.calibration.real.point_store",
+    "predict_memory": "simulator.calibration.memory_files",
+    "predict_messages": "simulator.calibration.network_files",
     "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
+    "read_memory_times": "simulator.calibration.memory_files",
+    "read_network_table": "simulator.calibration.network_files",
     "read_shipped_table": "simulator.calibration.tables",
     "read_table": "simulator.calibration.tables",
     "record_load": "simulator.calibration.record",
     "record_runs": "simulator.calibration.history_record",
     "save_export": "simulator.calibration.history_formats",
+    "save_memory_model": "simulator.calibration.memory_files",
+    "save_network_model": "simulator.calibration.network_files",
     "save_runtime_fit": "simulator.calibration.runtime_files",
     "save_speed_model": "simulator.calibration.speed_files",
+    "visits_kept": "simulator.calibration.apex.visits",
+    "write_sweep_table": "simulator.calibration.apex.sweep",
 }
 """Public name -> the module that it comes from."""
 
 __all__ = [
     "KERNELS",
     "SIZED_KERNELS",
+    "Address",
     "ApplicationPlan",
+    "CalibratedNetwork",
+    "ChainMeasurement",
+    "CommandRanks",
     "Compared",
     "Competitor",
+    "JudgedFit",
     "Kernel",
+    "LinkMeasurement",
+    "LinkPlan",
+    "MeasuredMemory",
     "Measurement",
+    "MemoryFit",
     "Point",
     "Ranks",
     "RealPoint",
@@ -96,32 +171,62 @@ __all__ = [
     "RunRecord",
     "RuntimeFit",
     "SizedKernel",
+    "SpeedForetold",
+    "Sweep",
+    "SweepPlan",
     "Usage",
     "add_runs",
     "compare_builders",
     "export_runs",
+    "fit_held_out",
+    "fit_measured_link",
+    "fit_memory",
+    "fit_memory_table",
+    "fit_network_table",
+    "fit_sweep",
     "fit_table",
+    "foretell_speed",
     "import_runs",
+    "is_this_host",
+    "link_lines",
     "list_runs",
+    "listen",
+    "listener_over_ssh",
+    "load_memory_model",
+    "load_network_model",
     "load_runtime_model",
     "load_speed_model",
     "make_application_plan",
     "make_plan",
+    "make_sweep",
+    "measure_across",
+    "measure_chain",
     "measure_link",
+    "measure_link_times",
     "measure_speeds",
+    "measure_sweep",
     "measured_bands",
     "model_kind",
+    "parse_address",
     "parse_grid",
     "points_kept",
+    "predict_memory",
+    "predict_messages",
     "predict_speeds",
     "predict_table",
+    "read_memory_times",
+    "read_network_table",
     "read_shipped_table",
     "read_table",
     "record_load",
     "record_runs",
     "save_export",
+    "save_memory_model",
+    "save_network_model",
     "save_runtime_fit",
     "save_speed_model",
+    "visits_kept",
+    "write_sweep_table",
 ]
 
 

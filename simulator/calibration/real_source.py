@@ -81,7 +81,7 @@ class RealSource:
         seed: int = 0,
     ) -> None:
         require_linux()
-        self._machine = machine = this_machine()
+        self.machine = machine = this_machine()
         _check(machine, cpu, effort, max_size, memory_share)
         self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
@@ -185,7 +185,7 @@ class RealSource:
         """Each data cache, and the problem size in elements at which all that is stored no longer fits it."""
         return tuple(
             (f"the {units.show_size(cache.size_bytes)} of L{cache.level}", cache.size_bytes / WORD_BYTES)
-            for cache in self._machine.caches
+            for cache in self.machine.caches
             if cache.kind != "instruction"
         )
 
@@ -193,6 +193,11 @@ class RealSource:
     def kept(self) -> Mapping[int, RealPoint]:
         """Every finished point of the store, by n."""
         return {point.n: point for point in self._store.points.values()}
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What is measured, and on which logical processor, as plain data."""
+        return {**self._subject.to_dict(), "cpu": self._cpu}
 
     @property
     def label(self) -> str:
@@ -317,8 +322,7 @@ class RealSource:
         return runner
 
     def _store_at(self, path: Path | None, machine: Machine) -> PointStore[RealPoint]:
-        subject = {**self._subject.to_dict(), "cpu": self._cpu}
-        store = PointStore(path, read=RealPoint.from_dict, subject=subject, machine=machine)
+        store = PointStore(path, read=RealPoint.from_dict, subject=self.subject, machine=machine)
         for point in [point for point in store.points.values() if self._hasty(point)]:
             store.forget(point.n)
         return store

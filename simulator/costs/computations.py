@@ -4,6 +4,7 @@ import numpy as np
 
 from simulator.columns import Columns, FarmTable
 from simulator.costs.ticks import Floats, Ticks, rounded
+from simulator.errors import ScenarioError
 from simulator.scenario import Scenario
 
 
@@ -72,8 +73,14 @@ def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, positions: Floats) ->
     """Speeds on one PE; (replication or 1, sizes)."""
     band = scenario.platform.pes[pe].speed_of(scenario.application.kernel)
     if not band.wide:
-        return np.asarray(band.speed(sizes)[np.newaxis])
-    return band.speed(sizes, position=positions[:, pe, np.newaxis])
+        speeds = np.asarray(band.speed(sizes)[np.newaxis])
+    else:
+        speeds = band.speed(sizes, position=positions[:, pe, np.newaxis])
+    if sizes.size and band.mid[-1] == 0 and np.any(speeds == 0):
+        where = f"platform: PE {scenario.platform.pes[pe].name}: speed of {scenario.application.kernel}"
+        found = f"0 at {sizes.max():g} elements found, where its band ends for want of memory"
+        raise ScenarioError(f"{where}: {found}, smaller problems allowed, or memory of the node said, which then pages")
+    return speeds
 
 
 def _constant_speeds(scenario: Scenario) -> Floats | None:

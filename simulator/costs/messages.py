@@ -60,7 +60,7 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))
     if np.any(columns.amount[moves] > MAX_BYTES):
         raise ScenarioError(f"program: a message of more than {MAX_BYTES:.3g} bytes found, smaller ones allowed")
-    alike = network.topology is None and not np.any(kind == Kind.READ_WRITE)
+    alike = network.topology is None and network.loopback is None and not np.any(kind == Kind.READ_WRITE)
     rows = 1 if alike else placement.shape[0]
     ticks = np.zeros((rows, kind.size), dtype=np.int64)
     for sleep, converted in ((Kind.DELAY, to_ticks), (Kind.WAIT_UNTIL, rounded)):

@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from simulator.models.capacity import Capacity
     from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
     from simulator.models.load_window import LoadWindow
+    from simulator.models.memory.forms import MemoryTimes
+    from simulator.models.memory.model import MemoryModel, MemoryPredictions
+    from simulator.models.memory.selection import select_model
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.next_run import advise_next_run
@@ -20,6 +23,9 @@ _HOMES = {
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
+    "MemoryModel": "simulator.models.memory.model",
+    "MemoryPredictions": "simulator.models.memory.model",
+    "MemoryTimes": "simulator.models.memory.forms",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
     "Runs": "simulator.models.regression.runs",
@@ -33,6 +39,7 @@ _HOMES = {
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
     "regular_step": "simulator.models.load_functions",
+    "select_model": "simulator.models.memory.selection",
 }
 """Public name -> the module that it comes from."""
 
@@ -42,6 +49,9 @@ __all__ = [
     "Cut",
     "LoadFunctions",
     "LoadWindow",
+    "MemoryModel",
+    "MemoryPredictions",
+    "MemoryTimes",
     "PredictedLoads",
     "Predictions",
     "Runs",
@@ -55,6 +65,7 @@ __all__ = [
     "make_runs",
     "model_from_dict",
     "regular_step",
+    "select_model",
 ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import ScenarioError
-from simulator.models.network import MessageModel
+from simulator.models.network import LinkModel, MessageModel, PacketModel
 from simulator.networks.link import Link
 
 Ints = NDArray[np.int64]
@@ -174,6 +174,8 @@ class Network:
     def times_s(self, routes: Routes, pair: Ints, sizes_bytes: Floats) -> Floats:
         """Message times without contention: the latencies of all links and the slowest link's time for the payload.
 
+        Links of one fitted model that knows what a further hop costs count together, by their number on the route.
+
         Parameters
         ----------
         routes
@@ -186,12 +188,19 @@ class Network:
             return np.asarray(routes.latencies_s[pair] + sizes_bytes / routes.bandwidths[pair])
         links, count = routes.links >> 1, routes.latencies_s.size
         route = np.repeat(np.arange(count), np.diff(routes.first))
-        has = np.zeros((count, len(models)), dtype=np.bool_)
+        passed = np.zeros((count, len(models)), dtype=np.int64)
         modelled = which[links] >= 0
-        has[route[modelled], which[links][modelled]] = True
+        np.add.at(passed, (route[modelled], which[links][modelled]), 1)
         plain = np.where(modelled, np.inf, self._bandwidths[links])
+        latency = routes.latencies_s[pair]
         payload = sizes_bytes / np.minimum.reduceat(plain, routes.first[:-1])[pair]
         for number, model in enumerate(models):
-            mine = has[pair, number]
-            payload[mine] = np.maximum(payload[mine], model.time_s(sizes_bytes[mine]) - model.latency_s)
-        return np.asarray(routes.latencies_s[pair] + payload)
+            mine = passed[pair, number] > 0
+            hops, sizes, least = passed[pair, number][mine], sizes_bytes[mine], model.latency_s
+            if not isinstance(model, LinkModel | PacketModel) and model.knows_hops:
+                start = model.time_s(0.0, hops)
+                latency[mine] += start - hops * least
+                payload[mine] = np.maximum(payload[mine], model.time_s(sizes, hops) - start)
+            else:
+                payload[mine] = np.maximum(payload[mine], model.time_s(sizes) - least)
+        return np.asarray(latency + payload)

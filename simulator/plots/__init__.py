@@ -1,4 +1,4 @@
-"""Figures: measurements, load, timeline and outcome as inline SVG for a page; fits and speed bands as a file.
+"""Figures: measurements, load, messages, timeline and outcome as inline SVG for a page; fits and speed bands as a file.
 
 Each function whose name ends in `_svg` returns one `<svg>` element for an HTML page, or the empty string when there is
 nothing to draw. The same data give the same bytes. Colours are `currentColor` and CSS variables (`--ap-1` to `--ap-6`,
@@ -8,7 +8,10 @@ need different ones.
 
 from simulator.plots.builders import plot_builders
 from simulator.plots.load import load_svg
+from simulator.plots.memory import plot_memory_fit
+from simulator.plots.network import network_fit_svg
 from simulator.plots.outcome import baselines_svg, verification_svg
+from simulator.plots.predicted_speed import plot_predicted_speed, predicted_speeds_svg
 from simulator.plots.runtime import plot_runtime_fit
 from simulator.plots.speed import speed_bands_svg
 from simulator.plots.speed_model import plot_speed_model
@@ -18,9 +21,13 @@ __all__ = [
     "baselines_svg",
     "gantt_svg",
     "load_svg",
+    "network_fit_svg",
     "plot_builders",
+    "plot_memory_fit",
+    "plot_predicted_speed",
     "plot_runtime_fit",
     "plot_speed_model",
+    "predicted_speeds_svg",
     "speed_bands_svg",
     "verification_svg",
 ]

@@ -1,16 +1,20 @@
 """Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen `Scenario`, and back to YAML."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from simulator.errors import ScenarioError
-from simulator.scenario import Scenario
+from simulator.scenario import Change, Scenario
+from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.dump import dump_scenario
-from simulator.scenario_file.forms import LoadForm, NodesForm, ScenarioForm
+from simulator.scenario_file.forms import LevelsModelForm, LoadForm, NodesForm, ScenarioForm
+from simulator.scenario_file.memory_levels import Measured, measured_on, written_out
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.resolve import resolve
@@ -19,18 +23,24 @@ from simulator.scenario_file.yaml_text import Document, read_document
 __all__ = ["dump_scenario", "load_scenario", "resolved_text", "scenario_schema"]
 
 
-def load_scenario(path: str | Path) -> Scenario:
+def load_scenario(path: str | Path, *, changes: Sequence[str] = ()) -> Scenario:
     """Read a scenario file; a path in it is relative to the file.
+
+    Parameters
+    ----------
+    changes
+        `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md. Where they
+        set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
 
     Raises
     ------
     ScenarioError
         With one line per fault, each naming file, line, column and field.
     """
-    return _read(Path(path))[0]
+    return _read(Path(path), changes)[0]
 
 
-def resolved_text(path: str | Path) -> str:
+def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
     """The explicit form of a scenario file: every default written out, models in place of the files that hold them.
 
     Load traces and run-time models stay files, named as the scenario names them; what it is loaded from is YAML again.
@@ -40,7 +50,7 @@ def resolved_text(path: str | Path) -> str:
     ScenarioError
         As `load_scenario`.
     """
-    scenario, form = _read(Path(path))
+    scenario, form = _read(Path(path), changes)
     return dump_scenario(scenario, traces=_trace_files(form), model=form.application.model)
 
 
@@ -51,14 +61,46 @@ def scenario_schema() -> str:
     return json.dumps(head | {key: value for key, value in schema.items() if key != "title"}, indent=1) + "\n"
 
 
-def _read(path: Path) -> tuple[Scenario, ScenarioForm]:
+def _read(path: Path, changes: Sequence[str]) -> tuple[Scenario, ScenarioForm]:
     document = read_document(path)
+    form = _form(document)
+    named = NamedFiles(path.parent, {path.name: path})
+    measured = Measured({}, form.application)
+    made: tuple[Change, ...] = ()
+    if changes:
+        base, base_form = document, form
+        document, made = with_changes(base, changes, expand=partial(_levels, named))
+        form = _form(document)
+        measured = measured_on(base_form, base, document, named)
+    scenario = resolve(form, document, named, measured=measured)
+    notes = (*scenario.notes, *_told(scenario, made))
+    return replace(scenario, inputs=named.hashes(), changes=made, notes=notes), form
+
+
+def _form(document: Document) -> ScenarioForm:
     try:
-        form = ScenarioForm.model_validate(document.data)
+        return ScenarioForm.model_validate(document.data)
     except ValidationError as error:
         raise ScenarioError([_fault(document, dict(fault)) for fault in error.errors()]) from None
-    named = NamedFiles(path.parent, {path.name: path})
-    return replace(resolve(form, document, named), inputs=named.hashes()), form
+
+
+def _levels(named: NamedFiles, value: Any) -> Any:
+    """Levels that are a model, written out so that one of them can be set."""
+    return written_out(LevelsModelForm.model_validate(value), named)
+
+
+def _told(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
+    """What is to be known of changes beside speeds."""
+    lines = []
+    for change in changes:
+        parts = change.path.split(".")
+        if {"link", "network", "uplink", "backbone", "loopback"} & set(parts):
+            lines.append(
+                f"{change.path}: set to {change.after!r}: message times follow from this, not from measurement"
+            )
+        if parts[-1] in ("memory", "swap") and not scenario.pages:
+            lines.append(f"{change.path}: set to {change.after!r}: no process needs more memory, so times stay")
+    return lines
 
 
 def _trace_files(form: ScenarioForm) -> dict[str, str]:

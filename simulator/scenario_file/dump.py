@@ -12,7 +12,7 @@ import yaml
 
 from simulator import units
 from simulator.errors import ScenarioError
-from simulator.models.memory import MemoryLevel
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
@@ -61,8 +61,14 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
         },
         "replications": scenario.replications,
         "seed": scenario.seed,
+        **({"notes": list(scenario.notes)} if scenario.notes else {}),
     }
-    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
+    return yaml_text(document)
+
+
+def yaml_text(document: Mapping[str, Any]) -> str:
+    """Plain data as YAML, in the order given, short lists on one line."""
+    return str(yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -126,7 +132,7 @@ def _platform(platform: Platform, traces: Mapping[str, str]) -> Data:
     for _, group in groupby(bodies, key=lambda entry: entry[1][0]):
         nodes += _entries([(name, body) for name, (_, body) in group])
     if network.topology is None and network.loopback is None and not network.eager_bytes:
-        return {"nodes": nodes, "link": _model(network.uniform_model)}
+        return {"nodes": nodes, "link": message_data(network.uniform_model)}
     return {"nodes": nodes, "network": _network(network, platform.node_names)}
 
 
@@ -140,16 +146,26 @@ def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
         raise ScenarioError(f"platform: node {names[0]!r} found, names without a range in brackets allowed")
     if len(names) == 1:
         body = body | {"pes": [pe | {"name": pe["name"].replace("{node}", names[0])} for pe in body["pes"]]}
+        if "host" in body:
+            body["host"] = body["host"].replace("{node}", names[0])
     return [{"name": pattern} | body]
 
 
 def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str]) -> tuple[Any, Data]:
     """What makes nodes alike, and the entry without its name."""
     body: Data = {}
+    if node.host is not None:
+        body["host"] = node.host.replace(node.name, "{node}")
     if node.memory_bytes is not None:
-        body |= {"memory": size(node.memory_bytes), "swap": size(node.swap_bytes)}
+        body["memory"] = size(node.memory_bytes)
+    if node.swap_times is not None:
+        held = {} if node.swap_bytes is None else {"size": size(node.swap_bytes)}
+        times = node.swap_times
+        body["swap"] = {**held, "latency": duration(times.latency_s), "gap": duration(times.gap_s)}
+    elif node.swap_bytes is not None:
+        body["swap"] = size(node.swap_bytes)
     if node.levels:
-        body["levels"] = [_level(level) for level in node.levels]
+        body["levels"] = [level_data(level) for level in node.levels]
     if node.disk is not None:
         body["disk"] = {
             "latency": duration(node.disk.latency_s),
@@ -173,7 +189,8 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     return (repr(body), tuple(key)), body | {"pes": entries}
 
 
-def _level(level: MemoryLevel) -> Data:
+def level_data(level: MemoryLevel) -> Data:
+    """A memory level as a file lists it."""
     capacity = {} if math.isinf(level.capacity_bytes) else {"capacity": size(level.capacity_bytes)}
     times = {"latency": duration(level.latency_s), "gap": duration(level.gap_s), "shared": level.shared}
     return {"name": level.name} | capacity | times
@@ -185,7 +202,7 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         entry["cpu"] = pe.cpu
     if pe.cores != 1:
         entry["cores"] = pe.cores
-    entry["speeds"] = {kernel: _speed(band) for kernel, band in pe.speeds.items()}
+    entry["speeds"] = {kernel: speed_data(band) for kernel, band in pe.speeds.items()}
     if pe.load is not None:
         held = pe.load.trace
         written = {"times_s": held.times_s.tolist(), "values": held.values.tolist(), "end_s": held.end_s}
@@ -198,13 +215,15 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
     return entry
 
 
-def _speed(band: SpeedBand) -> Any:
+def speed_data(band: SpeedBand) -> Any:
+    """A speed band, or the one speed that it is."""
     if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
         return speed(float(band.mid[0]))
     return band.to_dict()
 
 
-def _model(model: MessageModel) -> Data:
+def message_data(model: MessageModel) -> Data:
+    """Message times."""
     if isinstance(model, PacketModel):
         return {
             "latency": duration(model.latency_s),
@@ -218,7 +237,7 @@ def _link(link: Link, *, says_shared: bool = True) -> Data:
     if link.model is None:
         data = {"latency": duration(link.latency_s), "bandwidth": bandwidth(link.bandwidth_bytes_per_s)}
     else:
-        data = _model(link.model)
+        data = message_data(link.model)
     return data | ({"shared": True} if link.shared and says_shared else {})
 
 
@@ -239,7 +258,7 @@ def _network(network: Network, names: tuple[str, ...]) -> Data:
     data["contention"] = network.contention
     data["eager"] = size(network.eager_bytes)
     if network.loopback is not None:
-        data["loopback"] = _model(network.loopback)
+        data["loopback"] = message_data(network.loopback)
     return data
 
 
@@ -247,7 +266,7 @@ def _topology(network: Network, names: tuple[str, ...]) -> Data:
     topology = network.topology
     data: Data
     if topology is None:
-        data = {"topology": "uniform", "link": _model(network.uniform_model)}
+        data = {"topology": "uniform", "link": message_data(network.uniform_model)}
     elif isinstance(topology, Star):
         data = {"topology": "star", **_common(topology.private)}
         if topology.backbone is not None:

@@ -10,6 +10,8 @@ from simulator.scenario_file.form import Form, Latency, Parameter, Payload, Size
 from simulator.scenario_file.network_forms import DiskForm, LinkForm, Names, NetworkForm, text_or_list
 
 Name = Annotated[str, Field(min_length=1)]
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
+"""What launchers reach a node by; `{node}` stands for its name."""
 
 
 class BandForm(Form):
@@ -34,9 +36,34 @@ class ModelForm(Form):
     model: str
 
 
+class MemoryUseForm(Form):
+    """How a kernel uses memory (Apex-MAP): words per unit, locality, consecutive words, part of what is held."""
+
+    accesses_per_unit: Annotated[float, Field(ge=0)]
+    alpha: Annotated[float, Field(gt=0, le=1)]
+    run_words: Annotated[float, Field(ge=1)] = 1.0
+    footprint_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+
+class PredictionForm(Form):
+    """A speed that nobody measured: the node's memory levels, and the speed with data in the nearest one."""
+
+    flop_rate: Speed
+    memory: MemoryUseForm | None = None
+    half_width: Annotated[float, Field(gt=0, lt=1)] = 0.5
+
+
+class PredictedForm(Form):
+    """A predicted speed."""
+
+    predicted: PredictionForm
+
+
 def _speed_kind(value: Any) -> str:
     if not isinstance(value, dict):
         return "<constant>"
+    if "predicted" in value:
+        return "<predicted>"
     if "model" in value:
         return "<model>"
     return "<function>" if "speeds" in value else "<band>"
@@ -46,7 +73,8 @@ SpeedForm = Annotated[
     Annotated[Speed, Tag("<constant>")]
     | Annotated[BandForm, Tag("<band>")]
     | Annotated[FunctionForm, Tag("<function>")]
-    | Annotated[ModelForm, Tag("<model>")],
+    | Annotated[ModelForm, Tag("<model>")]
+    | Annotated[PredictedForm, Tag("<predicted>")],
     Discriminator(_speed_kind),
 ]
 
@@ -92,14 +120,39 @@ class LevelForm(Form):
     shared: bool = False
 
 
+class LevelsModelForm(Form):
+    """Levels of a memory model that `apportion calibrate memory` wrote, and which of them the node's PEs share."""
+
+    model: str
+    shared: list[Name] = Field(default=[])
+
+
+class SwapForm(Form):
+    """Swap, and what the level past RAM costs: until a page is there, and for each further word."""
+
+    size: Size | None = None
+    latency: Latency
+    gap: Latency
+
+
 class NodeForm(Form):
     """A machine that holds PEs, or several alike."""
 
     name: Name
     count: int | None = Field(default=None, ge=1)
+    host: Host | None = None
     memory: Size | None = None
-    swap: Size = 0
-    levels: list[LevelForm] = Field(default=[], max_length=16)
+    swap: (
+        Annotated[
+            Annotated[Size, Tag("<size>")] | Annotated[SwapForm, Tag("<times>")],
+            Discriminator(lambda value: "<times>" if isinstance(value, dict) else "<size>"),
+        ]
+        | None
+    ) = None
+    levels: Annotated[
+        Annotated[list[LevelForm], Field(max_length=16), Tag("<list>")] | Annotated[LevelsModelForm, Tag("<model>")],
+        Discriminator(lambda value: "<model>" if isinstance(value, dict) else "<list>"),
+    ] = Field(default=[])
     disk: DiskForm | None = None
     link: LinkForm | None = None
     pes: list[PEForm] = Field(min_length=1)
@@ -131,14 +184,6 @@ PlatformForm = Annotated[
     Annotated[NodesForm, Tag("<nodes>")] | Annotated[SimgridForm, Tag("<simgrid>")],
     Discriminator(lambda value: "<simgrid>" if isinstance(value, dict) and "simgrid" in value else "<nodes>"),
 ]
-
-
-class MemoryUseForm(Form):
-    """How a kernel uses memory (Apex-MAP): words per unit of volume, locality, consecutive words."""
-
-    accesses_per_unit: Annotated[float, Field(ge=0)]
-    alpha: Annotated[float, Field(gt=0, le=1)]
-    run_words: Annotated[float, Field(ge=1)] = 1.0
 
 
 class ApplicationForm(Form):
@@ -176,3 +221,4 @@ class ScenarioForm(Form):
     configurations: dict[str, ConfigurationForm] = Field(min_length=1)
     replications: int = Field(default=200, ge=1, le=1_000_000)
     seed: int = Field(default=0, ge=0, lt=2**63)
+    notes: list[str] = Field(default=[])

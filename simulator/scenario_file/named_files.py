@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from simulator import files
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
+from simulator.models.memory.levels import MemoryLevel
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
+    from simulator.models.network import FittedForm
     from simulator.models.regression.runtime_model import RuntimeModel
 
 LIMIT_BYTES = 2**30
@@ -23,6 +25,7 @@ class NamedFiles:
     used: dict[str, Path] = field(default_factory=dict)
     _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
     _bands: dict[str, SpeedBand] = field(default_factory=dict)
+    _messages: dict[str, "FittedForm"] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         """Where a file lies that is used."""
@@ -41,6 +44,24 @@ class NamedFiles:
         if name not in self._bands:
             self._bands[name] = load_speed_model(self.path(name))[0]
         return self._bands[name]
+
+    def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
+        """The levels of a memory model that `apportion calibrate memory` wrote; see `named_levels`."""
+        from simulator.calibration.memory_files import (
+            load_memory_model,
+            named_levels,
+        )  # only here: SciPy is slow to import
+
+        model, document = load_memory_model(self.path(name))
+        return named_levels(model.levels, document)
+
+    def message_model(self, name: str) -> "FittedForm":
+        """Message times of a network model; the same object for the same file."""
+        from simulator.calibration.network_files import load_network_model  # only here: it is seldom needed
+
+        if name not in self._messages:
+            self._messages[name] = load_network_model(self.path(name))[0].form
+        return self._messages[name]
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""

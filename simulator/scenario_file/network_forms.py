@@ -45,17 +45,66 @@ class PacketsForm(Form):
     shared: bool = False
 
 
+class FileForm(Form):
+    """A network model that `apportion calibrate network` wrote."""
+
+    model: str
+    shared: bool = False
+
+
+class LinesForm(Form):
+    """Straight lines by message size, as fitted: one more of each than breaks; `hop_...` for each further hop."""
+
+    breaks_bytes: list[float]
+    latencies_s: list[float]
+    gaps_s_per_byte: list[float]
+    hop_latencies_s: list[float] | None = None
+    hop_gaps_s_per_byte: list[float] | None = None
+    shared: bool = False
+
+
+class PacketisedForm(Form):
+    """The packetised linear model, equation 5: packets of `packet_bytes` with headers of `header_bytes`."""
+
+    alpha_s: float
+    alpha2_s: float
+    beta_s: float
+    tau_s_per_byte: float
+    packet_bytes: float
+    header_bytes: float
+    shared: bool = False
+
+
+class CurvesForm(Form):
+    """Smooth curves through knots, one for each number of hops."""
+
+    hops: list[float]
+    knots_bytes: list[list[float]]
+    knots_s: list[list[float]]
+    shared: bool = False
+
+
 def _link_kind(value: Any) -> str:
     keys = set(value) if isinstance(value, dict) else set()
-    if keys & {"packet", "packet_time"}:
-        return "<packets>"
-    return "<knots>" if keys & {"sizes_bytes", "times_s"} else "<line>"
+    kinds = {
+        "<file>": {"model"},
+        "<packets>": {"packet", "packet_time"},
+        "<knots>": {"sizes_bytes", "times_s"},
+        "<lines>": {"breaks_bytes", "latencies_s", "gaps_s_per_byte"},
+        "<packetised>": {"alpha_s", "alpha2_s", "beta_s", "tau_s_per_byte", "packet_bytes", "header_bytes"},
+        "<curves>": {"knots_bytes", "knots_s"},
+    }
+    return next((kind for kind, own in kinds.items() if keys & own), "<line>")
 
 
 LinkForm = Annotated[
     Annotated[LineForm, Tag("<line>")]
     | Annotated[KnotsForm, Tag("<knots>")]
-    | Annotated[PacketsForm, Tag("<packets>")],
+    | Annotated[PacketsForm, Tag("<packets>")]
+    | Annotated[FileForm, Tag("<file>")]
+    | Annotated[LinesForm, Tag("<lines>")]
+    | Annotated[PacketisedForm, Tag("<packetised>")]
+    | Annotated[CurvesForm, Tag("<curves>")],
     Discriminator(_link_kind),
 ]
 

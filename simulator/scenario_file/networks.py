@@ -1,22 +1,37 @@
 """From what a scenario file says of links and networks to a `Network`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from simulator.errors import ScenarioError
-from simulator.models.network import LinkModel, MessageModel, PacketModel
+from simulator.models.network import (
+    FittedForm,
+    KnotsModel,
+    LinkModel,
+    MessageModel,
+    PacketisedModel,
+    PacketModel,
+    PiecewiseModel,
+)
 from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Topology, Torus, Tree
+from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
 from simulator.scenario_file.network_forms import (
     BusForm,
+    CurvesForm,
+    FileForm,
     KnotsForm,
     LineForm,
+    LinesForm,
     LinkForm,
     ListedForm,
     MeshForm,
     NetworkForm,
+    PacketisedForm,
     PacketsForm,
     RouteForm,
     StarForm,
@@ -31,34 +46,69 @@ Maker = Callable[[str], Link]
 """A link like those of a form, by its name."""
 
 
-def message_model(form: LinkForm, document: Document, *where: str | int) -> MessageModel:
+@dataclass(frozen=True)
+class LinkSource:
+    """Where links are read from: the scenario file, and the model files that it names."""
+
+    document: Document
+    named: NamedFiles
+    latency_and_bandwidth: bool = False
+    """Whether links keep no more of a fitted model: flows that share a link fairly need these two."""
+
+    def at(self, *where: str | int) -> AbstractContextManager[None]:
+        """A place in the scenario file, for messages."""
+        return self.document.at(*where)
+
+
+def message_model(form: LinkForm, source: LinkSource, *where: str | int) -> MessageModel:
     """Message times from end to end."""
-    with document.at(*where):
+    with source.at(*where):
         if form.shared:
             raise ScenarioError("shared: true found, allowed for links of a network that messages meet on")
         if isinstance(form, LineForm):
             return LinkModel.from_latency(form.latency, form.bandwidth)
-        return _measured(form)
+        return _measured(form, source)
 
 
-def _measured(form: KnotsForm | PacketsForm) -> MessageModel:
+def _measured(
+    form: KnotsForm | PacketsForm | FileForm | LinesForm | PacketisedForm | CurvesForm, source: LinkSource
+) -> MessageModel:
     if isinstance(form, KnotsForm):
         return LinkModel(np.array(form.sizes_bytes, dtype=np.float64), np.array(form.times_s, dtype=np.float64))
-    return PacketModel(form.latency, float(form.packet), form.packet_time)
+    if isinstance(form, PacketsForm):
+        return PacketModel(form.latency, float(form.packet), form.packet_time)
+    model = source.named.message_model(form.model) if isinstance(form, FileForm) else _fitted(form)
+    if model.faults:
+        raise ScenarioError(f"{', '.join(model.faults)}: not physical, numbers of at least 0 allowed")
+    return model
 
 
-def link_maker(form: LinkForm, document: Document, *where: str | int, always_shared: bool = False) -> Maker:
+def _fitted(form: LinesForm | PacketisedForm | CurvesForm) -> FittedForm:
+    data = form.model_dump(exclude={"shared"})
+    if isinstance(form, PacketisedForm):
+        return PacketisedModel.from_dict(data)
+    if isinstance(form, CurvesForm):
+        return KnotsModel.from_dict(data)
+    nothing = [0.0] * len(form.latencies_s)
+    return PiecewiseModel.from_dict({name: nothing if values is None else values for name, values in data.items()})
+
+
+def link_maker(form: LinkForm, source: LinkSource, *where: str | int, always_shared: bool = False) -> Maker:
     """What makes links like the one of a form."""
-    with document.at(*where):
+    with source.at(*where):
         if always_shared and "shared" in form.model_fields_set and not form.shared:
             raise ScenarioError("shared: false found, true allowed: messages of both directions meet here")
         shared = form.shared or always_shared
         if isinstance(form, LineForm):
             return partial(Link, latency_s=form.latency, bandwidth_bytes_per_s=form.bandwidth, shared=shared)
-        return partial(Link.of_model, model=_measured(form), shared=shared)
+        model = _measured(form, source)
+        if source.latency_and_bandwidth and not isinstance(model, LinkModel | PacketModel):
+            ends = model.latency_s, model.bandwidth_bytes_per_s
+            return partial(Link, latency_s=ends[0], bandwidth_bytes_per_s=ends[1], shared=shared)
+        return partial(Link.of_model, model=model, shared=shared)
 
 
-def make_network(form: NetworkForm, document: Document, names: Sequence[str], makers: Mapping[str, Maker]) -> Network:
+def make_network(form: NetworkForm, source: LinkSource, names: Sequence[str], makers: Mapping[str, Maker]) -> Network:
     """The network between nodes.
 
     Parameters
@@ -68,65 +118,65 @@ def make_network(form: NetworkForm, document: Document, names: Sequence[str], ma
     makers
         Of the links of nodes that have one of their own kind.
     """
-    loopback = None if form.loopback is None else message_model(form.loopback, document, *WHERE, "loopback")
+    loopback = None if form.loopback is None else message_model(form.loopback, source, *WHERE, "loopback")
     if isinstance(form, UniformForm):
-        topology, model = None, message_model(form.link, document, *WHERE, "link")
+        topology, model = None, message_model(form.link, source, *WHERE, "link")
     else:
-        topology, model = _topology(form, document, names, makers), None
-    with document.at(*WHERE):
+        topology, model = _topology(form, source, names, makers), None
+    with source.at(*WHERE):
         return Network(topology, model, loopback, form.contention, form.eager)
 
 
 def _topology(
     form: StarForm | BusForm | TreeForm | TorusForm | MeshForm | ListedForm,
-    document: Document,
+    source: LinkSource,
     names: Sequence[str],
     makers: Mapping[str, Maker],
 ) -> Topology:
     if isinstance(form, StarForm):
-        backbone = form.backbone and link_maker(form.backbone, document, *WHERE, "backbone", always_shared=True)
-        return Star(_private(form, document, names, makers), backbone("backbone") if backbone else None)
+        backbone = form.backbone and link_maker(form.backbone, source, *WHERE, "backbone", always_shared=True)
+        return Star(_private(form, source, names, makers), backbone("backbone") if backbone else None)
     if isinstance(form, BusForm):
-        return Bus(link_maker(form.link, document, *WHERE, "link", always_shared=True)("bus"))
+        return Bus(link_maker(form.link, source, *WHERE, "link", always_shared=True)("bus"))
     if isinstance(form, TreeForm):
-        private = _private(form, document, names, makers)
-        switch_of, uplinks = _switches(form, document, names)
-        with document.at(*WHERE):
+        private = _private(form, source, names, makers)
+        switch_of, uplinks = _switches(form, source, names)
+        with source.at(*WHERE):
             return Tree(private, switch_of, uplinks)
     if isinstance(form, TorusForm):
-        with document.at(*WHERE, "shape"):
+        with source.at(*WHERE, "shape"):
             if np.prod(form.shape, dtype=np.float64) != len(names):
                 found = f"{' x '.join(map(str, form.shape))} nodes and {len(names)} named ones found"
                 raise ScenarioError(f"{found}, as many of each allowed")
-        return Torus(tuple(form.shape), link_maker(form.link, document, *WHERE, "link")("torus"))
+        return Torus(tuple(form.shape), link_maker(form.link, source, *WHERE, "link")("torus"))
     if isinstance(form, MeshForm):
-        with document.at(*WHERE):
-            return Mesh(len(names), link_maker(form.link, document, *WHERE, "link")("mesh"))
-    return _listed(form, document, names)
+        with source.at(*WHERE):
+            return Mesh(len(names), link_maker(form.link, source, *WHERE, "link")("mesh"))
+    return _listed(form, source, names)
 
 
 def _private(
-    form: StarForm | TreeForm, document: Document, names: Sequence[str], makers: Mapping[str, Maker]
+    form: StarForm | TreeForm, source: LinkSource, names: Sequence[str], makers: Mapping[str, Maker]
 ) -> tuple[Link, ...]:
     """Every node's own link: of its kind, or the network's."""
-    usual = None if form.link is None else link_maker(form.link, document, *WHERE, "link")
+    usual = None if form.link is None else link_maker(form.link, source, *WHERE, "link")
     links = []
     for name in names:
         maker = makers.get(name, usual)
         if maker is None:
-            with document.at(*WHERE):
+            with source.at(*WHERE):
                 raise ScenarioError(f"no link of node {name} found, one with its nodes entry or here (link) allowed")
         links.append(maker(name))
     return tuple(links)
 
 
-def _switches(form: TreeForm, document: Document, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[Link, ...]]:
+def _switches(form: TreeForm, source: LinkSource, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[Link, ...]]:
     """Switch of each node, and the uplinks."""
-    usual = None if form.uplink is None else link_maker(form.uplink, document, *WHERE, "uplink")
+    usual = None if form.uplink is None else link_maker(form.uplink, source, *WHERE, "uplink")
     if form.switches is None:
         each = form.nodes_per_switch or 1
         switch_of = tuple(number // each for number in range(len(names)))
-        with document.at(*WHERE):
+        with source.at(*WHERE):
             if usual is None:
                 raise ScenarioError("uplink: none found, one for the switches allowed")
         return switch_of, tuple(usual(f"switch{number + 1}") for number in range(switch_of[-1] + 1))
@@ -134,37 +184,37 @@ def _switches(form: TreeForm, document: Document, names: Sequence[str]) -> tuple
     uplinks = []
     for number, switch in enumerate(form.switches):
         here = (*WHERE, "switches", number)
-        maker = usual if switch.uplink is None else link_maker(switch.uplink, document, *here, "uplink")
-        with document.at(*here):
+        maker = usual if switch.uplink is None else link_maker(switch.uplink, source, *here, "uplink")
+        with source.at(*here):
             if maker is None:
                 raise ScenarioError("uplink: none found, one here or in network allowed")
             uplinks.append(maker(switch.name or f"switch{number + 1}"))
-        with document.at(*here, "nodes"):
+        with source.at(*here, "nodes"):
             for name in all_names(switch.nodes):
                 known(name, names, what="node")
                 if name in found:
                     raise ScenarioError(f"{name!r} twice found, each node on one switch allowed")
                 found[name] = number
-    with document.at(*WHERE, "switches"):
+    with source.at(*WHERE, "switches"):
         for name in names:
             if name not in found:
                 raise ScenarioError(f"node {name!r} on none found, each node on one switch allowed")
     return tuple(found[name] for name in names), tuple(uplinks)
 
 
-def _listed(form: ListedForm, document: Document, names: Sequence[str]) -> Listed:
-    links = tuple(link_maker(link, document, *WHERE, "links", name)(name) for name, link in form.links.items())
+def _listed(form: ListedForm, source: LinkSource, names: Sequence[str]) -> Listed:
+    links = tuple(link_maker(link, source, *WHERE, "links", name)(name) for name, link in form.links.items())
     numbers = {link.name: number for number, link in enumerate(links)}
     nodes = {name: number for number, name in enumerate(names)}
     forth: dict[tuple[int, int], tuple[int, ...]] = {}
     back: dict[tuple[int, int], tuple[int, ...]] = {}
     for place, route in enumerate(form.routes):
         here = (*WHERE, "routes", place)
-        pair = _ends(route, document, nodes, here)
-        with document.at(*here):
+        pair = _ends(route, source, nodes, here)
+        with source.at(*here):
             if pair in forth:
                 raise ScenarioError(f"from {route.source} to {route.to} twice found, each once allowed")
-        with document.at(*here, "via"):
+        with source.at(*here, "via"):
             forth[pair] = tuple(_directed(name, numbers) for name in route.via)
             Listed(tuple(names), links, {pair: forth[pair]})  # its faults are told here
         if not route.one_way:
@@ -172,13 +222,13 @@ def _listed(form: ListedForm, document: Document, names: Sequence[str]) -> Liste
     return Listed(tuple(names), links, back | forth)
 
 
-def _ends(route: RouteForm, document: Document, nodes: Mapping[str, int], here: Sequence[str | int]) -> tuple[int, int]:
+def _ends(route: RouteForm, source: LinkSource, nodes: Mapping[str, int], here: Sequence[str | int]) -> tuple[int, int]:
     ends = []
     for key, name in (("from", route.source), ("to", route.to)):
-        with document.at(*here, key):
+        with source.at(*here, key):
             known(name, nodes, what="node")
             ends.append(nodes[name])
-    with document.at(*here):
+    with source.at(*here):
         if ends[0] == ends[1]:
             raise ScenarioError(f"from {route.source} to itself found, two nodes allowed (within a node: loopback)")
     return ends[0], ends[1]

@@ -1,7 +1,6 @@
 """From what a scenario file says of PEs and nodes to a `Platform`; alike PEs share their models."""
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -9,27 +8,38 @@ from simulator.errors import ScenarioError
 from simulator.foreign_platforms import read_simgrid
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
-from simulator.models.memory import MemoryLevel
+from simulator.models.paging import SWAP
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 from simulator.platform import PE, Load, Node, Platform
+from simulator.scenario import Extrapolation
 from simulator.scenario_file.forms import (
     BandForm,
     FunctionForm,
     LoadForm,
+    ModelForm,
     NodeForm,
     NodesForm,
     PEForm,
     PlatformForm,
+    PredictedForm,
     SimgridForm,
-    SpeedForm,
     TraceForm,
+)
+from simulator.scenario_file.memory_levels import (
+    Levels,
+    Measured,
+    levels_of,
+    on_other_levels,
+    predicted_speed,
+    swap_of,
+    use_of,
 )
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.network_forms import StarForm, TreeForm
-from simulator.scenario_file.networks import Maker, link_maker, make_network, message_model
-from simulator.scenario_file.yaml_text import Document
+from simulator.scenario_file.networks import LinkSource, Maker, link_maker, make_network, message_model
+from simulator.scenario_file.yaml_text import Document, PlacedError
 
 NODE = "{node}"
 
@@ -42,46 +52,62 @@ class _Parts:
     nodes: dict[str, Node | None] = field(default_factory=dict)
     makers: dict[str, Maker] = field(default_factory=dict)
     pe_names: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    extrapolations: list[Extrapolation] = field(default_factory=list)
 
 
-def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, kernel: str) -> Platform:
+@dataclass(frozen=True)
+class MadePlatform:
+    """A platform, and what is to be known of its speeds."""
+
+    platform: Platform
+    notes: tuple[str, ...] = ()
+    extrapolations: tuple[Extrapolation, ...] = ()
+
+
+def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, measured: Measured) -> MadePlatform:
     """The platform of a scenario file.
 
     Parameters
     ----------
-    kernel
-        The application's, whose speeds those of a platform file of SimGrid are.
+    measured
+        The application, whose kernel's speeds those of a platform file of SimGrid are; and levels that speeds were
+        measured on where others are set.
     """
+    kernel = measured.application.kernel
     if isinstance(form, SimgridForm):
         with document.at("platform", "simgrid"):
             path = named.path(form.simgrid)
             imported = read_simgrid(path, kernel=kernel, contention=form.contention, eager_bytes=form.eager)
         for file in imported.files:
             named.used[file.relative_to(named.folder).as_posix()] = file
-        return imported.platform
+        return MadePlatform(imported.platform)
     parts = _Parts()
+    source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
     for place, node in enumerate(form.nodes):
-        _add(node, document, named, place=place, parts=parts)
+        _add(node, source, place=place, parts=parts, measured=measured)
     with document.at("platform"):
-        network = _network(form, document, parts)
+        network = _network(form, source, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
-        return Platform(tuple(parts.pes), network, nodes)
+        platform = Platform(tuple(parts.pes), network, nodes)
+    return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
 
 
-def _network(form: NodesForm, document: Document, parts: _Parts) -> Network:
+def _network(form: NodesForm, source: LinkSource, parts: _Parts) -> Network:
     if parts.makers and not isinstance(form.network, StarForm | TreeForm):
         place = next(place for place, node in enumerate(form.nodes) if node.link is not None)
-        with document.at("platform", "nodes", place, "link"):
+        with source.at("platform", "nodes", place, "link"):
             raise ScenarioError("a link of its own found, allowed with the topologies star and tree")
     if form.network is not None:
-        return make_network(form.network, document, list(parts.nodes), parts.makers)
+        return make_network(form.network, source, list(parts.nodes), parts.makers)
     if form.link is None:
         raise ScenarioError("either link or network allowed")
-    return Network.uniform(message_model(form.link, document, "platform", "link"))
+    return Network.uniform(message_model(form.link, source, "platform", "link"))
 
 
-def _add(form: NodeForm, document: Document, named: NamedFiles, *, place: int, parts: _Parts) -> None:
+def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measured: Measured) -> None:
     """The nodes of one entry with their PEs."""
+    document, named = source.document, source.named
     here = ("platform", "nodes", place)
     with document.at(*here, "count" if form.count is not None else "name"):
         names = counted(form.name, form.count)
@@ -89,21 +115,36 @@ def _add(form: NodeForm, document: Document, named: NamedFiles, *, place: int, p
         for name in names:
             if name in parts.nodes:
                 raise ScenarioError(f"node {name!r} named twice found, each name once allowed")
-    maker = None if form.link is None else link_maker(form.link, document, *here, "link")
+    maker = None if form.link is None else link_maker(form.link, source, *here, "link")
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
-    levels = _levels(form, document, here=here)
-    has_more = form.memory is not None or disk is not None or levels
+    levels = levels_of(form, document, named, here=here)
+    has_more = form.memory is not None or disk is not None or levels or form.host is not None
+    swap_bytes, swap_times = swap_of(form)
     with document.at(*here, "swap"):
         if form.memory is None and form.swap:
             raise ScenarioError("without memory found, memory and swap or neither allowed")
-    kinds = [_kind(pe, document, named, here=(*here, "pes", number)) for number, pe in enumerate(form.pes)]
+    memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
+    kinds = [
+        _kind(
+            pe, document, named, here=(*here, "pes", number), node=form.name, levels=levels, memory=memory, parts=parts
+        )
+        for number, pe in enumerate(form.pes)
+    ]
+    if place in measured.levels:
+        kinds = [
+            _on_these_levels(
+                kind, document, measured, here=(*here, "pes", number), levels=levels, parts=parts, node=form.name
+            )
+            for number, kind in enumerate(kinds)
+        ]
     for number, kind in enumerate(kinds):
         with document.at(*here, "pes", number, "name"):
             if len(names) > 1 and any(NODE not in name for name in kind.names):
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     for name in names:
-        parts.nodes[name] = Node(name, form.memory, form.swap, disk, levels) if has_more else None
+        host = _host(form, name)
+        parts.nodes[name] = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times) if has_more else None
         if maker is not None:
             parts.makers[name] = maker
         for number, kind in enumerate(kinds):
@@ -116,21 +157,8 @@ def _add(form: NodeForm, document: Document, named: NamedFiles, *, place: int, p
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores))
 
 
-def _levels(form: NodeForm, document: Document, *, here: tuple[str | int, ...]) -> tuple[MemoryLevel, ...]:
-    """Memory levels, the nearest first; only the last one has no limit."""
-    last = len(form.levels) - 1
-    for number, level in enumerate(form.levels):
-        with document.at(*here, "levels", number):
-            if (level.capacity is None) != (number == last):
-                where = "the last level" if number == last else "a level before the last"
-                allowed = "none" if number == last else "one"
-                raise ScenarioError(f"capacity: {level.capacity or 'none'} found for {where}, {allowed} allowed")
-    return tuple(
-        MemoryLevel(
-            level.name, math.inf if level.capacity is None else level.capacity, level.latency, level.gap, level.shared
-        )
-        for level in form.levels
-    )
+def _host(form: NodeForm, name: str) -> str | None:
+    return None if form.host is None else form.host.replace(NODE, name)
 
 
 @dataclass(frozen=True)
@@ -142,23 +170,87 @@ class _Kind:
     load: Load | None
     cpu: int | None
     cores: int
+    pattern: str
+    """Their names as the file writes them."""
+    predicted: frozenset[str]
+    """Kernels whose speeds are predicted."""
 
 
-def _kind(form: PEForm, document: Document, named: NamedFiles, *, here: tuple[str | int, ...]) -> _Kind:
+def _kind(
+    form: PEForm,
+    document: Document,
+    named: NamedFiles,
+    *,
+    here: tuple[str | int, ...],
+    node: str,
+    levels: Levels,
+    memory: bool,
+    parts: _Parts,
+) -> _Kind:
     with document.at(*here, "count" if form.count is not None else "name"):
         names = counted(form.name, form.count)
     speeds = {}
     for kernel, speed in form.speeds.items():
         with document.at(*here, "speeds", kernel):
-            speeds[kernel] = _band(speed, named)
+            if isinstance(speed, PredictedForm):
+                pes = form.name.replace(NODE, node)
+                speeds[kernel], note = predicted_speed(speed.predicted, levels, kernel=kernel, pes=pes)
+                parts.notes.append(note)
+            else:
+                speeds[kernel] = _within_memory(_band(speed, named), kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
         with document.at(*here, "load", "trace"):
             load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
-    return _Kind(names, speeds, load, form.cpu, form.cores)
+    return _Kind(names, speeds, load, form.cpu, form.cores, form.name, _predicted(form))
 
 
-def _band(form: SpeedForm, named: NamedFiles) -> SpeedBand:
+def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:
+    """A band without the cut (0, 0) at the end of memory, where that is known and pages instead."""
+    if not known or band.mid[-1] > 0:
+        return band
+    pes = form.name.replace(NODE, node)
+    said = f"constant beyond {band.sizes[-2]:g} elements: memory of the node stands for the speed 0 at its end"
+    parts.notes.append(f"speed of {kernel} on {pes}: {said}")
+    return SpeedBand(band.sizes[:-1], band.low[:-1], band.mid[:-1], band.high[:-1])
+
+
+def _predicted(form: PEForm) -> frozenset[str]:
+    return frozenset(kernel for kernel, speed in form.speeds.items() if isinstance(speed, PredictedForm))
+
+
+def _on_these_levels(
+    kind: _Kind,
+    document: Document,
+    measured: Measured,
+    *,
+    here: tuple[str | int, ...],
+    levels: Levels,
+    parts: _Parts,
+    node: str,
+) -> _Kind:
+    """Measured speeds taken to levels that the command line sets; what it sets as a speed stays."""
+    kernel, place = measured.application.kernel, here[2]
+    on, use = measured.levels[int(place)], use_of(measured.application)
+    band = kind.speeds.get(kernel)
+    if band is None or kernel in kind.predicted or document.setting((*here, "speeds", kernel)) is not None:
+        return kind
+    set_by = ", --set ".join(document.settings_at((*here[:3], "levels")))
+    try:
+        found = on_other_levels(band, on, levels, use, node=node, pes=kind.pattern.replace(NODE, node), kernel=kernel)
+    except ScenarioError as error:
+        raise PlacedError([f"--set {set_by}: {line}" for line in error.lines]) from None
+    if found is None:
+        return kind
+    parts.extrapolations.append(found)
+    others = [name for name in kind.speeds if name != kernel and name not in kind.predicted]
+    if others:
+        parts.notes.append(f"speeds of {', '.join(others)} on {found.pes}: left out, measured on other levels")
+    kept = {name: speed for name, speed in kind.speeds.items() if name in kind.predicted}
+    return replace(kind, speeds={**kept, kernel: found.band})
+
+
+def _band(form: BandForm | FunctionForm | ModelForm | float, named: NamedFiles) -> SpeedBand:
     if isinstance(form, float):
         return SpeedBand.constant(form)
     if isinstance(form, BandForm):

@@ -1,16 +1,17 @@
 """From a scenario file's form to a `Scenario`: everything that can be checked is checked, at its place in the file."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from simulator.applications import make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
-from simulator.models.memory import MemoryUse
 from simulator.platform import Platform
-from simulator.scenario import Application, Scenario, check_memory, check_routes
+from simulator.scenario import Application, Extrapolation, Scenario, check_memory, check_routes
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm
+from simulator.scenario_file.memory_levels import Measured, told, use_of
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
 from simulator.scenario_file.networks import all_names, known
@@ -18,16 +19,22 @@ from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.yaml_text import Document
 
 
-def resolve(form: ScenarioForm, document: Document, named: NamedFiles) -> Scenario:
+def resolve(form: ScenarioForm, document: Document, named: NamedFiles, *, measured: Measured) -> Scenario:
     """The scenario that a file means.
+
+    Parameters
+    ----------
+    measured
+        Levels that speeds were measured on, where the command line sets others.
 
     Raises
     ------
     ScenarioError
         With file, line, column and field.
     """
-    platform = make_platform(form.platform, document, named, kernel=form.application.kernel)
-    application = _application(form.application, document, named)
+    made = make_platform(form.platform, document, named, measured=replace(measured, application=form.application))
+    platform = made.platform
+    application = _application(form.application, document, named, platform=platform)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
     configurations = []
     for name, entry in form.configurations.items():
@@ -35,11 +42,28 @@ def resolve(form: ScenarioForm, document: Document, named: NamedFiles) -> Scenar
         partition = _partition(entry, application, document, len(placement), name=name)
         with document.at("configurations", name):
             configurations.append(Configuration(name, partition, placement))
-    scenario = Scenario(platform, application, tuple(configurations), form.replications, form.seed)
+    notes = (*form.notes, *made.notes)
+    scenario = Scenario(platform, application, tuple(configurations), form.replications, form.seed, notes=notes)
     for configuration in scenario.configurations:  # partition and parameters are checked now, not in the middle
         with document.at("configurations", configuration.name):
             _check(scenario, configuration, platform)
-    return scenario
+    if not made.extrapolations:
+        return scenario
+    found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
+    notes = (*notes, *dict.fromkeys(line for one in found for line in told(one)))
+    return replace(scenario, notes=notes, extrapolations=found)
+
+
+def _needed(scenario: Scenario, found: Extrapolation) -> float:
+    """The largest problem size of the computations on PEs whose speeds are taken to other levels."""
+    here = {number for number, pe in enumerate(scenario.platform.pes) if pe.speeds.get(found.kernel) is found.band}
+    largest = 0.0
+    for configuration in scenario.configurations:
+        compute = scenario.application.work.compute(sum(units > 0 for units in configuration.partition))
+        for pe, units in zip(configuration.placement, configuration.partition, strict=True):
+            if pe in here and units:
+                largest = max(largest, float(np.max(compute(units).size)))
+    return largest
 
 
 def _check(scenario: Scenario, configuration: Configuration, platform: Platform) -> None:
@@ -95,12 +119,13 @@ def _partition(
     return tuple(share + (process < rest) for process in range(processes))
 
 
-def _application(form: ApplicationForm, document: Document, named: NamedFiles) -> Application:
+def _application(form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform) -> Application:
     model = None
     if form.model is not None:
         with document.at("application", "model"):
             model = named.runtime_model(form.model)
     with document.at("application"):
         make_work(form.name, form.parameters, model)  # its faults are told here
-    memory = None if form.memory is None else MemoryUse(**form.memory.model_dump())
+    matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in platform.nodes)
+    memory = use_of(form) if matters else None
     return Application(form.name, form.kernel, form.parameters, model, memory=memory)

@@ -2,9 +2,9 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,26 @@ class Document:
     data: Any
     root: yaml.Node | None
     """None for TOML, whose reader tells no places."""
+    fields_set: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
+    """Fields that the command line sets, and how it names them."""
+
+    def setting(self, field: Field) -> str | None:
+        """How the command line names the field that it sets, if that is this one or holds it."""
+        found = [text for part, text in self.fields_set.items() if tuple(field[: len(part)]) == part]
+        return found[-1] if found else None
+
+    def settings_at(self, field: Field) -> list[str]:
+        """How the command line names the fields that it sets in, at, or above a field."""
+        whole = tuple(field)
+        return [
+            text for part, text in self.fields_set.items() if whole[: len(part)] == part or part[: len(whole)] == whole
+        ]
 
     def place(self, field: Field) -> str:
-        """`FILE:LINE:COL: FIELD`, as far down as the field is there."""
+        """`FILE:LINE:COL: FIELD`, as far down as the field is there; or what the command line names it."""
+        for given, text in self.fields_set.items():
+            if tuple(field[: len(given)]) == given:
+                return ".".join((f"--set {text}", *map(str, field[len(given) :])))
         node, place = self.root, ""
         for part in field:
             child = _child(node, part)
@@ -115,6 +132,27 @@ def read_document(path: Path) -> Document:
         raise ScenarioError(f"{path}{place}: {error.problem}, YAML allowed") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ScenarioError(f"{path}: {str(error).splitlines()[0]}, YAML allowed") from None
+    finally:
+        loader.dispose()
+
+
+def read_value(text: str) -> Any:
+    """One value written in YAML on a line of its own, such as `8GiB`, `4`, `[a, b]` or `{latency: 1us}`.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none.
+    """
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise ScenarioError("nothing found, a value allowed")
+        _count(node, {}, 0, Path("value"))
+        return loader.construct_document(node)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        raise ScenarioError(f"{text!r} found, a value in YAML allowed") from None
     finally:
         loader.dispose()
 

@@ -37,3 +37,21 @@ def test_quotas_are_read_in_both_versions(tmp_path):
     (tmp_path / "cpu.cfs_quota_us").write_text("50000")
     (tmp_path / "cpu.cfs_period_us").write_text("100000")
     assert machine._quota_v1(tmp_path) == 0.5
+
+
+def test_the_topology_agrees_with_the_short_description():
+    found, parts = this_machine(), machine.this_topology()
+    assert [core.cpu for core in parts.cores] == [core.cpu for core in found.cores]
+    assert parts.pe_count == found.pe_count
+    first = found.cores[0].cpu
+    assert {(c.level, c.kind, c.size_bytes, c.shared_by) for c in found.caches} == {
+        (c.level, c.kind, c.size_bytes, len(c.cpus)) for c in parts.caches if first in c.cpus
+    }
+    assert sorted(cpu for cpus in parts.packages for cpu in cpus) == sorted(os.sched_getaffinity(0))
+    assert parts.swap_bytes == psutil.swap_memory().total
+    assert parts.memory_bytes <= found.memory_bytes
+    json.dumps(parts.to_dict(), allow_nan=False)
+
+
+def test_sizes_of_caches_as_the_system_writes_them():
+    assert [machine._cache_bytes(text) for text in ("32K", "2M", "1G", "512")] == [2**15, 2**21, 2**30, 512]

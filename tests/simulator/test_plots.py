@@ -249,3 +249,25 @@ def test_pyplot_is_never_loaded_and_matplotlib_only_when_drawing():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def network_fit(**more):
+    import numpy as np
+
+    from simulator.models.network import PacketisedModel, fit_network, make_points
+
+    packets = PacketisedModel(300e-6, 200e-6, 100e-6, 0.5e-6, 1000.0, 400.0)
+    size, hops = (column.reshape(-1) for column in np.meshgrid(np.arange(100, 20_001, 900), [1, 4]))
+    fit = fit_network(make_points(size, hops, packets.time_s(size, hops)))
+    points = {"bytes": size.tolist(), "hops": hops.tolist(), "one_way_s": packets.time_s(size, hops).tolist()}
+    return {"points": points, "models": [form.to_dict() for form in fit.forms], "chosen": fit.chosen} | more
+
+
+def test_a_network_fit_is_drawn_for_its_least_and_most_hops():
+    document = network_fit()
+    drawn = plots.network_fit_svg(document, name="link")
+    for text in ("1 hop<", "4 hops<", "packetised, chosen", "hockney", "piecewise", "smooth", "measured"):
+        assert text in drawn
+    assert "mathdefault" not in drawn
+    assert drawn == plots.network_fit_svg(network_fit(), name="link")
+    assert plots.network_fit_svg({"points": {}}) == ""

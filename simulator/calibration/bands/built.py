@@ -37,6 +37,8 @@ class BuiltBand:
     expected_error: dict[str, float] | None = None
     """`mean` and `max` relative error that the method expects if its assumptions hold; None: it promises nothing."""
     provenance: dict[str, Any] = field(default_factory=dict)
+    subject: dict[str, Any] = field(default_factory=dict)
+    """What was measured: `kernel`, or `command` with its formulas, and the `cpu`; empty for a recorded table."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -55,6 +57,8 @@ class BuiltBand:
         return {
             "format": 1,
             "kind": "speed",
+            "kernel": self.subject.get("kernel"),
+            "subject": self.subject,
             "method": self.method,
             "experimental_s": self.experimental_s,
             "ends_s": self.ends_s,

@@ -3,12 +3,9 @@
 Size: the n words and one start per stretch. Volume: words read, L per start (apex-map-memory-models, section 2).
 """
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.calibration.kernels.apex_access import Starts, Words, fill, place_starts, reader
 from simulator.calibration.kernels.sized import Prepared, SizedKernel
 
 LENGTH = 16
@@ -16,9 +13,6 @@ LENGTH = 16
 ALPHA = 0.25
 """Temporal locality: 1 draws starts evenly, towards 0 they crowd at the beginning."""
 _GOLDEN = 0.6180339887498949
-
-Starts = NDArray[np.int64]
-Words = NDArray[np.float64]
 
 
 def starts(n: int) -> int:
@@ -34,42 +28,23 @@ def volume(n: int) -> float:
 def draw_starts(n: int) -> Starts:
     """Starts `floor((n-L+1) * u^(1/alpha))`, with u the golden ratio's multiples modulo 1: the same anywhere."""
     found = np.empty(starts(n), dtype=np.int64)
-    span = n - min(LENGTH, n) + 1
     for first in range(0, found.size, 2**16):
         k = np.arange(first + 1, min(found.size, first + 2**16) + 1)
-        found[first : first + k.size] = np.floor(span * (k * _GOLDEN % 1.0) ** (1 / ALPHA))
+        found[first : first + k.size] = place_starts(k * _GOLDEN % 1.0, n, min(LENGTH, n), ALPHA)
     return found
 
 
 def prepare(n: int) -> Prepared:
     """Words 0 to 12 over and over, the starts, and room for the sum."""
-    read = _compiled()
+    read = reader()
     words, at, total = np.empty(n), draw_starts(n), np.zeros(1)
-    for first in range(0, n, 2**16):
-        words[first : first + 2**16] = np.arange(first, min(n, first + 2**16)) % 13
+    fill(words)
 
     def run() -> Words:
         total[0] = read(words, at, min(LENGTH, n))
         return total
 
     return Prepared(run)
-
-
-@cache
-def _compiled() -> Callable[[Words, Starts, int], float]:
-    """The compiled loop, made at the first call in a process."""
-    import numba
-
-    compiled: Callable[[Words, Starts, int], float] = numba.njit("float64(float64[::1], int64[::1], int64)")(_read)
-    return compiled
-
-
-def _read(words: Words, at: Starts, length: int) -> float:
-    total = 0.0
-    for start in at:
-        for k in range(start, start + length):
-            total += words[k]
-    return total
 
 
 KERNEL = SizedKernel(

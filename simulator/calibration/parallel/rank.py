@@ -6,7 +6,6 @@ Payloads to and from other ranks go over socket pairs whose numbers the driver p
 
 import json
 import os
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from simulator.calibration.kernels import kernel, operands
 from simulator.calibration.parallel import lifeline
+from simulator.calibration.pingpong.channels import StreamChannel, bounce
 from simulator.calibration.usage import Usage
 
 
@@ -44,7 +44,7 @@ class Job:
 class Rank:
     """What a rank keeps between commands: its channels and the operands that are prepared."""
 
-    def __init__(self, peers: dict[int, socket.socket]) -> None:
+    def __init__(self, peers: dict[int, StreamChannel]) -> None:
         self._peers = peers
         self._kernels: dict[tuple[str, int, int], Callable[[], None]] = {}
         self._n = 0
@@ -85,14 +85,9 @@ class Rank:
         return (Usage.now() - before).to_dict()
 
     def _ping(self, peer: int, size_bytes: int, *, first: bool) -> dict[str, Any]:
-        payload = np.zeros(size_bytes, dtype=np.uint8)
+        view = np.zeros(size_bytes, dtype=np.uint8).data
         start = time.perf_counter()
-        if first:
-            self._send(peer, payload)
-            self._recv(peer, payload)
-        else:
-            self._recv(peer, payload)
-            self._send(peer, payload)
+        bounce(self._peers[peer], view, view, rounds=1, first=first)
         return {"wall_s": time.perf_counter() - start}
 
     def _prepare_matmul(self, name: str, n: int, rows: list[int], rank: int) -> dict[str, Any]:
@@ -132,15 +127,10 @@ class Rank:
         return {"start": start, "end": time.perf_counter(), "compute": used.to_dict()}
 
     def _send(self, peer: int, payload: NDArray[Any]) -> None:
-        self._peers[peer].sendall(payload.data.cast("B"))
+        self._peers[peer].send(payload.data.cast("B"))
 
     def _recv(self, peer: int, payload: NDArray[Any]) -> None:
-        view = payload.data.cast("B")
-        while view:
-            count = self._peers[peer].recv_into(view)
-            if not count:
-                raise SystemExit(1)  # the other side is gone; the driver reports it
-            view = view[count:]
+        self._peers[peer].receive(payload.data.cast("B"))
 
 
 def _check(c: operands.Matrix) -> None:
@@ -159,7 +149,7 @@ def main() -> None:
     os.sched_setaffinity(0, {cpu})
     from threadpoolctl import threadpool_limits
 
-    rank = Rank({int(peer): socket.socket(fileno=number) for peer, number in peers.items()})
+    rank = Rank({int(peer): StreamChannel(number, number) for peer, number in peers.items()})
     with threadpool_limits(limits=1):
         for line in sys.stdin:
             answer = rank.obey(json.loads(line))

@@ -61,8 +61,8 @@ class PointStore(Generic[P]):
         machine: Machine | None,
     ) -> None:
         self._path = path
-        self._head: dict[str, Any] = {"format": FORMAT, "kind": "points", "subject": _plain(dict(subject))}
-        self._head["machine"] = None if machine is None else _plain(machine.to_dict())
+        self._head: dict[str, Any] = {"format": FORMAT, "kind": "points", "subject": plain(dict(subject))}
+        self._head["machine"] = None if machine is None else plain(machine.to_dict())
         self._ends: dict[str, Any] | None = None
         self.points: dict[float, P] = {}
         """Finished points, by key."""
@@ -76,14 +76,14 @@ class PointStore(Generic[P]):
 
     def ends(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
         """The ends found before under the same settings."""
-        if self._ends is None or self._ends["settings"] != _plain(dict(settings)):
+        if self._ends is None or self._ends["settings"] != plain(dict(settings)):
             return None
         found: dict[str, Any] = self._ends["found"]
         return found
 
     def keep_ends(self, settings: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         """Remember the ends of the sizes."""
-        self._ends = {"settings": _plain(dict(settings)), "found": dict(found)}
+        self._ends = {"settings": plain(dict(settings)), "found": dict(found)}
         self._write()
 
     def keep(self, point: P) -> None:
@@ -123,21 +123,42 @@ class PointStore(Generic[P]):
                     self._hold(read(entry))
         except (KeyError, TypeError, ValueError) as error:
             raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
-        if subject != self._head["subject"]:
-            raise ScenarioError(
-                f"{path}: points of {_shown(subject)} found, of {_shown(self._head['subject'])} or a new file allowed"
-            )
-        this = self._head["machine"]
-        if this is None:
-            return
-        unlike = [name for name in _IDENTITY if machine.get(name) != this.get(name)]
-        if unlike:
-            found = ", ".join(f"{name} {_short(machine.get(name))}" for name in unlike)
-            here = ", ".join(f"{name} {_short(this.get(name))}" for name in unlike)
-            raise ScenarioError(
-                f"{path}: points of another machine ({found}) found, of this one ({here}) or a new file allowed"
-            )
-        self._head["machine"] = machine  # as it was when the first point was measured
+        refuse_others(path, "points", found=(subject, machine), here=(self._head["subject"], self._head["machine"]))
+        if self._head["machine"] is not None:
+            self._head["machine"] = machine  # as it was when the first point was measured
+
+
+def refuse_others(
+    path: Path,
+    what: str,
+    *,
+    found: tuple[Any, Mapping[str, Any]],
+    here: tuple[Mapping[str, Any], Mapping[str, Any] | None],
+) -> None:
+    """Refuse measurements of another subject or machine.
+
+    Parameters
+    ----------
+    what
+        What the file holds, for messages.
+    found, here
+        Subject and machine as plain data, in the file and now; None for a machine if they belong to none.
+
+    Raises
+    ------
+    ScenarioError
+        If one of them differs.
+    """
+    (subject, machine), (own, this) = found, here
+    if subject != own:
+        raise ScenarioError(f"{path}: {what} of {_shown(subject)} found, of {_shown(dict(own))} or a new file allowed")
+    unlike = [] if this is None else [name for name in _IDENTITY if machine.get(name) != this.get(name)]
+    if this is not None and unlike:
+        was = ", ".join(f"{name} {_short(machine.get(name))}" for name in unlike)
+        now = ", ".join(f"{name} {_short(this.get(name))}" for name in unlike)
+        raise ScenarioError(
+            f"{path}: {what} of another machine ({was}) found, of this one ({now}) or a new file allowed"
+        )
 
 
 def points_kept(path: Path) -> int:
@@ -148,10 +169,10 @@ def points_kept(path: Path) -> int:
     return len(document["points"]) if isinstance(document, dict) and document.get("kind") == "points" else 0
 
 
-def _plain(document: dict[str, Any]) -> dict[str, Any]:
+def plain(document: dict[str, Any]) -> dict[str, Any]:
     """As it is after a way through a file: lists for tuples."""
-    plain: dict[str, Any] = json.loads(json.dumps(document))
-    return plain
+    found: dict[str, Any] = json.loads(json.dumps(document))
+    return found
 
 
 def _shown(subject: Any) -> str:

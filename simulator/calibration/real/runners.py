@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 
 from simulator import units
 from simulator.calibration.parallel.children import Children
+from simulator.calibration.parallel.outcome import failure
 from simulator.calibration.real.subjects import CommandSubject, KernelSubject, Subject
 from simulator.calibration.usage import Usage
 from simulator.errors import CalibrationError
@@ -125,15 +126,8 @@ class CommandRunner(_Child):
         words = self._subject.at(self._n)
         command = {"do": "run", "words": list(words), "limit_s": self._limit_s}
         answer = self.ask(command, limit_s=_START_S + self._limit_s)
-        if "failed" in answer:
-            raise self.fault(f"{shlex.join(words)}: {answer['failed']}")
-        if answer["timed_out"]:
-            raise self.fault(f"no end within {self._limit_s:g} s, stopped with all that it started")
-        if status := answer["status"]:
-            ended = f"ended by signal {-status}" if status < 0 else f"exit status {status} found, 0 allowed"
-            reached = answer["peak_bytes"] >= 0.9 * self._memory_bytes
-            said = answer["said"] or ("out of memory" if reached else "no message")
-            raise self.fault(f"{ended}: {said}")
+        if said := failure(answer, limit_s=self._limit_s, memory_bytes=self._memory_bytes):
+            raise self.fault(f"{shlex.join(words)}: {said}" if "failed" in answer else said)
         return Usage(**answer["usage"])
 
 

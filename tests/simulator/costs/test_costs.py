@@ -78,6 +78,17 @@ def test_messages_over_a_star():
     assert costs.route[1].tolist() == [-1] * 5
 
 
+def test_a_uniform_network_with_a_loopback_has_both_times():
+    """Between nodes the model, within a node the loopback; it once was the loopback everywhere."""
+    rows, uniform = ((Send(1, 1000),), (Recv(0),)), LinkModel.from_latency(1.0, 1e3)
+    network = Network(None, uniform, LinkModel.from_latency(1e-6, 1e9))
+    made = scenario(rows, network, placements=((0, 1), (0, 0)))
+    assert (only(made).ticks[:, 0] * TICK).tolist() == pytest.approx([2.0, 2e-6])
+    two = replace(made.platform, pes=(made.platform.pes[0], replace(made.platform.pes[1], node="node0")), nodes=())
+    assert two.message_s(0, 1, 1000) == pytest.approx(2e-6)
+    assert made.platform.message_s(0, 1, 1000) == pytest.approx(2.0)
+
+
 def test_flows_have_a_latency_and_units():
     rows = ((Send(1, 1000), Send(1, 0)), (Recv(0), Recv(0)))
     costs = only(scenario(rows, Network(STAR, contention="fair")))

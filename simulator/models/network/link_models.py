@@ -1,4 +1,4 @@
-"""Message times: how long a payload takes from one process to another, by knots over its bytes or by whole packets."""
+"""Message times by payload alone: knots over its bytes, or whole packets."""
 
 import math
 from dataclasses import dataclass
@@ -49,8 +49,8 @@ class LinkModel:
         slope = (self.times_s[-1] - self.times_s[-2]) / (self.sizes_bytes[-1] - self.sizes_bytes[-2])
         return 1.0 / float(slope) if slope > 0 else 1e30
 
-    def time_s(self, size_bytes: ArrayLike) -> Floats:
-        """Message times for payloads of any shape."""
+    def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:  # noqa: ARG002 - as all message models
+        """Message times for payloads of any shape; the same over any number of hops."""
         size = np.asarray(size_bytes, dtype=np.float64)
         last_gap = np.diff(self.times_s)[-1] / np.diff(self.sizes_bytes)[-1]
         beyond = np.maximum(size - self.sizes_bytes[-1], 0.0) * last_gap
@@ -91,8 +91,8 @@ class PacketModel:
         """Bytes per second in full packets."""
         return self.packet_bytes / self.packet_s
 
-    def time_s(self, size_bytes: ArrayLike) -> Floats:
-        """Message times for payloads of any shape."""
+    def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:  # noqa: ARG002 - as all message models
+        """Message times for payloads of any shape; the same over any number of hops."""
         packets = np.maximum(1.0, np.ceil(np.asarray(size_bytes, dtype=np.float64) / self.packet_bytes))
         return np.asarray(self.latency_s + packets * self.packet_s, dtype=np.float64)
 
@@ -104,10 +104,6 @@ class PacketModel:
     def from_dict(cls, data: dict[str, Any]) -> "PacketModel":
         """The model that `to_dict` wrote."""
         return cls(*(float(data[name]) for name in ("latency_s", "packet_bytes", "packet_s")))
-
-
-MessageModel = LinkModel | PacketModel
-"""Message times by payload, of one link or from end to end."""
 
 
 def fit_link(sizes_bytes: ArrayLike, times_s: ArrayLike) -> LinkModel:

@@ -11,6 +11,7 @@ from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 WORD_BYTES = 8
+"""Of the words that Apex-MAP counts in: float64."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,17 @@ class MemoryUse:
     """Temporal locality: 1 is uniformly random, towards 0 the same places again and again."""
     run_words: float = 1.0
     """L: consecutive words of one access."""
+    footprint_share: float = 1.0
+    """M as a part of the whole footprint: what these accesses go through, where the rest is seldom touched."""
 
     def __post_init__(self) -> None:
         if not (self.accesses_per_unit >= 0 and 0 < self.alpha <= 1 and self.run_words >= 1):
             found = f"{self.accesses_per_unit:g}, {self.alpha:g}, {self.run_words:g}"
             allowed = "accesses of at least 0, alpha above 0 and up to 1, runs of at least 1 word allowed"
             raise ScenarioError(f"application: memory: {found} found, {allowed}")
+        if not 0 < self.footprint_share <= 1:
+            found = f"application: memory: footprint_share: {self.footprint_share:g} found"
+            raise ScenarioError(f"{found}, above 0 and up to 1 allowed")
 
 
 def access_time_s(
@@ -62,12 +68,12 @@ def access_time_s(
     Parameters
     ----------
     footprint_bytes
-        M, any shape.
+        Of the process; M is `use.footprint_share` of it; any shape.
     capacities_bytes
         c of all levels but the last for each footprint, a level further in counted where it is larger; shape of
         `footprint_bytes`, then (levels - 1).
     """
-    footprint = np.asarray(footprint_bytes, dtype=np.float64)[..., np.newaxis]
+    footprint = use.footprint_share * np.asarray(footprint_bytes, dtype=np.float64)[..., np.newaxis]
     capacities = np.maximum.accumulate(np.asarray(capacities_bytes, dtype=np.float64), axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.where(footprint > 0, np.minimum(1.0, capacities / footprint), 1.0) ** use.alpha

@@ -1,0 +1,179 @@
+"""The part of `apportion calibrate network` that really measures: options, listening for another host, ping-pong."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simulator.calibration import Address, LinkMeasurement, LinkPlan
+
+Between = Annotated[
+    str | None, typer.Option(help="processes or mpi (on this machine), or tcp (loopback, or two hosts).")
+]
+Medium = Annotated[str | None, typer.Option(help="With --between processes: unix (the default) or pipe.")]
+Hosts = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="With --between tcp: this host and another, whose end ssh starts unasked."),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS:PORT", help="With --between tcp: be the far end for one session; port 0 for any."),
+]
+Connect = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="With --between tcp: a host that listens.")]
+Token = Annotated[
+    str | None, typer.Option(envvar="APPORTION_TOKEN", help="With --connect: what the listening host printed.")
+]
+MaxBytes = Annotated[str, typer.Option(help="Largest message.")]
+Budget = Annotated[str, typer.Option(help="Time that measuring may take; too small, it says how much is needed.")]
+TableFile = Annotated[
+    Path | None, typer.Option("--table", metavar="FILE.csv", help="Write bytes,hops,one_way_s, as --replay reads it.")
+]
+
+
+@dataclass(frozen=True)
+class RealOptions:
+    """What was asked for on the command line."""
+
+    between: str
+    medium: str | None
+    hosts: str | None
+    connect: str | None
+    token: str | None
+    max_bytes: str
+    budget: str
+    seed: int
+    output: Path | None
+
+
+def measure(options: RealOptions) -> "LinkMeasurement":
+    """Measure for real, with progress on standard error; every sample is kept at once beside the output."""
+    from advisor.cli.calibrate import kept
+    from advisor.cli.progress import progress_lines
+    from simulator import files
+    from simulator.calibration import measure_link_times
+
+    store = partial_file(options)
+    with _far_end(options) as plan, kept(store), progress_lines(plan.budget_s) as show:
+        measured = measure_link_times(plan, store=store, on_progress=show)
+    if measured.reused:
+        print(f"{measured.reused} samples were taken before and not again ({store})", file=sys.stderr)
+    if options.output is None:
+        files.remove(store)
+    return measured
+
+
+def forget(output: Path) -> None:
+    """Remove the samples kept beside a model that is written."""
+    from simulator import files
+
+    files.remove(_beside(output))
+
+
+def _beside(output: Path) -> Path:
+    return output.with_name(f"{output.name}.partial")
+
+
+def partial_file(options: RealOptions) -> Path:
+    """Where samples are kept until the model is written."""
+    if options.output is not None:
+        return _beside(options.output)
+    return Path(f"calibrate-network-{options.medium or options.between}.partial")
+
+
+def write_table(measured: "LinkMeasurement", path: Path) -> None:
+    """The rows that `--replay` reads."""
+    from simulator import files
+
+    rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
+    files.write_text(path, f"bytes,hops,one_way_s\n{rows}")
+
+
+def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
+    """Be the far end of one session; what to run on the other host is printed first."""
+    from simulator import require_linux, this_machine
+    from simulator.calibration import listen, parse_address
+
+    if between != "tcp":
+        raise typer.BadParameter("--listen found, allowed with --between tcp")
+    require_linux()
+    machine = this_machine()
+    cpus = [core.cpu for core in machine.cores[: machine.pe_count]][::-1]  # connecting hosts begin with their first
+
+    def ready(where: "Address", token: str) -> None:
+        if as_json:
+            print_json_line({"port": where.port, "token": token})
+            return
+        wild = where.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not bound to
+        host = machine.host if wild else where.text.rpartition(":")[0]
+        print("listening for one session; on the other host:")
+        command = f"apportion calibrate network --between tcp --connect {host}:{where.port} -o link.json"
+        print(f"  APPORTION_TOKEN={token} {command}", flush=True)
+
+    served = listen(
+        parse_address(address, field="--listen", least_port=0), cpus=(cpus * 2)[: max(2, len(cpus))], on_ready=ready
+    )
+    if not as_json:
+        print(f"served {served['connections']} connections, refused {served['refused']}")
+
+
+def print_json_line(message: dict[str, object]) -> None:
+    """A JSON document in one line, at once."""
+    import json
+
+    print(json.dumps(message), flush=True)
+
+
+@contextmanager
+def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
+    """The plan, with the other host's end listening while it is carried out."""
+    from simulator import units
+    from simulator.calibration import Address, LinkPlan, is_this_host, listener_over_ssh, parse_address
+
+    given = {"--hosts": options.hosts, "--connect": options.connect}
+    if options.between != "tcp" and (found := [name for name, value in given.items() if value is not None]):
+        raise typer.BadParameter(f"{found[0]} found with --between {options.between}, allowed with tcp")
+    if options.hosts is not None and options.connect is not None:
+        raise typer.BadParameter("--hosts and --connect found, one of them allowed")
+    if options.connect is not None and not options.token:
+        raise typer.BadParameter(
+            "--connect found, --token or APPORTION_TOKEN with what the listening host printed needed"
+        )
+
+    def plan(address: Address | None = None, token: str = "") -> LinkPlan:
+        return LinkPlan(
+            between=options.between,
+            medium=options.medium,
+            max_bytes=round(units.parse(options.max_bytes, units.SIZE, field="--max-bytes")),
+            budget_s=units.parse_duration(options.budget, field="--budget"),
+            seed=options.seed,
+            address=address,
+            token=token,
+        )
+
+    plan()  # faults are told before another host is asked
+    if options.connect is not None:
+        yield plan(parse_address(options.connect, field="--connect"), options.token or "")
+    elif options.hosts is not None:
+        here, other = _two_hosts(options.hosts)
+        if not is_this_host(here):
+            raise typer.BadParameter(
+                f"--hosts: {here!r} found first, a name of this host allowed; the second is the other"
+            )
+        with listener_over_ssh(other, ["apportion"]) as (port, token):
+            yield plan(Address(other.rpartition("@")[2], port), token)
+    else:
+        yield plan()
+
+
+def _two_hosts(text: str) -> tuple[str, str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise typer.BadParameter(
+            f"--hosts: {text!r} found, two names such as node1,node2 allowed; the first is this host"
+        )
+    return names[0], names[1]

@@ -1,0 +1,76 @@
+"""`apportion platform`: calibrations made node by node, joined into the scenario of a cluster."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from advisor.cli.options import Json, print_json
+
+if TYPE_CHECKING:
+    from simulator import JoinedPlatform
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("platform")(platform)
+
+
+def platform(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="NODE.json... LINK.json",
+            help="Each speed model or node file (machine -o) is a node; a memory model is of the node before it.",
+        ),
+    ],
+    names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERNS",
+            help="Such as 'fast[01-08],slow[01-32]': one per node in order, or if there are more nodes, one per kind.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help="The application's kernel, and that of models that name none; by default what most nodes have."
+        ),
+    ] = None,
+    max_age: Annotated[str, typer.Option(help="Warn of calibrations older than this.")] = "30d",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="CLUSTER.yaml", help="Where to write the scenario.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Join calibrations of single nodes and a link into a scenario that loads, with an application to edit.
+
+    Without -o the scenario goes to standard output, all else to standard error.
+
+    Example: apportion platform n01.json n02.json link.json --names 'fast[01-08],slow[01-32]' -o cluster.yaml
+    """
+    from simulator import ScenarioError, files, join_platform, load_scenario, units
+
+    days = units.parse_duration(max_age, field="--max-age") / 86400
+    if output is not None and output.resolve() in {path.resolve() for path in inputs}:
+        raise ScenarioError(f"--output: {output} found, which is an input, another file allowed")
+    joined = join_platform(inputs, names=names, kernel=kernel, most_days=days)
+    if output is not None:
+        files.write_text(output, joined.text)
+        load_scenario(output)  # what is wrong with it is told now
+    if as_json:
+        print_json(joined.to_dict() | {"command": "platform", "output": None if output is None else str(output)})
+        return
+    if output is None:
+        print(joined.text, end="")
+    _tell(joined, output)
+
+
+def _tell(joined: "JoinedPlatform", output: Path | None) -> None:
+    for line in joined.summary:
+        print(line, file=sys.stderr)
+    for line in joined.warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    if output is not None:
+        print(f"scenario written to {output}")

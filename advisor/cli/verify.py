@@ -1,0 +1,111 @@
+"""`apportion verify`: advice put to the test by real runs on this machine."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, print_json, print_warnings
+
+if TYPE_CHECKING:
+    from simulator import Scenario
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(verify)
+
+
+def verify(
+    what: Annotated[
+        Path, typer.Argument(metavar="SCENARIO_OR_ADVICE", help="A scenario file, or a folder that `advise -o` wrote.")
+    ],
+    command: Annotated[
+        str | None,
+        typer.Option(help="What each rank runs, in the place of our matmul; {rank}, {first}, {units}, {processes}."),
+    ] = None,
+    budget: Annotated[str, typer.Option(help="About how long the runs may take, such as 60s.")] = "60s",
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Folder for verification.json and every run; called again, it goes on."),
+    ] = Path("out/verify"),
+    as_json: Json = False,
+) -> None:
+    """Really run the recommended partition and the baselines, interleaved, beside the loads that the scenario has.
+
+    Exit code 1: the recommended one was more than 2 % slower than the best one measured. Example:
+
+    apportion verify out/quickstart/scenario.yaml --budget 60s
+    """
+    from dataclasses import replace
+
+    from advisor.cli.progress import progress_lines
+    from advisor.verification.applications import parse_command
+    from advisor.verification.check import VerifyPlan
+    from advisor.verification.check import verify as check
+    from simulator import Interrupted, files, require_linux, units
+
+    budget_s = units.parse_duration(budget, field="--budget")
+    words = None if command is None else parse_command(command)
+    require_linux()
+    scenario, recommended = _asked(what, seed)
+    plan = VerifyPlan(replace(scenario, seed=scenario.seed if seed is None else seed), recommended, words, budget_s)
+    plan.check()
+    files.make_folder(output)
+    kept = output / "runs.jsonl"
+    try:
+        with progress_lines(budget_s) as told:
+            document = check(plan, kept=kept, on_progress=lambda _, share: told("verify", share))
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error
+    files.write_json(output / "verification.json", document)
+    files.remove(kept)
+    if as_json:
+        print_json(document)
+    else:
+        _tell(document, output)
+    if not document["within_2_percent"]:
+        raise typer.Exit(1)
+
+
+def _asked(path: Path, seed: int | None) -> tuple["Scenario", str]:
+    """The scenario with the configurations to run, each partition once, and the name of the recommended one."""
+    from advisor import recommend
+    from simulator import ScenarioError, files, load_scenario
+
+    if path.is_dir():
+        document = files.read_json(path / "advice.json")
+        recommended = document.get("recommended") if isinstance(document, dict) else None
+        scenario = load_scenario(path / "scenario.yaml")
+    else:
+        print("looking for the best partition first ...", file=sys.stderr)
+        scenario = load_scenario(path)
+        recommendation = recommend(scenario, seed=seed)
+        scenario = scenario.with_configurations(recommendation.candidates)
+        recommended = recommendation.configuration.name
+    best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
+    if not best:
+        raise ScenarioError(f"{path / 'advice.json'}: recommended: {recommended!r} found, a configuration allowed")
+    different = {(made.partition, made.placement): made for made in (*scenario.configurations, *best)}
+    return scenario.with_configurations(tuple(different.values())), best[0].name
+
+
+def _tell(document: dict[str, Any], folder: Path) -> None:
+    print(f"{'configuration':<16}{'predicted':>10}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}  inside")
+    for entry in document["configurations"]:
+        low, high = entry["predicted_interval_s"]
+        mark = " *" if entry["name"] == document["recommended"] else ""
+        holds = "yes" if entry["interval_holds"] else "no"
+        print(
+            f"{entry['name'] + mark:<16}{entry['predicted_s']:>10.4g}{f'{low:.4g} to {high:.4g}':>20}"
+            f"{entry['measured_median_s']:>10.4g}{entry['error_percent']:>+8.1f}%  {holds}"
+        )
+    best, regret = document["best_measured"], document["regret"]
+    print(f"* recommended: {regret:.1%} slower than the best one measured ({best}); medians in s")
+    held = document["pairs_in_order"]
+    order = "too close to tell" if held is None else f"{held:.0%} of the pairs that differ by more than 2 %"
+    print(f"predicted order held: {order}; {document['repetitions']} repetitions each")
+    print_warnings(document["warnings"])
+    print(f"written to {folder / 'verification.json'}")

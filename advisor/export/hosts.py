@@ -1,0 +1,77 @@
+"""Host files, rank files and job scripts: the same ranks as MPICH, Open MPI and Slurm want them said."""
+
+from itertools import groupby
+
+from advisor.export.layout import Layout
+
+HEAD = "# written by apportion advise; process 0 is the first one"
+
+
+def mpich_hostfile(layout: Layout) -> str:
+    """`host:count` in rank order, for `mpiexec -f`; MPICH fills hosts from the top."""
+    return _lines(HEAD, *(f"{host}:{count}" for host, count in layout.runs))
+
+
+def openmpi_hostfile(layout: Layout) -> str:
+    """`host slots=count`, each host once: Open MPI refuses one that has two counts."""
+    return _lines(HEAD, *(f"{host} slots={count}" for host, count in layout.slots.items()))
+
+
+def openmpi_rankfile(layout: Layout) -> str:
+    """`rank r=host slot=core`: where each rank runs, and on which core if that is known.
+
+    Where it is not, ranks of a host take its cores in order, those of one PE the same core.
+    """
+    cores: dict[str, dict[str, int]] = {}
+    lines = []
+    for number, rank in enumerate(layout.ranks):
+        known = cores.setdefault(rank.host, {})
+        core = known.setdefault(rank.pe, len(known)) if rank.cpu is None else rank.cpu
+        lines.append(f"rank {number}={rank.host} slot={core}")
+    return _lines(HEAD, *lines)
+
+
+def slurm_hostfile(layout: Layout) -> str:
+    """One host per rank, in rank order, for `SLURM_HOSTFILE` and `srun --distribution=arbitrary`; no comments."""
+    return _lines(*(rank.host for rank in layout.ranks))
+
+
+def slurm_job(layout: Layout) -> str:
+    """A heterogeneous job: one component for each stretch of hosts with equally many ranks, in rank order."""
+    stretches = [(count, [host for host, _ in runs]) for count, runs in groupby(layout.runs, key=lambda run: run[1])]
+    components = [
+        [
+            f"#SBATCH --nodes={len(hosts)}",
+            f"#SBATCH --ntasks={count * len(hosts)}",
+            f"#SBATCH --ntasks-per-node={count}",
+            f"#SBATCH --nodelist={','.join(hosts)}",
+        ]
+        for count, hosts in stretches
+    ]
+    lines = ["#!/bin/bash", HEAD, "# usage: sbatch job.slurm PROGRAM [ARGUMENT ...]"]
+    for number, component in enumerate(components):
+        lines += [*(["#SBATCH hetjob"] if number else []), *component]
+    groups = f" --het-group=0-{len(components) - 1}" if len(components) > 1 else ""
+    return _lines(*lines, f'srun{groups} "$@"')
+
+
+def commands(layout: Layout) -> str:
+    """How each file is used, a line each."""
+    count = len(layout.ranks)
+    over = " --oversubscribe" if any(sum(r.pe == rank.pe for r in layout.ranks) > 1 for rank in layout.ranks) else ""
+    return _lines(
+        "# MPICH",
+        f"mpiexec -f hostfile -n {count} PROGRAM",
+        "# Open MPI, each rank on its core",
+        f"mpirun --hostfile hostfile.openmpi --rankfile rankfile.openmpi{over} -n {count} PROGRAM",
+        "# Slurm, in an allocation that has these hosts",
+        f"SLURM_HOSTFILE=hostfile.slurm srun --distribution=arbitrary -n {count} PROGRAM",
+        "# Slurm, as a heterogeneous job",
+        "sbatch job.slurm PROGRAM",
+        "# METIS, parts of these weights",
+        f"gpmetis -tpwgts=metis.tpwgts GRAPH {count}",
+    )
+
+
+def _lines(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,74 @@
+"""Which rank of a real run is where and gets what: a configuration without the processes that have nothing to do."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from simulator import Configuration, Scenario, ScenarioError
+
+HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""Names that every launcher takes as they are."""
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One process of a real run."""
+
+    host: str
+    """What a launcher reaches the node by."""
+    pe: str
+    cpu: int | None
+    """The logical processor that the PE stands for, where it is known."""
+    first: int
+    """Its first unit of work; ranks have consecutive units in order."""
+    units: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All ranks, in order."""
+
+    application: str
+    ranks: tuple[Rank, ...]
+
+    @cached_property
+    def runs(self) -> tuple[tuple[str, int], ...]:
+        """Hosts with the number of ranks that follow one another there, in rank order."""
+        return tuple((host, len(list(ranks))) for host, ranks in groupby(self.ranks, key=lambda rank: rank.host))
+
+    @cached_property
+    def slots(self) -> dict[str, int]:
+        """Ranks of each host, hosts in order of their first rank."""
+        found: dict[str, int] = {}
+        for host, count in self.runs:
+            found[host] = found.get(host, 0) + count
+        return found
+
+    @property
+    def units(self) -> int:
+        """Units of work of all ranks."""
+        return sum(rank.units for rank in self.ranks)
+
+
+def layout_of(scenario: Scenario, configuration: Configuration) -> Layout:
+    """The ranks of a configuration; a process without units is left out, but for a master, which is rank 0.
+
+    Raises
+    ------
+    ScenarioError
+        If a host has a name that launchers do not take.
+    """
+    work = scenario.application.work
+    hosts = {node.name: node.host or node.name for node in scenario.platform.known_nodes}
+    ranks, first = [], 0
+    for process, (units, place) in enumerate(zip(configuration.partition, configuration.placement, strict=True)):
+        if units or (work.has_master and process == 0):
+            pe = scenario.platform.pes[place]
+            ranks.append(Rank(hosts[pe.node], pe.name, pe.cpu, first, units))
+        first += units
+    for host in dict.fromkeys(rank.host for rank in ranks):
+        if not HOST.fullmatch(host):
+            allowed = "letters, digits, dots and hyphens allowed (say `host:` with the node)"
+            raise ScenarioError(f"platform: node: host {host!r} found, {allowed}")
+    return Layout(scenario.application.name, tuple(ranks))

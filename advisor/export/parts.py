@@ -1,0 +1,91 @@
+"""What each rank gets, as programs read it: CSV, JSON, HPL.dat, METIS weights, and code that reads the CSV."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from advisor.export.layout import Layout
+from simulator import files
+
+HPL_DAT = """\
+HPLinpack benchmark input file
+written by apportion advise
+HPL.out      output file name (if any)
+6            device out (6=stdout,7=stderr,file)
+1            # of problems sizes (N)
+{n:<12} Ns
+1            # of NBs
+{nb:<12} NBs
+0            PMAP process mapping (0=Row-,1=Column-major)
+1            # of process grids (P x Q)
+1            Ps
+{q:<12} Qs
+16.0         threshold
+1            # of panel fact
+2            PFACTs (0=left, 1=Crout, 2=Right)
+1            # of recursive stopping criterium
+4            NBMINs (>= 1)
+1            # of panels in recursion
+2            NDIVs
+1            # of recursive panel fact.
+1            RFACTs (0=left, 1=Crout, 2=Right)
+1            # of broadcast
+{bcast:<12} BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1            # of lookahead depth
+0            DEPTHs (>=0)
+2            SWAP (0=bin-exch,1=long,2=mix)
+64           swapping threshold
+0            L1 in (0=transposed,1=no-transposed) form
+0            U  in (0=transposed,1=no-transposed) form
+1            Equilibration (0=no,1=yes)
+8            memory alignment in double (> 0)
+"""
+BROADCASTS = {"ring": 0, "modified_ring": 1, "two_rings": 2}
+"""Broadcasts of ours that HPL has, by its numbers; others become its increasing ring."""
+SNIPPETS = {"partition.h": "partition.h", "read_partition.py": "read_partition.py.txt"}
+"""Name of a file that reads partition.csv -> its template."""
+
+
+def partition_csv(layout: Layout) -> str:
+    """`rank,host,pe,first,units`: each rank's consecutive units of work."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("rank", "host", "pe", "first", "units"))
+    for number, rank in enumerate(layout.ranks):
+        one_line = " ".join(rank.pe.split())  # readers go line by line
+        writer.writerow((number, rank.host, one_line, rank.first, rank.units))
+    return text.getvalue()
+
+
+def partition_document(layout: Layout) -> str:
+    """The same as JSON."""
+    ranks = [
+        {"rank": number, "host": rank.host, "pe": rank.pe, "cpu": rank.cpu, "first": rank.first, "units": rank.units}
+        for number, rank in enumerate(layout.ranks)
+    ]
+    return json.dumps({"format": 1, "application": layout.application, "units": layout.units, "ranks": ranks}, indent=1)
+
+
+def metis_weights(layout: Layout) -> str:
+    """`part = weight` for `gpmetis -tpwgts`; weights are shares of the units and add up to 1."""
+    return "".join(f"{number} = {rank.units / layout.units!r}\n" for number, rank in enumerate(layout.ranks))
+
+
+def hpl_dat(layout: Layout, parameters: Mapping[str, Any]) -> str | None:
+    """HPL's input for a 1 x Q grid of these ranks; None if they have unequal numbers of blocks per cycle.
+
+    HPL gives each process as many blocks as any other: unequal PEs need unequal numbers of processes.
+    """
+    if len({rank.units for rank in layout.ranks}) > 1:
+        return None
+    bcast = BROADCASTS.get(str(parameters.get("broadcast", "ring")), 0)
+    return HPL_DAT.format(n=parameters["n"], nb=parameters["nb"], q=len(layout.ranks), bcast=bcast)
+
+
+def snippets() -> dict[str, str]:
+    """Code that reads `partition.csv` in a program: C, and Python with mpi4py."""
+    folder = Path(__file__).parent / "templates"
+    return {name: files.read_text(folder / template) for name, template in SNIPPETS.items()}

@@ -1,0 +1,264 @@
+"""Advice put to the test: the recommended configuration and the others really run here, beside what was predicted."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication, ranks_cpus
+from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
+from simulator import Configuration, RunSet, Scenario, ScenarioError, files, provenance, randomness, run, this_machine
+from simulator.calibration import CommandRanks, Competitor, Ranks, RealRun, Usage
+
+CLOSE = 0.02
+"""How much slower than the best measured one the recommended configuration may be."""
+INTERVAL = (0.05, 0.95)
+"""Quantiles of the simulated makespans between which a measured median should lie."""
+SLOWEST = 20.0
+"""A run that takes so many times longer than predicted is stopped."""
+
+
+@dataclass(frozen=True)
+class VerifyPlan:
+    """What to run for real, and what was predicted."""
+
+    scenario: Scenario
+    """With the configurations to run."""
+    recommended: str
+    command: tuple[str, ...] | None = None
+    """Words of a command line per rank; None: the built-in matrix product."""
+    budget_s: float = 60.0
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The logical processor of each PE."""
+        return tuple(-1 if pe.cpu is None else pe.cpu for pe in self.scenario.platform.pes)
+
+    def check(self) -> None:
+        """Refuse what cannot be run here, before anything is started.
+
+        Raises
+        ------
+        ScenarioError
+            With one line per fault.
+        """
+        here = {core.cpu for core in this_machine().cores}
+        faults = []
+        for pe in self.scenario.platform.pes:
+            if pe.cpu not in here:
+                allowed = f"one of this machine's allowed: {', '.join(map(str, sorted(here)))}"
+                faults.append(f"platform: PE {pe.name}: cpu: {'none' if pe.cpu is None else pe.cpu} found, {allowed}")
+            if pe.load is not None and pe.load.rule != "fair":
+                faults.append(f"platform: PE {pe.name}: load: rule {pe.load.rule!r} found, 'fair' allowed in real runs")
+            elif pe.load is not None and np.any(pe.load.trace.values != np.rint(pe.load.trace.values)):
+                faults.append(f"platform: PE {pe.name}: load: parts of processes found, whole numbers can be replayed")
+        if len(set(self.cpus)) < len(self.cpus) and not faults:
+            faults.append(f"platform: PEs: cpus {list(self.cpus)} found, each once allowed")
+        if self.command is None and self.scenario.application.name != "matmul":
+            name = self.scenario.application.name
+            faults.append(f"application: {name} found, matmul allowed, or any with --command (what a rank runs)")
+        if faults:
+            raise ScenarioError(faults)
+
+    @property
+    def key(self) -> str:
+        """What makes two plans the same measurement."""
+        configurations = [asdict(configuration) for configuration in self.scenario.configurations]
+        application = self.scenario.application
+        loads = [pe.load.trace.values.tolist() for pe in self.scenario.platform.pes if pe.load]
+        asked: list[Any] = [application.kernel, dict(application.parameters), self.command, self.cpus]
+        what = [configurations, asked, loads, self.scenario.seed]
+        return files.digest(json.dumps(what, default=str).encode())
+
+
+def verify(
+    plan: VerifyPlan, *, kept: Path | None, on_progress: Callable[[Verification, float], None]
+) -> dict[str, Any]:
+    """Run every configuration for real, interleaved, beside the scenario's loads, and compare with the prediction.
+
+    Parameters
+    ----------
+    kept
+        File that every run is appended to; whole repetitions of the same plan found there are not run again.
+    on_progress
+        See `run_interleaved`.
+
+    Returns
+    -------
+    dict
+        Per configuration the predicted median with its interval, what was measured, error and whether the interval
+        holds the measured median; the regret of the recommended one, and whether the order held.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run here, or the budget is too small.
+    CalibrationError
+        If a run fails.
+    """
+    plan.check()
+    runs = run(plan.scenario)
+    _check_budget(plan, runs)
+    done = _done(plan, kept)
+    with _application(plan, runs) as application, _loads(plan) as loads:
+        verification = run_interleaved(
+            application,
+            loads,
+            plan.scenario.configurations,
+            budget_s=plan.budget_s,
+            done=done,
+            on_run=_keeper(plan, kept),
+            on_progress=on_progress,
+        )
+    return _document(plan, runs, verification, reused=0 if done is None else _repetitions(done))
+
+
+def _check_budget(plan: VerifyPlan, runs: RunSet) -> None:
+    """Each configuration is run once to warm up and three times to count."""
+    each_s = sum(float(np.median(runs.of(name))) for name in runs.configurations)
+    needed_s = (LEAST_REPETITIONS + 1) * each_s
+    if needed_s > plan.budget_s:
+        found = f"--budget: {plan.budget_s:g}s found, at least {needed_s:.3g}s allowed"
+        count = len(runs.configurations)
+        raise ScenarioError(f"{found}: {LEAST_REPETITIONS + 1} runs of {count} configurations of {each_s:.3g} s in all")
+
+
+@contextmanager
+def _application(plan: VerifyPlan, runs: RunSet) -> Iterator[RealApplication]:
+    if plan.command is None:
+        with Ranks(plan.cpus) as ranks:
+            yield MatmulRuns(ranks, plan.scenario.application.kernel)
+    else:
+        limit_s = max(10.0, SLOWEST * float(runs.makespan_s.max()))
+        with CommandRanks(ranks_cpus(plan.scenario.configurations, plan.cpus)) as ranks:
+            yield CommandRuns(ranks, plan.command, plan.cpus, limit_s)
+
+
+@contextmanager
+def _loads(plan: VerifyPlan) -> Iterator[Loads]:
+    """The scenario's loads as real competitors, each starting where a draw of its own says."""
+    loaded = [pe for pe in plan.scenario.platform.pes if pe.load is not None]
+    seed = plan.scenario.seed
+
+    def starts_s(number: int, repetition: int) -> float:
+        pe = loaded[number]
+        end_s = pe.load.trace.end_s if pe.load is not None and pe.load.drawn else 0.0
+        return float(randomness.stream(seed, "verify", pe.name, repetition).random()) * end_s
+
+    with ExitStack() as stack:
+        competitors = [
+            stack.enter_context(Competitor(pe.cpu, pe.load.trace))
+            for pe in loaded
+            if pe.load is not None and pe.cpu is not None
+        ]
+        yield Loads(tuple(competitors), starts_s)
+
+
+def _keeper(plan: VerifyPlan, kept: Path | None) -> Callable[[str, int, RealRun], None]:
+    """What appends a run to the file, a line each."""
+    key = plan.key
+    if kept is not None and kept.exists():
+        files.end_with_line(kept)
+
+    def keep(name: str, repetition: int, real: RealRun) -> None:
+        if kept is not None:
+            usages = [usage.to_dict() for usage in real.compute]
+            line = {"key": key, "configuration": name, "repetition": repetition, "makespan_s": real.makespan_s}
+            with files.open_append(kept) as stream:
+                stream.write(json.dumps(line | {"usages": usages}) + "\n")
+
+    return keep
+
+
+def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
+    """Whole repetitions of the same plan that were measured before."""
+    if kept is None or not kept.exists():
+        return None
+    key, names = plan.key, [configuration.name for configuration in plan.scenario.configurations]
+    found: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for number, line in enumerate(files.read_text(kept).splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+            if entry["key"] == key:
+                found[entry["configuration"], entry["repetition"]] = entry
+        except (ValueError, KeyError, TypeError):
+            if line.endswith("}"):
+                raise ScenarioError(f"{kept}:{number}: no run found, a file that verify wrote allowed") from None
+    whole = 0
+    while all((name, whole) in found for name in names):
+        whole += 1
+    if not whole:
+        return None
+    rows = [found[name, repetition] for repetition in range(whole) for name in names]
+    times = {name: np.array([found[name, r]["makespan_s"] for r in range(whole)]) for name in names}
+    return Verification(times, tuple(tuple(Usage(**usage) for usage in row["usages"]) for row in rows))
+
+
+def _repetitions(verification: Verification) -> int:
+    return min(times.size for times in verification.measured_s.values())
+
+
+def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> dict[str, Any]:
+    entries = [_entry(c, runs, verification) for c in plan.scenario.configurations]
+    medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
+    best = min(medians, key=lambda name: medians[name])
+    regret = medians[plan.recommended] / medians[best] - 1
+    inside = [entry["interval_holds"] for entry in entries]
+    return {
+        "format": 1,
+        "command": "verify",
+        "recommended": plan.recommended,
+        "best_measured": best,
+        "regret": regret,
+        "within_2_percent": regret <= CLOSE,
+        "configurations": entries,
+        "share_of_intervals_that_hold": sum(inside) / len(inside),
+        "mean_absolute_error_percent": float(np.mean([abs(entry["error_percent"]) for entry in entries])),
+        "pairs_in_order": _pairs_in_order(entries),
+        "repetitions": _repetitions(verification),
+        "repetitions_reused": reused,
+        "warnings": _warnings(plan, verification),
+        "provenance": provenance.provenance(
+            seed=plan.scenario.seed, machine=this_machine(), inputs=plan.scenario.inputs
+        ),
+    }
+
+
+def _entry(configuration: Configuration, runs: RunSet, verification: Verification) -> dict[str, Any]:
+    simulated, measured = runs.of(configuration.name), verification.measured_s[configuration.name]
+    low, high = (float(quantile) for quantile in np.quantile(simulated, INTERVAL))
+    predicted, median = float(np.median(simulated)), float(np.median(measured))
+    return {
+        "name": configuration.name,
+        "partition": list(configuration.partition),
+        "predicted_s": predicted,
+        "predicted_interval_s": [low, high],
+        "measured_s": measured.tolist(),
+        "measured_median_s": median,
+        "error_percent": 100 * (predicted / median - 1),
+        "interval_holds": low <= median <= high,
+    }
+
+
+def _pairs_in_order(entries: Sequence[Mapping[str, Any]]) -> float | None:
+    """Of the pairs whose measured medians differ by more than `CLOSE`: how many were predicted in that order."""
+    right = [
+        (one["predicted_s"] < other["predicted_s"]) == (one["measured_median_s"] < other["measured_median_s"])
+        for place, one in enumerate(entries)
+        for other in entries[:place]
+        if abs(one["measured_median_s"] / other["measured_median_s"] - 1) > CLOSE
+    ]
+    return sum(right) / len(right) if right else None
+
+
+def _warnings(plan: VerifyPlan, verification: Verification) -> list[str]:
+    """PEs that other programs took a part of."""
+    lines = []
+    for number, pe in enumerate(plan.scenario.platform.pes):
+        if plan.command is None and pe.load is None and (share := verification.share_of(number)) < 0.9:
+            lines.append(f"PE {pe.name}: {share:.0%} of it was left to us: other programs run here")
+    return lines

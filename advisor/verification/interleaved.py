@@ -1,0 +1,101 @@
+"""Real runs of several configurations in turn, so that drift falls on all alike, each on the same stretch of load."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.verification.applications import RealApplication
+from simulator import Configuration
+from simulator.calibration import Competitor, RealRun, Usage
+
+LEAST_REPETITIONS = 3
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the real runs of some configurations took."""
+
+    measured_s: dict[str, NDArray[np.float64]]
+    """Makespan of every repetition, by configuration."""
+    usages: tuple[tuple[Usage, ...], ...] = ()
+    """What the computation cost on each PE, one row per run."""
+
+    def share_of(self, pe: int) -> float:
+        """Share of a PE that its process got while it computed: CPU seconds over wall seconds, all runs together."""
+        cpu_s = sum(row[pe].cpu_s for row in self.usages)
+        wall_s = sum(row[pe].wall_s for row in self.usages)
+        return cpu_s / wall_s if wall_s else 1.0
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Real competitors, each beside one PE, and where in its trace each starts."""
+
+    competitors: tuple[Competitor, ...]
+    starts_s: Callable[[int, int], float]
+    """By competitor and repetition: the same for all configurations (paired)."""
+
+    @contextmanager
+    def replayed(self, repetition: int) -> Iterator[None]:
+        """All loads on while the block runs."""
+        with ExitStack() as stack:
+            for number, competitor in enumerate(self.competitors):
+                stack.enter_context(competitor.replay(self.starts_s(number, repetition)))
+            yield
+
+
+def run_interleaved(
+    application: RealApplication,
+    loads: Loads,
+    configurations: Sequence[Configuration],
+    *,
+    budget_s: float,
+    done: Verification | None = None,
+    on_run: Callable[[str, int, RealRun], None] = lambda _name, _repetition, _run: None,
+    on_progress: Callable[[Verification, float], None] = lambda _verification, _share: None,
+) -> Verification:
+    """Run an application under each configuration in turn, several times, with the loads on.
+
+    Parameters
+    ----------
+    configurations
+        Run interleaved, so that drift falls on all alike.
+    budget_s
+        No repetition starts that would end after it, but each configuration runs at least three times.
+    done
+        Whole repetitions that an earlier call measured; they count.
+    on_run
+        Called after every run with the configuration's name and the repetition.
+    on_progress
+        Called after every run with what is known so far and the share of the budget that is spent.
+    """
+    start = time.monotonic()
+    measured: dict[str, list[float]] = {configuration.name: [] for configuration in configurations}
+    usages: list[tuple[Usage, ...]] = []
+    if done is not None:
+        measured = {name: done.measured_s[name].tolist() for name in measured}
+        usages = list(done.usages)
+    first = min(len(times) for times in measured.values())
+    application.prepare(configurations)
+    begun = time.monotonic()
+    for repetition in range(first, 1000):
+        spent = time.monotonic() - begun
+        each = spent / max(1, repetition - first)
+        if repetition >= LEAST_REPETITIONS and time.monotonic() - start + each > budget_s:
+            break
+        for configuration in configurations:
+            with loads.replayed(repetition):
+                run = application.run(configuration)
+            measured[configuration.name].append(run.makespan_s)
+            usages.append(run.compute)
+            on_run(configuration.name, repetition, run)
+            on_progress(_verification(measured, usages), (time.monotonic() - start) / max(budget_s, 1e-9))
+    return _verification(measured, usages)
+
+
+def _verification(measured: dict[str, list[float]], usages: list[tuple[Usage, ...]]) -> Verification:
+    return Verification({name: np.array(times) for name, times in measured.items()}, tuple(usages))

@@ -1,0 +1,201 @@
+"""What a sweep of Apex-MAP measures: its cells (M, alpha, L), and how much is read on one visit to a cell."""
+
+import importlib.util
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulator import units
+from simulator.calibration.apex.mpi_launch import mpiexec
+from simulator.calibration.kernels.sized import WORD_BYTES
+from simulator.errors import ScenarioError
+from simulator.machine import Machine, memory_available_bytes, require_linux
+
+ALPHAS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0)
+LENGTHS = (1, 4, 16, 64, 256, 1024, 4096)
+MEMORY_SHARE = 0.25
+"""Share of the memory available that the largest M takes by default."""
+FIRST_WORDS = 2**10
+"""Smallest M: 8 KiB, within any first-level cache."""
+MOST_PASSES = 60
+OVER = ("shared", "mpi")
+"""How several processes read each other's memory: a shared segment, or MPI one-sided."""
+
+_STRETCHES = 2**13
+_MOST_READ = 2**18
+"""Words read on one visit, unless the fewest stretches are more."""
+_FEWEST = 64
+_MPI_STRETCHES = 256
+"""An access by MPI costs microseconds."""
+_EXTRA = "the extra mpi needed: pip install 'apportion[mpi]'"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of Apex-MAP."""
+
+    m_words: int
+    alpha: float
+    length: int
+    """L in words."""
+
+    def stretches(self, over: str) -> int:
+        """Starts drawn for one visit: at most 64 KiB of them, each read once, in a row.
+
+        Such a stream takes one cache line for every eight stretches, that is, for at least as many lines of the words.
+        """
+        if over == "mpi":
+            return max(_FEWEST, min(_MPI_STRETCHES, _MOST_READ // self.length))
+        return max(_FEWEST, min(_STRETCHES, _MOST_READ // self.length))
+
+    def repeats(self, over: str) -> int:
+        """How often the same starts are read in a row: only where they already cover all of M."""
+        read = self.stretches(over) * self.length
+        return 8 if over == "shared" and self.m_words <= read <= 4 * _STRETCHES else 1
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """A whole sweep."""
+
+    m_words: tuple[int, ...]
+    alphas: tuple[float, ...]
+    lengths: tuple[int, ...]
+    cpus: tuple[int, ...]
+    """The processor of each process."""
+    over: str = "shared"
+    seed: int = 0
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every M with every alpha and every L that fits into it."""
+        return tuple(
+            Cell(m, alpha, length)
+            for m in self.m_words
+            for alpha in self.alphas
+            for length in self.lengths
+            if length <= m
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: what must be the same for measurements to stand side by side."""
+        return {
+            "M": f"{self.m_words[0]} to {self.m_words[-1]} words",
+            "alpha": list(self.alphas),
+            "L": list(self.lengths),
+            "cpus": list(self.cpus),
+            "over": self.over,
+            "seed": self.seed,
+        }
+
+
+def make_sweep(
+    machine: Machine,
+    *,
+    max_memory: str | None = None,
+    alphas: Sequence[float] = ALPHAS,
+    lengths: Sequence[float] = LENGTHS,
+    processes: int = 1,
+    over: str = "shared",
+    cpu: int | None = None,
+    seed: int = 0,
+) -> SweepPlan:
+    """A sweep with M doubled from 8 KiB up to `max_memory`, in powers of two.
+
+    Parameters
+    ----------
+    max_memory
+        A size such as `2GiB`, or a share of the memory available, by default a quarter. Several processes take twice
+        the largest M: memory for each M.
+    processes
+        One for each PE; the first takes the last core, so that the first core is left to others as long as possible.
+    cpu
+        For one process: the logical processor.
+
+    Raises
+    ------
+    ScenarioError
+        If something is out of range, one line per fault, or MPI is not installed.
+    CalibrationError
+        Where measuring needs another system.
+    """
+    require_linux()
+    available = memory_available_bytes()
+    most = _memory_bytes(max_memory, available)
+    faults = [
+        *_memory_faults(most, available),
+        *_cell_faults(alphas, lengths),
+        *_process_faults(machine, processes=processes, over=over, cpu=cpu),
+    ]
+    if faults:
+        raise ScenarioError(faults)
+    largest = int(math.log2(most / WORD_BYTES / (2 if processes > 1 or over == "mpi" else 1)))
+    words = tuple(2**k for k in range(int(math.log2(FIRST_WORDS)), largest + 1))
+    wanted = tuple(sorted({int(length) for length in lengths}))
+    if wanted[0] > words[-1]:
+        raise ScenarioError(f"--length: {wanted[0]} found, at most the {words[-1]} words of the largest M allowed")
+    last_first = [core.cpu for core in machine.cores][::-1]
+    cpus = (cpu,) if cpu is not None else tuple(last_first[:processes])
+    return SweepPlan(words, tuple(sorted(set(alphas))), wanted, cpus, over, seed)
+
+
+def _memory_faults(most: float, available: int) -> list[str]:
+    least = 4 * FIRST_WORDS * WORD_BYTES
+    if least <= most <= available:
+        return []
+    allowed = f"{units.show_size(least)} to the {units.show_size(available)} available allowed"
+    return [f"--max-memory: {units.show_size(most)} found, {allowed}"]
+
+
+def _cell_faults(alphas: Sequence[float], lengths: Sequence[float]) -> list[str]:
+    found = []
+    if not alphas or not all(0 < alpha <= 1 for alpha in alphas):
+        found.append(f"--alpha: {_list(alphas)} found, above 0 and up to 1 allowed")
+    if not lengths or not all(length >= 1 and float(length).is_integer() for length in lengths):
+        found.append(f"--length: {_list(lengths)} found, whole numbers of 1 or more allowed")
+    return found
+
+
+def _process_faults(machine: Machine, *, processes: int, over: str, cpu: int | None) -> list[str]:
+    allowed = sorted({number for core in machine.cores for number in (core.cpu, *core.siblings)})
+    found = []
+    if not 1 <= processes <= machine.pe_count:
+        found.append(f"--processes: {processes} found, 1 to {machine.pe_count} (the PEs here) allowed")
+    if over not in OVER:
+        found.append(f"--over: {over!r} found, {' or '.join(OVER)} allowed")
+    if cpu is not None and cpu not in allowed:
+        found.append(f"--cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed")
+    if cpu is not None and processes > 1:
+        found.append(f"--cpu: {cpu} found, allowed with one process")
+    if over == "mpi" and importlib.util.find_spec("mpi4py") is None:
+        found.append(f"--over: mpi4py is not installed, {_EXTRA}")
+    elif over == "mpi" and mpiexec() is None:
+        found.append(f"--over: mpiexec was not found, {_EXTRA}")
+    return found
+
+
+def block_of(m_words: int, rank: int, ranks: int) -> tuple[int, int, int]:
+    """A rank's block of M words, M a power of two: its first word, how many, and where they lie in the rank's memory.
+
+    Blocks of all M up to the largest lie one after the other.
+    """
+    first, last = rank * m_words // ranks, (rank + 1) * m_words // ranks
+    return first, last - first, m_words // ranks + m_words.bit_length()
+
+
+def room_for(m_words: int, ranks: int) -> int:
+    """Words of memory that a rank needs for its blocks of all M up to the largest."""
+    return block_of(2 * m_words, 0, ranks)[2]
+
+
+def _memory_bytes(text: str | None, available: int) -> float:
+    if text is None:
+        return MEMORY_SHARE * available
+    if text.endswith("%"):
+        return units.parse(text, units.SHARE, field="--max-memory") * available
+    return units.parse(text, units.SIZE, field="--max-memory")
+
+
+def _list(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values) or "nothing"

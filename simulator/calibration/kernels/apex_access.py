@@ -1,0 +1,65 @@
+"""Apex-MAP's accesses: words whose sums are known, starts drawn beforehand, and the compiled loop that reads them.
+
+Starts do not depend on what is read, so that the processor may have several accesses under way: the latency seen is
+that of independent accesses. The words of a stretch are added one by one, in order, as a C compiler leaves that loop:
+time grows by the same for every further word, and never falls below that of an addition.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Starts = NDArray[np.int64]
+Words = NDArray[np.float64]
+Reader = Callable[[Words, Starts, int], float]
+
+PERIOD = 13
+"""Word k holds k modulo this."""
+_TILE = np.tile(np.arange(PERIOD, dtype=np.float64), 4096)
+
+
+def place_starts(uniform: NDArray[np.floating[Any]], words: int, length: int, alpha: float) -> Starts:
+    """Starts `floor((M-L+1) * u^(1/alpha))` (apex-map-memory-models; EQUATIONS section 5); shape of `uniform`."""
+    return np.asarray(np.floor((words - length + 1) * uniform ** (1 / alpha)), dtype=np.int64)
+
+
+def fill(words: Words, *, first: int = 0) -> None:
+    """Make word k of the array `(first + k)` modulo 13; every page is touched."""
+    for at in range(0, words.size, _TILE.size - PERIOD):
+        piece = words[at : at + _TILE.size - PERIOD]
+        shift = (first + at) % PERIOD
+        piece[:] = _TILE[shift : shift + piece.size]
+
+
+def expected_sum(starts: Starts, length: int) -> float:
+    """What reading these stretches of filled words adds up to, exactly."""
+    return float(np.sum(_sum_before(starts + length) - _sum_before(starts)))
+
+
+def _sum_before(k: Starts) -> Starts:
+    """Sum of the words before word k."""
+    whole, rest = np.divmod(k, PERIOD)
+    return np.asarray(whole * (PERIOD * (PERIOD - 1) // 2) + rest * (rest - 1) // 2)
+
+
+@cache
+def reader() -> Reader:
+    """The compiled loop `read(words, starts, length) -> sum`, made at the first call in a process.
+
+    The sum is returned, so that no read can be left out, and no start is known when the loop is compiled.
+    """
+    import numba
+
+    compiled: Reader = numba.njit("float64(float64[::1], int64[::1], int64)")(_read)
+    return compiled
+
+
+def _read(words: Words, at: Starts, length: int) -> float:
+    total = 0.0
+    for start in at:
+        for k in range(start, start + length):
+            total += words[k]
+    return total

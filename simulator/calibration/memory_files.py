@@ -1,0 +1,292 @@
+"""Memory models from and to files: measured times per word in a CSV, models in JSON, targets in a CSV."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simulator import files
+from simulator.calibration.tables import MAX_FAULTS, Table, read_table
+from simulator.errors import ScenarioError
+from simulator.machine import Machine
+from simulator.models.memory.forms import Floats, MemoryTimes
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
+from simulator.models.memory.model import AXES, MemoryModel
+from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
+
+FORMAT = 1
+TIME = "time_per_word_s"
+LIKE = 2.0
+"""Factor within which a fitted capacity and one that the system reports are called the same."""
+
+
+@dataclass(frozen=True)
+class MemoryFit:
+    """A chosen memory model with all forms that it was chosen from."""
+
+    selection: Selection
+    comparison: tuple[dict[str, Any], ...]
+    """Each capacity that the operating system reports, and the fitted one nearest to it; empty if none is known."""
+    provenance: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    @property
+    def model(self) -> MemoryModel:
+        """The model chosen."""
+        return self.selection.model
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        selection = self.selection
+        return {
+            "format": FORMAT,
+            "kind": "memory",
+            "chosen": selection.chosen.name,
+            "levels": selection.chosen.form.levels,
+            "models": [_entry(candidate, selection) for candidate in selection.candidates],
+            "not_fitted": [
+                {"name": lacking.form.name, "points_needed": lacking.form.points_needed, "reason": lacking.reason}
+                for lacking in selection.not_fitted
+            ],
+            "model": self.model.to_dict(),
+            "comparison": list(self.comparison),
+            "warnings": list(self.warnings),
+            "provenance": self.provenance,
+        }
+
+
+def read_memory_times(path: Path) -> MemoryTimes:
+    """Read a table `M_words,alpha,L,time_per_word_s`; repeated rows are repetitions.
+
+    Raises
+    ------
+    ScenarioError
+        If the table cannot be read, lacks a column, or a row has L above M, alpha outside (0, 1], or no time above 0;
+        one line per cell.
+    """
+    table = read_table(path)
+    missing = [name for name in (*AXES, TIME) if name not in table.names]
+    if missing:
+        raise ScenarioError([_missing(table, name, (*AXES, TIME)) for name in missing])
+    where, faults = _where(table)
+    time_s = table.numbers(TIME)
+    faults += [
+        f"{table.place}:{table.lines[i]}: {TIME}: {time_s[i]:g} found, a number above 0 allowed"
+        for i in np.flatnonzero(time_s <= 0)
+    ]
+    _raise(faults)
+    return MemoryTimes(*where, time_s)
+
+
+def fit_memory_table(path: Path, *, machine: Machine | None = None) -> MemoryFit:
+    """Fit all forms to the times in a CSV file and choose; see `read_memory_times` and `fit_memory`."""
+    inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
+    times = read_memory_times(path)
+    try:
+        return fit_memory(times, machine=machine, inputs=inputs)
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from error
+
+
+def fit_memory(
+    times: MemoryTimes,
+    *,
+    machine: Machine | None = None,
+    measured_here: bool = False,
+    inputs: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> MemoryFit:
+    """Fit models 0 to 3 and those of more levels, choose, and compare capacities with what a machine reports.
+
+    Parameters
+    ----------
+    machine
+        Whose capacities the fitted ones are compared with; None for no comparison.
+    measured_here
+        Whether the times were measured on that machine, which then is part of the provenance.
+    inputs, warnings
+        Hash by file that the times came from; what to know about the times.
+
+    Raises
+    ------
+    ScenarioError
+        If not even the simplest form can be fitted.
+    """
+    from simulator.provenance import provenance
+
+    selection = select_model(times)
+    comparison = () if machine is None else _compared(selection.chosen, machine)
+    made = provenance(inputs=inputs, machine=machine if measured_here else None)
+    return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings))
+
+
+def save_memory_model(fitted: MemoryFit, path: Path) -> None:
+    """Write a memory model with everything it was chosen from as JSON, whole or not at all."""
+    files.write_json(path, fitted.to_dict())
+
+
+def load_memory_model(path: Path) -> tuple[MemoryModel, dict[str, Any]]:
+    """Read a memory model: the model, and the whole document.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no memory model.
+    """
+    document = files.read_json(path)
+    if not isinstance(document, dict) or document.get("kind") != "memory" or document.get("format") != FORMAT:
+        found = document.get("kind") if isinstance(document, dict) else type(document).__name__
+        raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind 'memory' allowed")
+    try:
+        return MemoryModel.from_dict(document["model"]), document
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, np.linalg.LinAlgError) as error:
+        raise ScenarioError(f"{path}: model: {error} found, what `apportion calibrate memory` wrote allowed") from error
+
+
+def predict_memory(path: Path, at: Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+    """Seconds per word at the targets of a CSV file (`M_words,alpha,L`), in its order.
+
+    Raises
+    ------
+    ScenarioError
+        If model or table cannot be used, or a target is no (M, alpha, L).
+    """
+    model, _ = load_memory_model(path)
+    table = read_table(at)
+    missing = [name for name in AXES if name not in table.names]
+    if missing:
+        raise ScenarioError([_missing(table, name, AXES) for name in missing])
+    where, faults = _where(table)
+    _raise(faults)
+    found = model.predict(*where, level=level)
+    return [
+        {
+            "at": {name: float(column[i]) for name, column in zip(AXES, where, strict=True)},
+            "mean": float(found.mean_s[i]),
+            "low": float(found.low_s[i]),
+            "high": float(found.high_s[i]),
+            "physical": float(found.physical_s[i]),
+            "outside_training_range": bool(outside),
+            "distance": {name: float(x) for name, x in zip(AXES, found.distance[i], strict=True)},
+        }
+        for i, outside in enumerate(found.outside_training_range)
+    ]
+
+
+def _missing(table: Table, name: str, wanted: Sequence[str]) -> str:
+    return f"{table.place}: {name}: no such column found, {', '.join(wanted)} allowed, {', '.join(table.names)} there"
+
+
+def _where(table: Table) -> tuple[tuple[Floats, Floats, Floats], list[str]]:
+    """M, alpha and L of each row, and what is wrong with them."""
+    m, alpha, run = (table.numbers(name) for name in AXES)
+    faults = []
+    for i, line in enumerate(table.lines):
+        if m[i] < 1:
+            faults.append(f"{table.place}:{line}: M_words: {m[i]:g} found, at least 1 allowed")
+        if not 0 < alpha[i] <= 1:
+            faults.append(f"{table.place}:{line}: alpha: {alpha[i]:g} found, above 0 and up to 1 allowed")
+        if not 1 <= run[i] <= max(m[i], 1):
+            faults.append(f"{table.place}:{line}: L: {run[i]:g} found, 1 up to M_words ({m[i]:g}) allowed")
+    return (m, alpha, run), faults
+
+
+def _raise(faults: list[str]) -> None:
+    if len(faults) > MAX_FAULTS:
+        faults = [*faults[:MAX_FAULTS], f"{len(faults) - MAX_FAULTS} more such cells"]
+    if faults:
+        raise ScenarioError(faults)
+
+
+def _entry(candidate: Candidate, selection: Selection) -> dict[str, Any]:
+    """One fitted form as plain data; null stands for a constant that the points do not determine."""
+    points = selection.points
+    residuals = candidate.fitted_s - points.time_s
+    relative = relative_errors(candidate.fitted_s, points)
+    held = None if candidate.held_out_s is None else relative_errors(candidate.held_out_s, points)
+    return {
+        "name": candidate.name,
+        "levels": candidate.form.levels,
+        "parameters": _parameters(candidate),
+        "parameter_count": candidate.form.parameters,
+        "points_needed": candidate.form.points_needed,
+        "corrected": candidate.correction is not None,
+        "sse": float(residuals @ residuals),
+        "relative_sse": float(relative @ relative),
+        "mean_relative_error": float(relative.mean()),
+        "max_relative_error": float(relative.max()),
+        "held_out_mean": None if held is None else float(held.mean()),
+        "held_out_max": None if held is None else float(held.max()),
+        "criterion": candidate.criterion,
+        "physical": candidate.physical,
+        "faults": list(candidate.faults),
+    }
+
+
+def _parameters(candidate: Candidate) -> list[dict[str, Any]]:
+    constants, errors = candidate.constants, candidate.errors
+    found = []
+    for k in range(candidate.form.levels):
+        last = k == candidate.form.levels - 1
+        capacity = None if last else float(constants.capacities_words[k])
+        error = None if last else _finite(errors.capacities_words[k])
+        found.append(
+            {
+                "capacity_words": capacity,
+                "capacity_words_error": error,
+                "capacity_bytes": None if capacity is None else WORD_BYTES * capacity,
+                "capacity_bytes_error": None if error is None else WORD_BYTES * error,
+                "latency_s": float(constants.latency_s[k]),
+                "latency_s_error": _finite(errors.latency_s[k]),
+                "gap_s": float(constants.gap_s[k]),
+                "gap_s_error": _finite(errors.gap_s[k]),
+            }
+        )
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _compared(chosen: Candidate, machine: Machine) -> tuple[dict[str, Any], ...]:
+    """Capacities that the system reports, and the fitted one nearest to each."""
+    reported = [(f"L{c.level}", c.size_bytes) for c in machine.caches if c.kind != "instruction"]
+    reported.append(("memory", machine.memory_bytes))
+    fitted = WORD_BYTES * chosen.constants.capacities_words
+    found = []
+    for name, size in reported:
+        nearest = float(fitted[np.argmin(np.abs(np.log(fitted / size)))]) if fitted.size else None
+        ratio = None if nearest is None else nearest / size
+        found.append(
+            {
+                "name": name,
+                "reported_bytes": float(size),
+                "nearest_fitted_bytes": nearest,
+                "ratio": ratio,
+                "agrees": ratio is not None and 1 / LIKE <= ratio <= LIKE,
+            }
+        )
+    return tuple(found)
+
+
+def named_levels(levels: Sequence[MemoryLevel], document: Mapping[str, Any]) -> tuple[MemoryLevel, ...]:
+    """Fitted levels by the names of the caches that the system reports at about their capacity, the last one as RAM.
+
+    A level that no cache is near to is `level1` and so on, counted from the nearest. Shared is what the system reports
+    as shared by several processors, and RAM.
+    """
+    machine = document.get("provenance", {}).get("machine") or {}
+    shared_by = {f"L{c['level']}": c["shared_by"] for c in machine.get("caches", ()) if c["kind"] != "instruction"}
+    names: dict[int, tuple[float, str]] = {}
+    for entry in document.get("comparison", ()):
+        near = [k for k, level in enumerate(levels[:-1]) if level.capacity_bytes == entry["nearest_fitted_bytes"]]
+        if near and entry["agrees"] and entry["name"] != "memory":
+            names[near[0]] = min(names.get(near[0], (np.inf, "")), (abs(np.log(entry["ratio"])), entry["name"]))
+    found = []
+    for k, level in enumerate(levels[:-1]):
+        name = names[k][1] if k in names else f"level{k + 1}"
+        found.append(replace(level, name=name, shared=level.shared or shared_by.get(name, 1) > 1))
+    return (*found, replace(levels[-1], name="RAM", shared=True))

@@ -1,0 +1,189 @@
+"""Network models from and to files: ping-pong times in a CSV, the fitted forms and the chosen model in JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator import files
+from simulator.calibration.tables import Table, read_table
+from simulator.errors import ScenarioError
+from simulator.models.network import (
+    CRITERION,
+    NetworkFit,
+    NetworkModel,
+    NetworkPoints,
+    PacketisedModel,
+    PiecewiseModel,
+    fit_network,
+    make_points,
+)
+from simulator.provenance import provenance
+
+FORMAT = 1
+MAX_FAULTS = 20
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CalibratedNetwork:
+    """All forms fitted to message times, with where the times are from."""
+
+    fit: NetworkFit
+    provenance: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    measured: dict[str, Any] | None = None
+    """How they were measured, where they were."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: what a model file holds."""
+        points = self.fit.points
+        return {
+            "format": FORMAT,
+            "kind": "network",
+            "chosen": self.fit.chosen,
+            "criterion": CRITERION,
+            "models": [form.to_dict() for form in self.fit.forms],
+            "jump": _jump(self.fit),
+            "breakpoints": _breakpoints(self.fit),
+            "model": self.fit.model.to_dict(),
+            "points": _columns(points),
+            "measured": self.measured,
+            "warnings": [*self.fit.warnings, *self.warnings],
+            "provenance": self.provenance,
+        }
+
+
+def _columns(points: NetworkPoints) -> dict[str, list[float]]:
+    return {
+        "bytes": points.rows_size_bytes.tolist(),
+        "hops": points.rows_hops.tolist(),
+        "one_way_s": points.rows_time_s.tolist(),
+    }
+
+
+def _jump(fit: NetworkFit) -> list[dict[str, float]] | None:
+    """Equation 5 at one packet, for each distance: `-d*tau*h`."""
+    fitted = fit.form("packetised").fitted
+    if fitted is None or not isinstance(fitted.model, PacketisedModel):
+        return None
+    return [
+        {"bytes": fitted.model.packet_bytes, "hops": float(hops), "jump_s": float(fitted.model.jump_s(hops))}
+        for hops in fit.points.distances
+    ]
+
+
+def _breakpoints(fit: NetworkFit) -> list[dict[str, float]]:
+    """Where the lines of the piecewise form meet or jump: the data's eager and rendezvous limits."""
+    fitted = fit.form("piecewise").fitted
+    if fitted is None or not isinstance(fitted.model, PiecewiseModel):
+        return []
+    breaks, sizes = fitted.model.breaks_bytes, fit.points.sizes
+    first = np.searchsorted(sizes, breaks, side="right")
+    jumps = fitted.model.jumps_s(float(fit.points.distances[0]))
+    return [
+        {"bytes": float(at), "after_bytes": float(sizes[k - 1]), "before_bytes": float(sizes[k]), "jump_s": float(jump)}
+        for at, k, jump in zip(breaks, first, jumps, strict=True)
+    ]
+
+
+def read_network_table(path: Path) -> NetworkPoints:
+    """Message times of a CSV file `bytes,hops,one_way_s`; without `hops` all are of one hop.
+
+    Raises
+    ------
+    ScenarioError
+        If the table cannot be read or holds what no message has; one line per fault.
+    """
+    table = read_table(path)
+    size, hops = _sizes_and_hops(table)
+    time = table.numbers("one_way_s")
+    _refuse(table, "one_way_s", time, time <= 0, "a time above 0 s")
+    return make_points(size, hops, time)
+
+
+def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
+    size = table.numbers("bytes")
+    _refuse(table, "bytes", size, (size < 0) | (size % 1 != 0), "whole bytes of at least 0")
+    if "hops" not in table.names:
+        return size, np.ones_like(size)
+    hops = table.numbers("hops")
+    _refuse(table, "hops", hops, (hops < 1) | (hops % 1 != 0), "an integer from 1 on")
+    return size, hops
+
+
+def _refuse(table: Table, name: str, values: Floats, wrong: NDArray[np.bool_], allowed: str) -> None:
+    faults = [
+        f"{table.place}:{table.lines[row]}: {name}: {values[row]:g} found, {allowed} allowed"
+        for row in np.flatnonzero(wrong)
+    ]
+    if faults:
+        raise ScenarioError(faults[:MAX_FAULTS])
+
+
+def fit_network_table(path: Path) -> CalibratedNetwork:
+    """Fit every form of message times to a recorded table, and choose one.
+
+    Raises
+    ------
+    ScenarioError
+        If the table cannot be used, or has too few sizes.
+    """
+    points = read_network_table(path)
+    try:
+        fit = fit_network(points)
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: bytes: {line}" for line in error.lines]) from None
+    return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}))
+
+
+def save_network_model(calibrated: CalibratedNetwork, path: Path) -> None:
+    """Write all fits and the chosen model as JSON, whole or not at all."""
+    files.write_json(path, calibrated.to_dict())
+
+
+def load_network_model(path: Path) -> tuple[NetworkModel, dict[str, Any]]:
+    """Read a network model: the chosen one, and the whole document.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no network model.
+    """
+    document = files.read_json(path)
+    if not isinstance(document, Mapping) or document.get("kind") != "network" or document.get("format") != FORMAT:
+        found = document.get("kind") if isinstance(document, Mapping) else type(document).__name__
+        raise ScenarioError(f"{path}: kind: {found!r} found, format {FORMAT} of kind 'network' allowed")
+    try:
+        return NetworkModel.from_dict(document["model"]), dict(document)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ScenarioError(f"{path}: model: {error!r} found, what `calibrate network` writes allowed") from error
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from None
+
+
+def predict_messages(path: Path, at: Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+    """Message times at the rows of a CSV file (`bytes`, perhaps `hops`), in its order, in seconds.
+
+    Raises
+    ------
+    ScenarioError
+        If model or table cannot be used.
+    """
+    model, _ = load_network_model(path)
+    size, hops = _sizes_and_hops(read_table(at))
+    foretold = model.predict(size, hops, level=level)
+    return [
+        {
+            "at": {"bytes": float(size[row]), "hops": float(hops[row])},
+            "mean": float(foretold.mean_s[row]),
+            "low": float(foretold.low_s[row]),
+            "high": float(foretold.high_s[row]),
+            "unit": "s",
+            "extrapolation": bool(foretold.extrapolation[row]),
+        }
+        for row in range(size.size)
+    ]

@@ -1,0 +1,279 @@
+"""A measuring campaign: sizes and patterns in passes of random order, within a budget, every sample kept at once."""
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator import units
+from simulator.calibration.pingpong.channels import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
+from simulator.calibration.real.point_store import PointStore
+from simulator.errors import CalibrationError, ScenarioError
+from simulator.machine import Machine
+from simulator.randomness import stream
+
+SAMPLE_S = 0.005
+"""A sample goes on for about this long, or for one round."""
+BATCH_S = 0.00025
+"""It times as many rounds in one go as last about this long, far above the clock's grain, and takes their median."""
+WARM_UP = 20
+"""Messages before anything is timed: connections, buffers and clocks are at work then."""
+LEAST_SAMPLES = 3
+"""Fewest samples behind a median."""
+MOST_SAMPLES = 40
+ASKING_S = 0.01
+"""What a sample costs beside its messages: commands, answers, keeping it."""
+MARGIN = 1.3
+"""What is foretold is exceeded by so much on a busy machine."""
+EVERY_OTHER = 3
+"""Once each pattern has its least samples, the first has so many more for each of the others': it is what is fitted."""
+BUSY_LOAD = 0.5
+"""Load average from which others are said to use the machine."""
+_GRANTED = 3.0
+"""A campaign that was thought to fit may take so many budgets before it gives up."""
+
+
+def message_sizes(max_bytes: int) -> tuple[int, ...]:
+    """Powers of two from 1 byte and the middle between them, up to `max_bytes`.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not in 1 byte to 1 GiB.
+    """
+    if not 1 <= max_bytes <= MAX_BYTES:
+        raise ScenarioError(f"largest message: {max_bytes} bytes found, 1 to {MAX_BYTES} allowed")
+    powers = [2**power for power in range(max_bytes.bit_length())]
+    return tuple(size for size in sorted({*powers, *(3 * power // 2 for power in powers[1:])}) if size <= max_bytes)
+
+
+@dataclass(frozen=True)
+class SizePoint:
+    """All samples of one message size."""
+
+    size_bytes: int
+    samples_s: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Seconds per message, by pattern, in the order measured."""
+    wanted: int = LEAST_SAMPLES
+    """Samples of each pattern that a finished point has."""
+
+    @property
+    def key(self) -> float:
+        """The size."""
+        return self.size_bytes
+
+    @property
+    def finished(self) -> bool:
+        """Whether each pattern has its least samples; more may follow."""
+        return all(len(samples) >= self.wanted for samples in self.samples_s.values())
+
+    def count(self, pattern: str) -> int:
+        """How many samples a pattern has."""
+        return len(self.samples_s.get(pattern, ()))
+
+    def median_s(self, pattern: str) -> float:
+        """Median seconds per message."""
+        return float(np.median(self.samples_s[pattern]))
+
+    def quartiles_s(self, pattern: str) -> tuple[float, float]:
+        """The spread: lower and upper quartile."""
+        low, high = np.quantile(self.samples_s[pattern], (0.25, 0.75))
+        return float(low), float(high)
+
+    def with_sample(self, pattern: str, value_s: float) -> "SizePoint":
+        """With one more."""
+        more = {pattern: (*self.samples_s[pattern], value_s)}
+        return SizePoint(self.size_bytes, {**self.samples_s, **more}, self.wanted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"size_bytes": self.size_bytes, "samples_s": {name: list(s) for name, s in self.samples_s.items()}}
+
+
+class Sampler(Protocol):
+    """What measures one sample: seconds per message."""
+
+    def __call__(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
+        """Time so many rounds in one go, so many times."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a campaign measures."""
+
+    sizes: Sequence[int]
+    patterns: Sequence[str]
+    budget_s: float
+    seed: int
+    further_sizes: frozenset[int] | None = None
+    """Where the patterns but the first are measured; None for all sizes."""
+
+    @property
+    def keys(self) -> list[tuple[str, int]]:
+        """Every pattern at each of its sizes, ascending sizes."""
+        return [(pattern, size) for size in self.sizes for pattern in self.patterns_at(size)]
+
+    def patterns_at(self, size: int) -> Sequence[str]:
+        """What is measured at a size."""
+        return self.patterns if self.further_sizes is None or size in self.further_sizes else self.patterns[:1]
+
+
+def open_store(
+    path: Path | None, plan: Plan, *, subject: Mapping[str, Any], machine: Machine | None
+) -> PointStore[SizePoint]:
+    """The points of a campaign on disk, those measured before among them; see `PointStore`."""
+
+    def read(entry: dict[str, Any]) -> SizePoint:
+        found = {
+            name: tuple(float(value) for value in entry["samples_s"][name])
+            for name in plan.patterns_at(int(entry["size_bytes"]))
+        }
+        if not all(np.isfinite(value) and value > 0 for value in itertools.chain(*found.values())):
+            raise ValueError(f"size {entry['size_bytes']}: times above 0 allowed")
+        return SizePoint(int(entry["size_bytes"]), found)
+
+    return PointStore(path, read=read, subject=dict(subject) | {"patterns": list(plan.patterns)}, machine=machine)
+
+
+def run_campaign(
+    plan: Plan, sampler: Sampler, store: PointStore[SizePoint], *, on_progress: Callable[[str, float], None]
+) -> list[SizePoint]:
+    """Measure within the budget, as often as it allows; what the store holds counts.
+
+    Parameters
+    ----------
+    plan
+        Sizes and patterns are visited in a new random order in each pass, so that drift and bursts hit no size alone.
+    sampler
+        Takes one sample.
+    store
+        Holds every sample as soon as it is taken.
+    on_progress
+        Called with a stage and the share of the budget spent.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget does not suffice for three samples of each, with what would.
+    CalibrationError
+        If it takes far longer than foretold.
+    """
+    begin = time.monotonic()
+    points = {size: _known(store, size, plan.patterns_at(size)) for size in plan.sizes}
+    once_s = _first_pass(plan, sampler, begin)
+    _check_budget(plan, points, once_s, spent_s=time.monotonic() - begin)
+    for number in range(MOST_SAMPLES):
+        for pattern, size in _visits(plan, number):
+            if points[size].count(pattern) > _earlier(plan, pattern, number):
+                continue  # measured before an interruption
+            spent_s = time.monotonic() - begin
+            if number >= LEAST_SAMPLES and spent_s + _cost_s(once_s[pattern, size]) > plan.budget_s:
+                return list(points.values())
+            if spent_s > _GRANTED * plan.budget_s:
+                raise CalibrationError(
+                    f"--budget: {units.show_duration(spent_s)} spent of {units.show_duration(plan.budget_s)} with "
+                    "samples missing, a machine less busy or a larger budget needed"
+                )
+            on_progress(f"{pattern.replace('_', ' ')}, pass {number + 1}", spent_s / plan.budget_s)
+            rounds, batches = _batches(once_s[pattern, size])
+            taken_s = sampler(pattern, size, rounds=rounds, batches=batches)
+            once_s[pattern, size] = min(
+                once_s[pattern, size], _round_s(pattern, taken_s)
+            )  # the first may have been slow
+            points[size] = points[size].with_sample(pattern, taken_s)
+            store.keep(points[size])
+    return list(points.values())
+
+
+def medians_s(points: Sequence[SizePoint], pattern: str) -> NDArray[np.float64]:
+    """Median seconds per message, shape (sizes,)."""
+    return np.array([point.median_s(pattern) for point in points])
+
+
+def _visits(plan: Plan, number: int) -> list[tuple[str, int]]:
+    """Patterns and sizes of one pass, in their random order."""
+    patterns = [
+        pattern for pattern in plan.patterns if _earlier(plan, pattern, number + 1) > _earlier(plan, pattern, number)
+    ]
+    keys = [key for key in plan.keys if key[0] in patterns]
+    return [keys[index] for index in stream(plan.seed, "ping-pong", number).permutation(len(keys))]
+
+
+def _earlier(plan: Plan, pattern: str, number: int) -> int:
+    """How many samples of a pattern the passes before this one take."""
+    if pattern == plan.patterns[0] or number <= LEAST_SAMPLES:
+        return number
+    return LEAST_SAMPLES + (number - LEAST_SAMPLES) // EVERY_OTHER
+
+
+def machine_warnings(machine: Machine) -> list[str]:
+    """A line where others use the machine, as it was looked at before measuring."""
+    load = machine.load_average[0]
+    if load <= BUSY_LOAD:
+        return []
+    return [f"busy machine: load average {load:.2f} on {len(machine.cores)} cores before the run, best run when idle"]
+
+
+def _known(store: PointStore[SizePoint], size: int, patterns: Sequence[str]) -> SizePoint:
+    known = store.points.get(size) or store.open.get(size)
+    return known or SizePoint(size, dict.fromkeys(patterns, ()))
+
+
+def _first_pass(plan: Plan, sampler: Sampler, begin: float) -> dict[tuple[str, int], float]:
+    """Seconds that one round of each takes, ascending sizes: buffers, pages and clocks are warm afterwards."""
+    once_s: dict[tuple[str, int], float] = {}
+    sampler(plan.patterns[0], plan.sizes[0], rounds=1, batches=WARM_UP)
+    ready_s = time.monotonic() - begin  # the processes are up
+    for index, size in enumerate(plan.sizes):
+        for pattern in plan.patterns_at(size):
+            message_s = sampler(pattern, size, rounds=1, batches=1)
+            if message_s < SAMPLE_S / 10:
+                message_s = min(message_s, sampler(pattern, size, rounds=1, batches=9))
+            once_s[pattern, size] = _round_s(pattern, message_s)
+        spent_s = time.monotonic() - begin
+        if spent_s > plan.budget_s and index >= min(5, len(plan.sizes) - 1):
+            per_byte_s = max(1e-9, once_s[plan.patterns[0], size] / size if size >= 2**20 else 0.0)
+            rest = plan.sizes[index + 1 :]
+            each_s = (spent_s - ready_s) / (index + 1)
+            pass_s = len(plan.sizes) * each_s + 2 * len(plan.patterns) * per_byte_s * sum(rest)
+            raise _too_small(plan, ready_s + (1 + MARGIN * LEAST_SAMPLES) * pass_s)
+    return once_s
+
+
+def _batches(round_s: float) -> tuple[int, int]:
+    """How many rounds are timed in one go, and how often."""
+    rounds = min(MAX_ROUNDS, max(1, ceil(BATCH_S / round_s)))
+    return rounds, min(MAX_BATCHES, max(1, round(SAMPLE_S / (rounds * round_s))))
+
+
+def _cost_s(round_s: float) -> float:
+    """What a sample takes in all."""
+    rounds, batches = _batches(round_s)
+    return ASKING_S + rounds * batches * round_s
+
+
+def _round_s(pattern: str, message_s: float) -> float:
+    """A ping-pong is two messages, an exchange one in each direction at once."""
+    return message_s if pattern == "exchange" else 2 * message_s
+
+
+def _check_budget(
+    plan: Plan, points: Mapping[int, SizePoint], once_s: Mapping[tuple[str, int], float], *, spent_s: float
+) -> None:
+    missing = {key: max(0, LEAST_SAMPLES - points[key[1]].count(key[0])) for key in once_s}
+    needed_s = spent_s + MARGIN * sum(missing[key] * _cost_s(seconds) for key, seconds in once_s.items())
+    if needed_s > plan.budget_s:
+        raise _too_small(plan, needed_s)
+
+
+def _too_small(plan: Plan, needed_s: float) -> ScenarioError:
+    return ScenarioError(
+        f"--budget: {units.show_duration(plan.budget_s)} found, about {ceil(needed_s)}s needed for {LEAST_SAMPLES} "
+        f"samples of {len(plan.sizes)} sizes up to {units.show_size(plan.sizes[-1])}, less with a smaller --max-bytes"
+    )

@@ -1,0 +1,204 @@
+"""How bytes go from one process to another and back, timed: pipes, sockets and MPI behind one signature."""
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from simulator.errors import CalibrationError
+
+MAX_BYTES = 2**30
+"""Largest message, so that no command of a peer can ask for all memory."""
+MAX_ROUNDS = 100_000
+MAX_BATCHES = 1000
+SILENCE_S = 60.0
+"""How long the other end of an exchange, or another host, may be silent."""
+_SMALL_BYTES = 4096
+"""Fits every buffer of the system: sent before the other's is received, it blocks neither."""
+
+
+class ChannelEndedError(CalibrationError):
+    """The process at the other end is gone."""
+
+
+class Channel(Protocol):
+    """A way to one other process and back."""
+
+    def send(self, payload: memoryview) -> None:
+        """Hand over all of it."""
+
+    def receive(self, payload: memoryview) -> None:
+        """Wait until all of it is filled."""
+
+    def exchange(self, sent: memoryview, received: memoryview, rounds: int) -> None:
+        """Send and receive at once, so many times; the other end does the same."""
+
+
+class StreamChannel:
+    """File descriptors of pipes or of a connected socket.
+
+    Parameters
+    ----------
+    out, into
+        Descriptors written to and read from; the same one for a socket.
+    """
+
+    def __init__(self, out: int, into: int) -> None:
+        self._out = out
+        self._in = into
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Descriptors written to and read from."""
+        return self._out, self._in
+
+    def send(self, payload: memoryview) -> None:
+        """Write all of it; blocks while the other end does not read."""
+        while payload:
+            try:
+                payload = payload[os.write(self._out, payload) :]
+            except (BrokenPipeError, ConnectionResetError) as error:
+                raise ChannelEndedError("the other process: ended early") from error
+
+    def receive(self, payload: memoryview) -> None:
+        """Read until it is full."""
+        while payload:
+            payload = payload[self._read(payload) :]
+
+    def exchange(self, sent: memoryview, received: memoryview, rounds: int) -> None:
+        """Small messages one after the other; of larger ones whatever the buffers take, in both directions at once."""
+        if len(sent) <= _SMALL_BYTES:
+            for _ in range(rounds):
+                self.send(sent)
+                self.receive(received)
+            return
+        with self._not_blocking():
+            poll = select.poll()
+            for _ in range(rounds):
+                self._exchange_once(poll, sent, received)
+
+    def _exchange_once(self, poll: select.poll, sent: memoryview, received: memoryview) -> None:
+        while sent or received:
+            with contextlib.suppress(BlockingIOError):
+                while sent:
+                    sent = sent[os.write(self._out, sent) :]
+            with contextlib.suppress(BlockingIOError):
+                while received:
+                    received = received[self._read(received) :]
+            wanted = {self._out: 0, self._in: 0}
+            wanted[self._out] |= select.POLLOUT if sent else 0
+            wanted[self._in] |= select.POLLIN if received else 0
+            for number, events in wanted.items():
+                poll.register(number, events)
+                if not events:
+                    poll.unregister(number)
+            if (sent or received) and not poll.poll(1000 * SILENCE_S):
+                raise ChannelEndedError(f"the other process: nothing for {SILENCE_S:g} s")
+
+    def _read(self, payload: memoryview) -> int:
+        try:
+            count = os.readv(self._in, [payload])
+        except ConnectionResetError as error:
+            raise ChannelEndedError("the other process: ended early") from error
+        if not count:
+            raise ChannelEndedError("the other process: ended early")
+        return count
+
+    @contextlib.contextmanager
+    def _not_blocking(self) -> Iterator[None]:
+        os.set_blocking(self._out, False)
+        os.set_blocking(self._in, False)
+        try:
+            yield
+        finally:
+            os.set_blocking(self._out, True)
+            os.set_blocking(self._in, True)
+
+
+class Buffers:
+    """What is sent and what comes back, kept between samples so that their pages are there before the clock starts."""
+
+    def __init__(self) -> None:
+        self._sent = np.zeros(0, dtype=np.uint8)
+        self._received = np.zeros(0, dtype=np.uint8)
+
+    def views(self, size_bytes: int) -> tuple[memoryview, memoryview]:
+        """Two buffers of one size: the first holds what every process sends, the second something else."""
+        if not 0 < size_bytes <= MAX_BYTES:
+            raise CalibrationError(f"message: {size_bytes} bytes found, 1 to {MAX_BYTES} allowed")
+        if self._sent.size < size_bytes:
+            self._sent = np.arange(size_bytes, dtype=np.uint32).astype(np.uint8)
+            self._received = np.ones(size_bytes, dtype=np.uint8)
+        self._received[:size_bytes] = 255
+        return self._sent.data[:size_bytes], self._received.data[:size_bytes]
+
+    def same(self, size_bytes: int) -> bool:
+        """Whether what was received is what was sent."""
+        return np.array_equal(self._sent[:size_bytes], self._received[:size_bytes])
+
+
+def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -> dict[str, float]:
+    """Carry out one sample at one end and say how long it took.
+
+    Parameters
+    ----------
+    channel
+        To the other end, which carries out the same command with the other value of `first`.
+    command
+        `size_bytes`; `rounds` timed in one go, so that the clock's grain does not matter; how many such `batches`;
+        `both` for exchanges, else ping-pongs; `first` for who sends first; `start`, a moment of the monotonic clock to
+        wait for, where several pairs begin at once.
+    buffers
+        Of this process.
+
+    Returns
+    -------
+    dict
+        `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see it.
+
+    Raises
+    ------
+    CalibrationError
+        If the other end is gone, or what came back is not what was sent.
+    """
+    size, rounds, batches = int(command["size_bytes"]), int(command["rounds"]), int(command["batches"])
+    sent, received = buffers.views(size)
+    if command.get("start"):
+        time.sleep(max(0.0, command["start"] - time.monotonic()))
+    marks = [time.perf_counter()]
+    for _ in range(batches):
+        if command["both"]:
+            channel.exchange(sent, received, rounds)
+        else:
+            bounce(channel, sent, received, rounds=rounds, first=command["first"])
+        marks.append(time.perf_counter())
+    if not buffers.same(size):
+        raise CalibrationError(f"message of {size} bytes: other bytes came back than were sent")
+    return {"wall_s": float(np.median(np.diff(marks)))}
+
+
+def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: int, first: bool) -> None:
+    """So many ping-pongs: the first end sends and waits, the other sends back what came."""
+    for _ in range(rounds):
+        if first:
+            channel.send(sent)
+            channel.receive(received)
+        else:
+            channel.receive(received)
+            channel.send(received)
+
+
+def relay(back: Channel, forth: Channel, buffers: Buffers, *, packet_bytes: int, command: Mapping[str, Any]) -> None:
+    """Pass so many ping-pongs on, packet by packet: each packet is whole here before it goes on."""
+    size = int(command["size_bytes"])
+    _, packet = buffers.views(packet_bytes)
+    for _ in range(int(command["rounds"]) * int(command["batches"])):
+        for source, target in ((back, forth), (forth, back)):
+            for start in range(0, size, packet_bytes):
+                part = packet[: min(packet_bytes, size - start)]
+                source.receive(part)
+                target.send(part)

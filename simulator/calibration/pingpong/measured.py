@@ -1,0 +1,243 @@
+"""Message times of one medium as measured: one way, both ways at once, and several pairs at once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from simulator import units
+from simulator.calibration.pingpong.campaign import (
+    Plan,
+    SizePoint,
+    machine_warnings,
+    medians_s,
+    message_sizes,
+    open_store,
+    run_campaign,
+)
+from simulator.calibration.pingpong.channels import MAX_BYTES as MAX_BYTES_EVER
+from simulator.calibration.pingpong.hosts import Address, connected_pairs
+from simulator.calibration.pingpong.mpi import mpi_pairs
+from simulator.calibration.pingpong.pairs import Pairs, local_pairs
+from simulator.errors import ScenarioError
+from simulator.machine import Machine, require_linux, this_machine
+
+MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
+"""What lies between the processes -> its media, the default first."""
+MAX_BYTES = 64 * 2**20
+LEAST_MAX_BYTES = 64
+"""Fewer sizes than there are up to here are too few for every form."""
+PATTERNS: Final = ("one_way", "exchange", "pairs")
+FURTHER_SIZES: Final = frozenset(4**power for power in range(16))
+"""Where exchanges and pairs are measured; what is fitted gets the rest of the budget."""
+WIDE = 0.2
+"""Share of the median by which the middle half of the samples may spread without a warning."""
+
+
+@dataclass(frozen=True)
+class LinkPlan:
+    """What to measure.
+
+    Raises
+    ------
+    ScenarioError
+        If the medium does not go with `between`, or a size is out of bounds.
+    """
+
+    between: str = "processes"
+    medium: str | None = None
+    max_bytes: int = MAX_BYTES
+    budget_s: float = 30.0
+    seed: int = 0
+    address: Address | None = None
+    """With `tcp`: a host that listens; None for loopback."""
+    token: str = ""
+    """What that host printed."""
+
+    def __post_init__(self) -> None:
+        if self.between not in MEDIA:
+            raise ScenarioError(f"--between: {self.between!r} found, {', '.join(MEDIA)} allowed")
+        media = MEDIA[self.between]
+        if self.medium is not None and self.medium not in media:
+            about = f"{', '.join(media)} allowed with --between {self.between}"
+            raise ScenarioError(f"--medium: {self.medium!r} found, {about}")
+        if not LEAST_MAX_BYTES <= self.max_bytes <= MAX_BYTES_EVER:
+            allowed = f"{units.show_size(LEAST_MAX_BYTES)} to {units.show_size(MAX_BYTES_EVER)} allowed"
+            raise ScenarioError(f"--max-bytes: {self.max_bytes} B found, {allowed}")
+
+    @property
+    def chosen_medium(self) -> str:
+        """The medium asked for, or the default."""
+        return self.medium or MEDIA[self.between][0]
+
+
+@dataclass(frozen=True)
+class LinkMeasurement:
+    """All samples of one medium, and what to know before they are trusted."""
+
+    between: str
+    medium: str
+    about: dict[str, Any]
+    """Processors of each pair, the other host, the MPI library."""
+    points: tuple[SizePoint, ...]
+    reused: int
+    """Samples that were taken before an interruption."""
+    warnings: tuple[str, ...]
+
+    @property
+    def sizes_bytes(self) -> list[int]:
+        """Ascending message sizes."""
+        return [point.size_bytes for point in self.points]
+
+    def rows(self) -> list[tuple[int, int, float]]:
+        """Bytes, hops, median one-way seconds, for fits and tables."""
+        return [(point.size_bytes, 1, point.median_s("one_way")) for point in self.points]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "between": self.between,
+            "medium": self.medium,
+            **self.about,
+            "samples_reused": self.reused,
+            "definitions": {
+                "one_way_s": "half of a round trip, median over samples",
+                "exchange_s": "both ends send at once: from the start until each has received, median",
+                "exchange_ratio": "exchange_s / one_way_s: 1 if both directions go at once, 2 if one after the other",
+                "pairs_s": "half of a round trip while all pairs are at it, mean over pairs, median over samples",
+                "slowdown": "pairs_s / one_way_s",
+            },
+            "sizes": [_row(point) for point in self.points],
+        }
+
+
+def measure_link_times(
+    plan: LinkPlan, *, store: Path | None, on_progress: Callable[[str, float], None] = lambda _stage, _share: None
+) -> LinkMeasurement:
+    """Measure message times for real, as far as the budget allows; interrupted, it goes on from what the store holds.
+
+    Parameters
+    ----------
+    plan
+        What to measure.
+    store
+        Where every sample is kept at once; None for in memory.
+    on_progress
+        Called with a stage and the share of the budget spent.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small, there is one PE only, MPI is not installed or a host does not answer.
+    CalibrationError
+        Elsewhere than on Linux, and if a process ends early.
+    """
+    require_linux()
+    machine = this_machine()
+    cpus = _places(machine, far=plan.address is not None)
+    campaign = Plan(message_sizes(plan.max_bytes), PATTERNS, plan.budget_s, plan.seed, FURTHER_SIZES)
+    about: dict[str, Any] = {"cpus": [list(pair) for pair in cpus], "pairs": len(cpus)}
+    if plan.address is not None:
+        about |= {"cpus": [pair[0] for pair in cpus], "host": plan.address.host}
+    subject = {"what": "ping-pong", "between": plan.between, "medium": plan.chosen_medium, **about}
+    kept = open_store(store, campaign, subject=subject, machine=machine)
+    reused = sum(
+        len(taken) for held in (kept.points, kept.open) for point in held.values() for taken in point.samples_s.values()
+    )
+    with _pairs(plan, cpus) as (pairs, more):
+        points = tuple(run_campaign(campaign, pairs.sample_s, kept, on_progress=on_progress))
+    warnings = [*machine_warnings(machine), *_sharing_warnings(plan, machine, len(cpus)), *_spread_warnings(points)]
+    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, reused, tuple(warnings))
+
+
+def pair_places(machine: Machine) -> list[tuple[int, int]]:
+    """Processors of as many pairs as the PEs allow, two at least; a PE serves several pairs where there are too few."""
+    cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
+    count = max(2, machine.pe_count // 2)
+    return [(cpus[2 * pair % len(cpus)], cpus[(2 * pair + 1) % len(cpus)]) for pair in range(count)]
+
+
+@contextmanager
+def _pairs(plan: LinkPlan, cpus: Sequence[tuple[int, int]]) -> Iterator[tuple[Pairs, dict[str, Any]]]:
+    """The pairs of a plan, and what is known only once they are there."""
+    if plan.between == "mpi":
+        with mpi_pairs(cpus) as (ranks, library):
+            yield ranks, {"library": library}
+    elif plan.address is not None:
+        with connected_pairs(plan.address, plan.token, cpus=[pair[0] for pair in cpus]) as pairs:
+            yield pairs, {}
+    else:
+        with local_pairs(plan.chosen_medium, cpus) as pairs:
+            yield pairs, {}
+
+
+def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:
+    if far:
+        cpus = [core.cpu for core in machine.cores[: machine.pe_count]]
+        return [(cpu, cpu) for cpu in (cpus * 2)[:2]]
+    if machine.pe_count < 2:
+        raise ScenarioError(
+            "this machine: 1 PE found, 2 needed for messages between PEs; --hosts measures between hosts"
+        )
+    return pair_places(machine)
+
+
+def _row(point: SizePoint) -> dict[str, Any]:
+    one_way = point.median_s("one_way")
+    row = {
+        "size_bytes": point.size_bytes,
+        "one_way_s": one_way,
+        "quartiles_s": list(point.quartiles_s("one_way")),
+        "samples": {pattern: len(samples) for pattern, samples in point.samples_s.items()},
+    }
+    for pattern, ratio in (("exchange", "exchange_ratio"), ("pairs", "slowdown")):
+        if pattern in point.samples_s:
+            row |= {f"{pattern}_s": point.median_s(pattern), ratio: point.median_s(pattern) / one_way}
+    return row
+
+
+def _sharing_warnings(plan: LinkPlan, machine: Machine, pairs: int) -> list[str]:
+    needed = pairs if plan.address is not None else 2 * pairs
+    if needed <= machine.pe_count:
+        return []
+    about = "times of pairs at once hold waiting for PEs" + (
+        ", and ranks that poll take whole time slices" if plan.between == "mpi" else ""
+    )
+    return [f"{pairs} pairs share {machine.pe_count} PEs: {about}"]
+
+
+def _spread_warnings(points: Sequence[SizePoint]) -> list[str]:
+    wide = 0
+    for point in points:
+        low, high = point.quartiles_s("one_way")
+        wide += high - low > WIDE * point.median_s("one_way")
+    if not wide:
+        return []
+    return [
+        f"the middle half of the samples spreads by more than {WIDE:.0%} of the median at {wide} of {len(points)} sizes"
+    ]
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def link_lines(measured: LinkMeasurement) -> list[str]:
+    """A table at a few sizes for the terminal."""
+    sizes, one_way = np.array(measured.sizes_bytes), medians_s(measured.points, "one_way")
+    shown = [
+        int(np.argmin(np.abs(sizes - size))) for size in (1, 2**10, 2**14, 2**16, 2**18, 2**20, 2**22, 2**24, sizes[-1])
+    ]
+    pairs = f"{measured.about['pairs']} pairs"
+    lines = [f"{'bytes':>10}{'one way':>12}{'middle half':>24}{'both at once':>14}{pairs:>10}"]
+    for index in dict.fromkeys(shown):
+        row = _row(measured.points[index])
+        spread = " to ".join(units.show_duration(value) for value in row["quartiles_s"])
+        lines.append(
+            f"{units.show_size(sizes[index]):>10}{units.show_duration(float(one_way[index])):>12}{spread:>24}"
+            f"{_ratio(row.get('exchange_ratio')):>14}{_ratio(row.get('slowdown')):>10}"
+        )
+    return [*lines, "both at once, pairs: times over one way"]

@@ -1,0 +1,229 @@
+"""A kernel's measured speed beside what a memory model, one speed in the nearest level and its accesses foretell."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simulator import files
+from simulator.calibration.memory_files import load_memory_model, named_levels
+from simulator.calibration.real_source import RealSource
+from simulator.calibration.speed_files import load_speed_model
+from simulator.errors import ScenarioError
+from simulator.machine import this_machine
+from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
+from simulator.models.memory.model import MemoryModel
+from simulator.models.predicted_speed import KERNEL_USES, alone_s, speeds_from
+from simulator.models.speed import SpeedBand, cut_from_samples
+from simulator.provenance import provenance
+
+
+@dataclass(frozen=True)
+class SpeedForetold:
+    """Measured and predicted speeds of one kernel over problem size; n sizes, ascending."""
+
+    kernel: str
+    use: MemoryUse
+    band: SpeedBand
+    """As measured."""
+    sizes: Floats
+    """Measured problem sizes in elements; (n,)."""
+    measured: Floats
+    """Units per second; (n,)."""
+    by_levels: Floats
+    """Predicted from the levels alone, as what-ifs do; (n,)."""
+    by_model: Floats
+    """Predicted from the whole memory model, its correction included; (n,)."""
+    reference: int
+    """Place of the one measured speed that was used."""
+    levels: tuple[MemoryLevel, ...]
+    edges_elements: Floats
+    """Problem sizes at which the accesses outgrow a level."""
+    beyond_trained: int
+    """How many sizes lie outside those that the memory model was fitted to."""
+    inputs: Mapping[str, str]
+
+    def errors(self, predicted: Floats) -> Floats:
+        """Relative errors of predicted speeds at all sizes but the reference; (n - 1,)."""
+        return np.delete(np.abs(predicted / self.measured - 1), self.reference)
+
+    def errors_above(self, predicted: Floats) -> Floats:
+        """Relative errors at sizes above the reference, across the edges of levels: below it, calls cost time too."""
+        return np.asarray(np.abs(predicted / self.measured - 1)[self.reference + 1 :])
+
+    def _summed(self, predicted: Floats) -> dict[str, float | None]:
+        errors, above = self.errors(predicted), self.errors_above(predicted)
+        return {
+            "mean": float(errors.mean()),
+            "max": float(errors.max()),
+            "mean_above_reference": float(above.mean()) if above.size else None,
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before the errors are trusted."""
+        lines = []
+        if not self.edges_elements.size or self.sizes[-1] < self.edges_elements[-1]:
+            lines.append("the measured sizes do not pass all edges of the memory levels")
+        if self.beyond_trained:
+            lines.append(f"{self.beyond_trained} sizes lie outside those that the memory model was fitted to")
+        return tuple(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": 1,
+            "kind": "predicted speed",
+            "kernel": self.kernel,
+            "use": vars(self.use),
+            "reference": {
+                "size_elements": float(self.sizes[self.reference]),
+                "speed": float(self.measured[self.reference]),
+            },
+            "levels": [
+                {
+                    "name": level.name,
+                    "capacity_bytes": level.capacity_bytes if np.isfinite(level.capacity_bytes) else None,
+                }
+                for level in self.levels
+            ],
+            "errors": {
+                name: self._summed(predicted)
+                for name, predicted in (("levels", self.by_levels), ("model", self.by_model))
+            },
+            "points": [
+                {"size_elements": size, "measured": speed, "by_levels": levels, "by_model": model}
+                for size, speed, levels, model in np.stack(
+                    (self.sizes, self.measured, self.by_levels, self.by_model), axis=-1
+                ).tolist()
+            ],
+            "warnings": list(self.warnings),
+            "provenance": provenance(inputs=dict(self.inputs)),
+        }
+
+
+def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -> None:
+    """Measure a kernel at sizes of equal ratio, from one that fits the first-level cache to the largest; a speed model.
+
+    Sizes are measured in passes of random order; `apportion calibrate speed` builds better bands of fewer points, but
+    does not look on both sides of every edge.
+
+    Parameters
+    ----------
+    path
+        Where the speed model goes.
+    count
+        How many sizes.
+
+    Raises
+    ------
+    CalibrationError
+        If a run fails.
+    """
+    sizes = np.geomspace(source.smallest, source.largest, count)
+    source.measure_together([float(size) for size in sizes])
+    points = {point.size: point for point in (source.measure(float(size)) for size in sizes)}
+    cuts = [
+        cut_from_samples(size, point.volume / np.array(point.cpu_s), point.volume / np.array(point.wall_s))
+        for size, point in sorted(points.items())
+    ]
+    document = {
+        "format": 1,
+        "kind": "speed",
+        "kernel": kernel,
+        "method": f"{count} sizes of equal ratio",
+        "model": SpeedBand.through(cuts).to_dict(),
+        "points": [
+            {
+                "size_elements": cut.size,
+                "volume": points[cut.size].volume,
+                "cpu_s": points[cut.size].ideal_s,
+                "cost_s": points[cut.size].cost_s,
+                "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
+            }
+            for cut in cuts
+        ],
+        "experimental_s": sum(point.cost_s for point in points.values()),
+        "largest_reason": source.largest_reason,
+        "warnings": list(source.warnings),
+        "provenance": provenance(machine=this_machine()),
+    }
+    files.write_json(path, document)
+
+
+def foretell_speed(
+    speed_model: Path, memory_model: Path, *, kernel: str | None = None, use: MemoryUse | None = None
+) -> SpeedForetold:
+    """Predict the speeds of a measured kernel from a memory model and the speed at one size.
+
+    That size is the fastest measured one, as where a band is taken to other levels (`models.predicted_speed.rescaled`).
+
+    Parameters
+    ----------
+    kernel
+        By default what the speed model says that it measured.
+    use
+        How the kernel uses memory; by default as is known of it.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be used, fewer than two sizes were measured, or nothing is known of the kernel's accesses.
+    """
+    band, document = load_speed_model(speed_model)
+    model, fitted = load_memory_model(memory_model)
+    kernel = kernel or document.get("kernel")
+    use = use or KERNEL_USES.get(str(kernel))
+    if use is None:
+        known = ", ".join(KERNEL_USES)
+        raise ScenarioError(f"{speed_model}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
+    points = sorted((float(p["size_elements"]), float(p["speed"]["mid"])) for p in document.get("points", ()))
+    points = [point for point in points if point[1] > 0]
+    if len(points) < 2:
+        raise ScenarioError(f"{speed_model}: points: {len(points)} found, at least 2 measured sizes allowed")
+    sizes, measured = np.array(points).T
+    levels = named_levels(model.levels, fitted)
+    return _foretold(kernel or "kernel", use, band, sizes, measured, model, levels, _hashes(speed_model, memory_model))
+
+
+def _foretold(
+    kernel: str,
+    use: MemoryUse,
+    band: SpeedBand,
+    sizes: Floats,
+    measured: Floats,
+    model: MemoryModel,
+    levels: tuple[MemoryLevel, ...],
+    inputs: Mapping[str, str],
+) -> SpeedForetold:
+    words = np.maximum(1.0, use.footprint_share * sizes)
+    runs = np.minimum(use.run_words, words)
+    reference = int(np.argmax(measured))
+    word_s = {
+        "levels": alone_s(levels, use, WORD_BYTES * sizes),
+        "model": model.predict(words, use.alpha, runs).mean_s,
+    }
+    by = {
+        name: speeds_from(times, use, reference=reference, speed=measured[reference]) for name, times in word_s.items()
+    }
+    low, high = model.trained[0]
+    return SpeedForetold(
+        kernel=kernel,
+        use=use,
+        band=band,
+        sizes=sizes,
+        measured=measured,
+        by_levels=by["levels"],
+        by_model=by["model"],
+        reference=reference,
+        levels=levels,
+        edges_elements=np.array([level.capacity_bytes for level in levels[:-1]]) / WORD_BYTES / use.footprint_share,
+        beyond_trained=int(np.count_nonzero((words < low) | (words > high))),
+        inputs=inputs,
+    )
+
+
+def _hashes(*paths: Path) -> dict[str, str]:
+    return {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30)) for path in paths}

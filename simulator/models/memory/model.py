@@ -1,0 +1,154 @@
+"""A fitted memory model: levels, correction, and time per word with an interval."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.errors import ScenarioError
+from simulator.models.memory.correction import Correction
+from simulator.models.memory.forms import Constants, Floats, MemoryTimes
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
+
+AXES = ("M_words", "alpha", "L")
+"""Names of what a time depends on, in the order of all ranges and distances."""
+
+
+@dataclass(frozen=True)
+class MemoryPredictions:
+    """Predicted times per word of n targets, in their order."""
+
+    level: float
+    mean_s: Floats
+    """Shape (n,)."""
+    low_s: Floats
+    """Ends of the interval that holds a measured time with that probability; (n,)."""
+    high_s: Floats
+    physical_s: Floats
+    """What the levels alone say, without the correction; (n,)."""
+    distance: Floats
+    """Factor by which M, alpha and L lie outside what was trained on, 1 inside; (n, 3)."""
+
+    @property
+    def outside_training_range(self) -> NDArray[np.bool_]:
+        """Whether any of the three lies outside; (n,)."""
+        return np.asarray((self.distance > 1.0).any(axis=1))
+
+
+@dataclass(frozen=True)
+class MemoryModel:
+    """Time per word of a memory hierarchy as a function of M, alpha and L, fitted to measured times."""
+
+    form: str
+    """Name of the chosen form, such as `model 3` or `4 levels`."""
+    levels: tuple[MemoryLevel, ...]
+    correction: Correction | None
+    """What is added to the log of the levels' time; None where that helps no held-out time."""
+    spread: float
+    """Standard deviation of log residuals without a correction."""
+    scores: tuple[tuple[float, float], ...]
+    """Probability, and how many standard deviations held that share of the held-out times; ascending."""
+    trained: tuple[tuple[float, float], ...]
+    """Least and most of M, alpha and L trained on."""
+    statistics: dict[str, Any]
+    """Points, errors of the fit and of held-out points, as plain data."""
+
+    def time_per_word_s(self, m_words: ArrayLike, alpha: ArrayLike, run_words: ArrayLike) -> Floats:
+        """Seconds per word by the levels alone: what a changed level, as in a what-if, is asked of.
+
+        The three are broadcast against each other, any shape; M and L in words of 8 bytes.
+        """
+        m, a, run = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (m_words, alpha, run_words)))
+        flat = MemoryTimes(m.reshape(-1), a.reshape(-1), run.reshape(-1), np.ones(m.size))
+        return self._constants().times_s(flat).reshape(m.shape)
+
+    def predict(
+        self, m_words: ArrayLike, alpha: ArrayLike, run_words: ArrayLike, *, level: float = 0.95
+    ) -> MemoryPredictions:
+        """Seconds per word with the correction, and the interval that a measured time lies in.
+
+        Parameters
+        ----------
+        m_words, alpha, run_words
+            M, alpha and L of n targets; (n,) or one number for all.
+        level
+            Probability that an interval is meant to hold; its width is calibrated on held-out points.
+
+        Raises
+        ------
+        ScenarioError
+            If the level is not between 0 and 1, or a target is not within 1 <= L <= M and 0 < alpha <= 1.
+        """
+        if not 0.0 < level < 1.0:
+            raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
+        m, a, run = (
+            np.array(x)
+            for x in np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, float)) for x in (m_words, alpha, run_words)))
+        )
+        if not (np.all(run >= 1) and np.all(run <= m) and np.all((a > 0) & (a <= 1)) and np.all(np.isfinite(m))):
+            raise ScenarioError("target: 1 <= L <= M and 0 < alpha <= 1 allowed")
+        points = MemoryTimes(m, a, run, np.ones(m.size))
+        physical = self._constants().times_s(points)
+        shift, deviation = np.zeros(m.size), np.full(m.size, self.spread)
+        if self.correction is not None:
+            shift, deviation = self.correction.at(points)
+        mean = physical * np.exp(shift)
+        width = np.exp(deviation * self._score(level))
+        return MemoryPredictions(level, mean, mean / width, mean * width, physical, self._distance(points))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        levels = [asdict(level) for level in self.levels]
+        levels[-1]["capacity_bytes"] = None
+        return {
+            "form": self.form,
+            "levels": levels,
+            "correction": None if self.correction is None else self.correction.to_dict(),
+            "spread": self.spread,
+            "scores": [list(pair) for pair in self.scores],
+            "trained": {name: list(pair) for name, pair in zip(AXES, self.trained, strict=True)},
+            "statistics": self.statistics,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "MemoryModel":
+        """The model that `to_dict` wrote."""
+        levels = [
+            MemoryLevel(
+                **{**level, "capacity_bytes": np.inf if level["capacity_bytes"] is None else level["capacity_bytes"]}
+            )
+            for level in data["levels"]
+        ]
+        correction = data["correction"]
+        return cls(
+            form=str(data["form"]),
+            levels=tuple(levels),
+            correction=None if correction is None else Correction.from_dict(correction),
+            spread=float(data["spread"]),
+            scores=tuple((float(p), float(z)) for p, z in data["scores"]),
+            trained=tuple((float(data["trained"][name][0]), float(data["trained"][name][1])) for name in AXES),
+            statistics=dict(data["statistics"]),
+        )
+
+    def _constants(self) -> Constants:
+        capacities = np.array([level.capacity_bytes / WORD_BYTES for level in self.levels[:-1]])
+        return Constants(
+            np.maximum.accumulate(capacities),
+            np.array([level.latency_s for level in self.levels]),
+            np.array([level.gap_s for level in self.levels]),
+        )
+
+    def _score(self, level: float) -> float:
+        from scipy.special import ndtri
+
+        shares, scores = np.transpose(self.scores)
+        # Between the shares kept, in proportion to the normal distribution's own; beyond them at the outer ratio.
+        own = ndtri((1 + shares) / 2)
+        wanted = float(ndtri((1 + level) / 2))
+        return wanted * float(np.interp(wanted, own, scores / own))
+
+    def _distance(self, points: MemoryTimes) -> Floats:
+        values = np.stack((points.m_words, points.alpha, points.run_words), axis=-1)
+        low, high = np.transpose(self.trained)
+        return np.asarray(np.maximum(1.0, np.maximum(low / values, values / high)))

@@ -1,0 +1,307 @@
+"""Which form the measured times support: an information criterion, held-out errors, and a correction if it helps."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import ScenarioError
+from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
+from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
+from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes, scattered
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
+from simulator.models.memory.model import MemoryModel
+from simulator.models.memory.physical import faults_of
+
+PRECISION = 1e-3
+"""Share of a time that is never explained: the criterion's error term, so that exact times ask for no more levels."""
+FEW = 40
+"""Distinct points below which ten folds are held out in turn, and from which five."""
+SHARES = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99)
+CORRECTED = " with correction"
+FREE = ", order not kept"
+SURE = 2.0
+"""Standard errors of a difference of held-out errors from which it counts."""
+CLEARLY = 0.98
+"""Held-out errors that a correction reaches at most, as a share of those without."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A form fitted to all points, with what it makes of points that it did not see."""
+
+    name: str
+    form: Form
+    constants: Constants
+    errors: StandardErrors
+    faults: tuple[str, ...]
+    """What is not physical about it."""
+    criterion: float
+    """Less is better; see `select_model`."""
+    fitted_s: Floats
+    """Its times at the points; (points,)."""
+    held_out_s: Floats | None
+    """Its times at each point when fitted without that point's fold; None where folds leave too few points."""
+    correction: Correction | None = None
+
+    @property
+    def physical(self) -> bool:
+        """Whether signs and order of its constants make sense."""
+        return not self.faults
+
+
+@dataclass(frozen=True)
+class NotFitted:
+    """A form that the points do not suffice for."""
+
+    form: Form
+    reason: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """All forms that were fitted, and the one chosen."""
+
+    points: MemoryTimes
+    candidates: tuple[Candidate, ...]
+    chosen: Candidate
+    model: MemoryModel
+    not_fitted: tuple[NotFitted, ...]
+    warnings: tuple[str, ...]
+
+
+def relative_errors(times_s: Floats, points: MemoryTimes) -> Floats:
+    """`|T_model - T| / T` at each point."""
+    return np.asarray(np.abs(times_s - points.time_s) / points.time_s)
+
+
+def select_model(points: MemoryTimes) -> Selection:
+    """Fit models 0 to 3 and those of more levels, and choose.
+
+    The criterion is Schwarz's with an error term, over relative residuals: `n log(RSS/n + precision^2) + k log(n) *
+    n/(n - k - 1)`, k parameters, precision a thousandth. Of the physical fits the least criterion is taken, unless
+    another one's held-out error is smaller by more than two standard errors of the difference; then that one. A
+    correction is kept only if it makes held-out errors smaller, see `_worth_it`.
+
+    Raises
+    ------
+    ScenarioError
+        If there are fewer than 2 distinct points.
+    """
+    import scipy.linalg
+    import scipy.optimize  # noqa: F401 - only libraries that are loaded can be limited
+    from threadpoolctl import threadpool_limits
+
+    # Small matrices: more threads only wait for each other, and sums in another order give other bits.
+    with threadpool_limits(limits=1):
+        return _selected(points)
+
+
+def _selected(points: MemoryTimes) -> Selection:
+    distinct = points.distinct()
+    not_fitted = tuple(NotFitted(form, reason) for form in FORMS if (reason := _lacking(form, points, distinct)))
+    forms = [form for form in FORMS if form not in {lacking.form for lacking in not_fitted}]
+    if not forms:
+        found = int(distinct.max()) + 1
+        raise ScenarioError(
+            f"rows: {found} distinct (M_words, alpha, L) found, at least {FORMS[0].points_needed} allowed: "
+            f"{', '.join(f'{form.name} needs {form.points_needed}' for form in FORMS)}"
+        )
+    folds = _folds(distinct)
+    candidates = [candidate for form in forms for candidate in _candidates(form, points, folds)]
+    plain = _best(candidates, points)
+    chosen, scores = plain, _scores(plain, points)
+    if plain.held_out_s is not None and distinct.max() + 1 >= LEAST_POINTS:
+        corrected, held_out_s, deviations = _corrected(plain, points, folds)
+        candidates.append(corrected)
+        if _worth_it(corrected, plain, points):
+            chosen, scores = corrected, np.abs(np.log(points.time_s / held_out_s)) / deviations
+    warnings = _warnings(chosen, candidates, points, not_fitted)
+    model = _model(chosen, points, scores)
+    return Selection(points, tuple(candidates), chosen, model, not_fitted, warnings)
+
+
+def _lacking(form: Form, points: MemoryTimes, distinct: NDArray[np.intp]) -> str:
+    """Why a form cannot be fitted; empty if it can."""
+    found = int(distinct.max()) + 1
+    if found < form.points_needed:
+        return f"{found} distinct points found, at least {form.points_needed} needed"
+    if form.runs and np.unique(points.run_words).size < 2:
+        return "one L found, at least 2 needed to tell latency from gap"
+    if form.levels > 1 and np.unique(points.m_words).size < 2:
+        return "one M_words found, at least 2 needed to see a level end"
+    return ""
+
+
+def _folds(distinct: NDArray[np.intp]) -> NDArray[np.intp]:
+    """A fold for each point, the same for repetitions; scattered over (M, alpha, L) without chance."""
+    count = int(distinct.max()) + 1
+    folds = min(count, 10 if count < FEW else 5)
+    fold = np.empty(count, dtype=np.intp)
+    fold[scattered(count)] = np.arange(count) % folds
+    return np.asarray(fold[distinct])
+
+
+def _candidates(form: Form, points: MemoryTimes, folds: NDArray[np.intp]) -> list[Candidate]:
+    """The physical fit of a form, and the free one where that is not physical."""
+    free = fit_form(form, points, ordered=False)
+    faults = faults_of(form, free.constants)
+    if not faults:
+        return [_candidate(form.name, free, points, folds)]
+    ordered = fit_form(form, points, ordered=True)
+    return [
+        _candidate(form.name, ordered, points, folds),
+        _candidate(form.name + FREE, free, points, folds),
+    ]
+
+
+def _candidate(name: str, fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Candidate:
+    form, count = fitted.form, len(points)
+    spare = max(0.5, count - form.parameters - 1)
+    lost = np.log(fitted.relative_sse / count + PRECISION**2) * count
+    return Candidate(
+        name=name,
+        form=form,
+        constants=fitted.constants,
+        errors=standard_errors(fitted, points),
+        faults=faults_of(form, fitted.constants),
+        criterion=float(lost + form.parameters * np.log(count) * count / spare),
+        fitted_s=fitted.constants.times_s(points),
+        held_out_s=_held_out(fitted, points, folds),
+    )
+
+
+def _held_out(fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Floats | None:
+    times_s = np.empty(len(points))
+    for fold in range(int(folds.max()) + 1):
+        seen = points.take(folds != fold)
+        if int(seen.distinct().max()) + 1 < fitted.form.parameters:
+            return None
+        again = fit_form(fitted.form, seen, ordered=fitted.ordered, near=fitted.constants)
+        times_s[folds == fold] = again.constants.times_s(points.take(folds == fold))
+    return times_s
+
+
+def _best(candidates: list[Candidate], points: MemoryTimes) -> Candidate:
+    """The choice among plain forms."""
+    allowed = [c for c in candidates if c.physical] or [c for c in candidates if FREE not in c.name]
+    judged = [c for c in allowed if c.held_out_s is not None] or allowed
+    best = min(judged, key=lambda c: c.criterion)
+    better = [c for c in judged if _better(c, best, points)]
+    return min(better, key=lambda c: _held_out_mean(c, points)) if better else best
+
+
+def _held_out_mean(candidate: Candidate, points: MemoryTimes) -> float:
+    if candidate.held_out_s is None:
+        return np.inf
+    return float(np.mean(relative_errors(candidate.held_out_s, points)))
+
+
+def _better(one: Candidate, other: Candidate, points: MemoryTimes) -> bool:
+    """Whether held-out errors of one are smaller than the other's by more than two standard errors."""
+    if one.held_out_s is None or other.held_out_s is None:
+        return False
+    gain = relative_errors(other.held_out_s, points) - relative_errors(one.held_out_s, points)
+    return bool(np.mean(gain) > SURE * np.std(gain) / np.sqrt(max(1, gain.size - 1)))
+
+
+def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bool:
+    """Whether a correction makes held-out errors smaller, their mean and their logarithms, which no outlier rules.
+
+    The mean by any measure, the logarithms by more than a standard error of the difference.
+    """
+    if corrected.held_out_s is None or plain.held_out_s is None:
+        return False
+    before = np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points)))
+    gain = CLEARLY * before - np.abs(np.log(points.time_s / corrected.held_out_s))
+    sure = bool(np.mean(gain) > np.std(gain) / np.sqrt(max(1, gain.size - 1)))
+    return sure and _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
+
+
+def _corrected(plain: Candidate, points: MemoryTimes, folds: NDArray[np.intp]) -> tuple[Candidate, Floats, Floats]:
+    """The form with a correction on top, its times of held-out points, and their foretold standard deviations."""
+    whole = fit_correction(points, _above_zero(plain.fitted_s, points))
+    held_out_s, deviations = np.empty(len(points)), np.empty(len(points))
+    for fold in range(int(folds.max()) + 1):
+        seen, unseen = points.take(folds != fold), points.take(folds == fold)
+        form = fit_form(plain.form, seen, ordered=True, near=plain.constants).constants
+        correction = fit_correction(seen, _above_zero(form.times_s(seen), seen), near=whole)
+        shift, deviations[folds == fold] = correction.at(unseen)
+        held_out_s[folds == fold] = _above_zero(form.times_s(unseen), seen) * np.exp(shift)
+    fitted_s = _above_zero(plain.fitted_s, points) * np.exp(whole.at(points)[0])
+    corrected = replace(plain, name=plain.name + CORRECTED, fitted_s=fitted_s, held_out_s=held_out_s, correction=whole)
+    return corrected, held_out_s, deviations
+
+
+def _above_zero(times_s: Floats, points: MemoryTimes) -> Floats:
+    return np.maximum(times_s, 1e-3 * float(points.time_s.min()))
+
+
+def _scores(candidate: Candidate, points: MemoryTimes) -> Floats:
+    """Held-out log residuals of a plain form over their spread."""
+    times_s = candidate.fitted_s if candidate.held_out_s is None else candidate.held_out_s
+    residuals = np.abs(np.log(points.time_s / _above_zero(times_s, points)))
+    return residuals / _spread(candidate, points)
+
+
+def _spread(candidate: Candidate, points: MemoryTimes) -> float:
+    residuals = np.log(points.time_s / _above_zero(candidate.fitted_s, points))
+    free = max(1, len(points) - candidate.form.parameters)
+    return max(PRECISION, float(np.sqrt(residuals @ residuals / free)))
+
+
+def _model(chosen: Candidate, points: MemoryTimes, scores: Floats) -> MemoryModel:
+    last = chosen.form.levels - 1
+    capacities = [*(WORD_BYTES * chosen.constants.capacities_words), np.inf]
+    levels = tuple(
+        MemoryLevel(
+            f"level {k + 1}" if k < last or not last else "last level",
+            float(capacities[k]),
+            float(max(0.0, chosen.constants.latency_s[k])),
+            float(max(0.0, chosen.constants.gap_s[k])),
+        )
+        for k in range(last + 1)
+    )
+    held = None if chosen.held_out_s is None else relative_errors(chosen.held_out_s, points)
+    fitted = relative_errors(chosen.fitted_s, points)
+    # The next time lies within the k-th of n scores with probability k / (n + 1).
+    ranks = np.clip(np.array(SHARES) * (scores.size + 1) / scores.size, 0, 1)
+    axes = (points.m_words, points.alpha, points.run_words)
+    return MemoryModel(
+        form=chosen.form.name,
+        levels=levels,
+        correction=chosen.correction,
+        spread=_spread(chosen, points),
+        scores=tuple(zip(SHARES, np.quantile(scores, ranks).tolist(), strict=True)),
+        trained=tuple((float(axis.min()), float(axis.max())) for axis in axes),
+        statistics={
+            "points": len(points),
+            "mean_relative_error": float(fitted.mean()),
+            "max_relative_error": float(fitted.max()),
+            "held_out_mean": None if held is None else float(held.mean()),
+            "held_out_max": None if held is None else float(held.max()),
+        },
+    )
+
+
+def _warnings(
+    chosen: Candidate, candidates: list[Candidate], points: MemoryTimes, not_fitted: tuple[NotFitted, ...]
+) -> tuple[str, ...]:
+    found = [f"{lacking.form.name}: not fitted: {lacking.reason}" for lacking in not_fitted]
+    if chosen.form.levels == 1 and np.unique(points.m_words).size > 1:
+        found.append("all sizes lie in one level as far as their times tell: no form of more levels is supported")
+    if not chosen.physical:
+        found.append("no physical fit was found; the model cannot be trusted beyond its points")
+    free = [c for c in candidates if c.name.endswith(FREE) and _better(c, chosen, points)]
+    found += [f"{c.name}: better on held-out points, but not physical, so not chosen" for c in free]
+    least, most = float(points.m_words.min()), float(points.m_words.max())
+    for level, (capacity, error) in enumerate(
+        zip(chosen.constants.capacities_words, chosen.errors.capacities_words, strict=True), 1
+    ):
+        if not least <= capacity <= most:
+            found.append(f"capacity of level {level}: {capacity:.4g} words found, outside the sizes measured")
+        if not error <= 0.5 * capacity:
+            found.append(
+                f"capacity of level {level}: not determined by these points (standard error {error:.3g} words)"
+            )
+    return tuple(found)

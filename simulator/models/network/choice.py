@@ -1,0 +1,215 @@
+"""Which form of message times the data support: all are fitted, held-out points judge, the simplest is taken."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import ScenarioError
+from simulator.models.network.fitted import Fit, Fitted, TooFewPoints
+from simulator.models.network.fitted_forms import FittedForm, PiecewiseModel
+from simulator.models.network.knots_fit import fit_knots
+from simulator.models.network.line_fits import LEAST_ERROR, fit_hockney, fit_piecewise
+from simulator.models.network.network_model import NetworkModel, Spread
+from simulator.models.network.packet_fit import fit_packetised
+from simulator.models.network.points import NetworkPoints
+
+Floats = NDArray[np.float64]
+FOLDS = 10
+FEWEST_SIZES = 4
+"""Below so many sizes nothing can be held out of a line."""
+NEARLY = 0.1
+"""A simpler form may be worse than the best by this share of the best's held-out error, and no more."""
+PAIRED = 2.0
+"""And by so many standard errors of the paired difference."""
+SPIKE, POOR = 0.25, 0.2
+"""Trust below which a point is told as a spike, and held-out error above which the fit is told to be poor."""
+FITS: dict[str, Fit] = {
+    "hockney": fit_hockney,
+    "packetised": fit_packetised,
+    "piecewise": fit_piecewise,
+    "smooth": fit_knots,
+}
+"""Form -> its fit; the simplest first where numbers fitted are as many."""
+CRITERION = (
+    f"least mean relative error over points held out in {FOLDS} interleaved parts (each left out once, all forms "
+    f"fitted anew); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors of "
+    "the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots of "
+    "a curve too); forms that are not physical, and piecewise with one line (which is hockney), are not taken"
+)
+
+
+@dataclass(frozen=True)
+class JudgedForm:
+    """One form with its fit, or why there is none, and how well it foretold points that it was not fitted to."""
+
+    name: str
+    fitted: Fitted | None
+    faults: tuple[str, ...]
+    sse: float | None = None
+    """s^2, over all rows."""
+    relative_sse: float | None = None
+    errors: Floats | None = None
+    """Relative errors of all rows."""
+    held_out: Floats | None = None
+    """Relative errors of all rows by fits without their points."""
+
+    @property
+    def physical(self) -> bool | None:
+        """Whether no latency or gap is negative; None if there is no fit."""
+        return None if self.fitted is None else not self.faults
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "name": self.name,
+            "parameters": [] if self.fitted is None else [entry.to_dict() for entry in self.fitted.parameters],
+            "fitted_numbers": None if self.fitted is None else self.fitted.free,
+            "sse_s2": self.sse,
+            "sse": self.sse,
+            "relative_sse": self.relative_sse,
+            "mean_relative_error": _mean(self.errors),
+            "max_relative_error": _most(self.errors),
+            "held_out": {"mean_relative_error": _mean(self.held_out), "max_relative_error": _most(self.held_out)},
+            "physical": self.physical,
+            "faults": list(self.faults),
+            "notes": [] if self.fitted is None else list(self.fitted.notes),
+            "model": None if self.fitted is None else self.fitted.model.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class NetworkFit:
+    """All forms fitted to measured message times, and the one that was chosen."""
+
+    points: NetworkPoints
+    forms: tuple[JudgedForm, ...]
+    chosen: str
+    model: NetworkModel
+    warnings: tuple[str, ...]
+
+    def form(self, name: str) -> JudgedForm:
+        """One form by name."""
+        return next(form for form in self.forms if form.name == name)
+
+
+def fit_network(points: NetworkPoints) -> NetworkFit:
+    """Fit every form to measured message times and choose; `CRITERION` says how.
+
+    Raises
+    ------
+    ScenarioError
+        If there are too few sizes for any form.
+    """
+    if points.sizes.size < FEWEST_SIZES:
+        found = f"{points.sizes.size} distinct sizes found"
+        raise ScenarioError(f"{found}, at least {FEWEST_SIZES} allowed (hockney; {FEWEST_NEEDED})")
+    forms = tuple(_judged(name, fit, points) for name, fit in FITS.items())
+    able = [form for form in forms if _may_be_chosen(form)]
+    if not able:
+        told = "; ".join(f"{form.name}: {', '.join(form.faults)}" for form in forms)
+        raise ScenarioError(f"no form fits these points: {told}")
+    chosen = _choose(able, points)
+    model = NetworkModel(chosen.name, _form_of(chosen), _spread(chosen, points))
+    return NetworkFit(points, forms, chosen.name, model, _warnings(chosen, points))
+
+
+FEWEST_NEEDED = "packetised needs 7 points of 4 sizes, piecewise 6 sizes, smooth 4 at each distance"
+
+
+def _form_of(form: JudgedForm) -> FittedForm:
+    assert form.fitted is not None  # only forms that were fitted are asked  # noqa: S101
+    return form.fitted.model
+
+
+def _judged(name: str, fit: Fit, points: NetworkPoints) -> JudgedForm:
+    try:
+        fitted = fit(points)
+    except TooFewPoints as few:
+        return JudgedForm(name, None, (str(few),))
+    foretold = fitted.model.time_s(points.rows_size_bytes, points.rows_hops)
+    away = foretold - points.rows_time_s
+    errors = np.abs(away) / points.rows_time_s
+    held_out = _held_out(fit, points)
+    return JudgedForm(name, fitted, fitted.model.faults, float(away @ away), float(errors @ errors), errors, held_out)
+
+
+def _held_out(fit: Fit, points: NetworkPoints) -> Floats | None:
+    """Relative errors of rows foretold by fits without their points; None if a part cannot be fitted."""
+    rank = np.searchsorted(points.sizes, points.size_bytes) + np.searchsorted(points.distances, points.hops)
+    folds = min(FOLDS, points.sizes.size)
+    errors = np.zeros(points.rows_time_s.size)
+    for fold in range(folds):
+        left_out = rank % folds == fold
+        if not np.any(left_out):
+            continue
+        try:
+            model = fit(points.without(left_out)).model
+        except TooFewPoints:
+            return None
+        rows = left_out[points.point_of_row]
+        foretold = model.time_s(points.rows_size_bytes[rows], points.rows_hops[rows])
+        errors[rows] = np.abs(foretold / points.rows_time_s[rows] - 1)
+    return errors
+
+
+def _may_be_chosen(form: JudgedForm) -> bool:
+    if form.fitted is None or form.faults or form.held_out is None:
+        return False
+    model = form.fitted.model
+    return form.name != "piecewise" or not isinstance(model, PiecewiseModel) or model.breaks_bytes.size > 0
+
+
+def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
+    """The one that the data support best, of those that are hardly worse than the best."""
+    number = points.size_bytes.size
+    counts = np.bincount(points.point_of_row, minlength=number)
+
+    def held_out(form: JudgedForm) -> Floats:
+        assert form.held_out is not None  # only forms that were judged are compared  # noqa: S101
+        return form.held_out
+
+    def by_point(form: JudgedForm) -> Floats:
+        return np.asarray(np.bincount(points.point_of_row, weights=held_out(form), minlength=number) / counts)
+
+    best = min(able, key=lambda form: float(np.mean(held_out(form))))
+    least = float(np.mean(held_out(best)))
+
+    def is_near(form: JudgedForm) -> bool:
+        more = float(np.mean(held_out(form))) - least
+        standard_error = float(np.std(by_point(form) - by_point(best), ddof=1)) / np.sqrt(number)
+        return more <= min(PAIRED * standard_error, NEARLY * least) or more == 0
+
+    def criterion(form: JudgedForm) -> float:
+        free = form.fitted.free if form.fitted else 0
+        return float(2 * number * np.log(max(float(np.mean(held_out(form))), LEAST_ERROR)) + free * np.log(number))
+
+    return min((form for form in able if is_near(form)), key=criterion)
+
+
+def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
+    held_out = form.held_out if form.held_out is not None else np.zeros(points.rows_time_s.size)
+    order = np.lexsort((points.rows_size_bytes, points.rows_hops))
+    ends = points.sizes[[0, -1]], points.distances[[0, -1]]
+    return Spread(points.rows_size_bytes[order], points.rows_hops[order], held_out[order], *map(np.asarray, ends))
+
+
+def _warnings(chosen: JudgedForm, points: NetworkPoints) -> tuple[str, ...]:
+    told = []
+    spikes = int(np.count_nonzero(points.trust < SPIKE))
+    if spikes:
+        told.append(
+            f"{spikes} of {points.trust.size} points lie far from what their neighbours foretell; they count less"
+        )
+    if chosen.held_out is not None and np.mean(chosen.held_out) > POOR:
+        told.append(f"the chosen form misses held-out points by {np.mean(chosen.held_out):.0%} on average")
+    return tuple(told)
+
+
+def _mean(errors: Floats | None) -> float | None:
+    return None if errors is None else float(np.mean(errors))
+
+
+def _most(errors: Floats | None) -> float | None:
+    return None if errors is None else float(np.max(errors))

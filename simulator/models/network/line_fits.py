@@ -1,0 +1,194 @@
+"""Straight lines fitted to message times: Hockney's one line, and several by message size."""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, line_design, relative_fit
+from simulator.models.network.fitted_forms import PiecewiseModel
+from simulator.models.network.points import NetworkPoints
+
+Floats = NDArray[np.float64]
+SEGMENT_SIZES = 3
+"""Fewest sizes that a line is fitted to."""
+MOST_SEGMENTS = 8
+MOST_BREAKS = 160
+"""Places for breaks that are tried."""
+LEAST_ERROR = 1e-3
+"""Relative error below which no better fit is looked for: clocks and models are no better."""
+BREAK_COST = 2.0
+"""Numbers that a break counts as in the criterion: it is chosen among many places."""
+HARDLY = 2.0
+"""A number that is negative by less than so many standard errors is taken as 0."""
+GAPS, FURTHER = (1, 3), (2, 3)
+"""Columns of gaps, and of what a further hop adds."""
+UNITS = {"latency": "s", "gap": "s/B", "hop_latency": "s", "hop_gap": "s/B"}
+
+
+def fit_hockney(points: NetworkPoints) -> Fitted:
+    """One line: a latency and a gap (seconds per byte); where distances differ, both for each further hop too.
+
+    Raises
+    ------
+    TooFewPoints
+        If there are fewer sizes than 2, or points than the line has numbers.
+    """
+    per_hop = points.distances.size > 1
+    design, names = line_design(points, per_hop=per_hop)
+    if points.sizes.size < 2 or points.size_bytes.size < design.shape[1]:
+        found = f"{points.size_bytes.size} points of {points.sizes.size} sizes found"
+        raise TooFewPoints(f"{found}, at least {design.shape[1]} points of 2 sizes needed")
+    values, errors = _line(design, points.time_s, points.trust, level=False)
+    parameters = tuple(
+        Parameter(name, float(value), float(error), UNITS[name])
+        for name, value, error in zip(names, values, errors, strict=True)
+    )
+    return Fitted(_lines(np.zeros(0), values[np.newaxis], per_hop=per_hop), parameters, len(names))
+
+
+def fit_piecewise(points: NetworkPoints) -> Fitted:
+    """Several lines by message size; the breaks are found by dynamic programming, which is exact.
+
+    The number of lines has the least `n ln(mean squared relative error) + k ln(n) n/(n - k - 1)`, k counting every
+    number fitted and each break as two. No gap is below 0: where times fall with the size, the line is level.
+
+    Raises
+    ------
+    TooFewPoints
+        If there are too few sizes for two lines.
+    """
+    if points.sizes.size < 2 * SEGMENT_SIZES:
+        raise TooFewPoints(f"{points.sizes.size} sizes found, at least {2 * SEGMENT_SIZES} needed")
+    per_hop = points.distances.size > 1
+    design, names = line_design(points, per_hop=per_hop)
+    starts = _segments(points, design)
+    sizes = points.sizes
+    number = np.searchsorted(sizes, points.size_bytes)
+    lines, parameters = [], []
+    edges = [*starts, sizes.size]
+    for segment, (start, end) in enumerate(pairwise(edges)):
+        mine = (number >= start) & (number < end)
+        values, errors = _line(design[mine], points.time_s[mine], points.trust[mine], level=True)
+        lines.append(values)
+        parameters += [
+            Parameter(f"{name}_{segment + 1}", float(value), float(error), UNITS[name])
+            for name, value, error in zip(names, values, errors, strict=True)
+        ]
+    table = np.array(lines)
+    breaks = np.array([_break(sizes[k - 1], sizes[k], *table[i : i + 2]) for i, k in enumerate(starts[1:])])
+    for place, (at, k) in enumerate(zip(breaks, starts[1:], strict=True)):
+        between = f"between {sizes[k - 1]:g} and {sizes[k]:g} B"
+        half = float(sizes[k] - sizes[k - 1]) / np.sqrt(12)
+        parameters.append(Parameter(f"break_{place + 1}", float(at), float(half), "B", between))
+    free = len(names) * len(lines) + len(breaks)
+    return Fitted(_lines(breaks, table, per_hop=per_hop), tuple(parameters), free)
+
+
+def _lines(breaks: Floats, table: Floats, *, per_hop: bool) -> PiecewiseModel:
+    zeros = np.zeros(len(table))
+    return PiecewiseModel(
+        breaks,
+        table[:, 0],
+        table[:, 1],
+        table[:, 2] if per_hop else zeros,
+        table[:, 3] if per_hop else zeros,
+    )
+
+
+def _line(design: Floats, time: Floats, trust: Floats, *, level: bool) -> tuple[Floats, Floats]:
+    """Coefficients and standard errors; numbers for further hops that are hardly below 0 are left out.
+
+    Parameters
+    ----------
+    level
+        Whether gaps below 0 are left out too, however clear they are.
+    """
+    kept = list(range(design.shape[1]))
+    while True:
+        found, covariance = relative_fit(design[:, kept], time, trust)
+        errors = np.sqrt(np.diag(covariance))
+        below = [
+            column
+            for column, value, error in zip(kept, found, errors, strict=True)
+            if value < 0 and ((level and column in GAPS) or (column in FURTHER and value > -HARDLY * error))
+        ]
+        if not below:
+            values, spreads = np.zeros(design.shape[1]), np.zeros(design.shape[1])
+            values[kept], spreads[kept] = found, errors
+            return values, spreads
+        kept.remove(below[-1])
+
+
+def _break(last: float, first: float, before: Floats, after: Floats) -> float:
+    """Where two lines meet, if that is between the two sizes and at one hop; else halfway between their logarithms."""
+    slope = before[1] - after[1]
+    meet = (after[0] - before[0]) / slope if slope != 0 else np.inf
+    if before.size == 2 and last <= meet < first and meet > 0:
+        return float(meet)
+    return float(np.sqrt(max(last, 0.5) * first))
+
+
+def _segments(points: NetworkPoints, design: Floats) -> list[int]:
+    """First size of each segment, of the number of segments that the data support."""
+    edges, costs = _costs(points, design)
+    count, width = points.size_bytes.size, design.shape[1]
+    floor = LEAST_ERROR**2 * float(points.trust.sum())
+    best = np.full(edges.size, np.inf)
+    best[0] = 0.0
+    chosen, least = [0], np.inf
+    came: list[NDArray[np.int64]] = []
+    for segments in range(1, min(MOST_SEGMENTS, points.sizes.size // SEGMENT_SIZES) + 1):
+        total = best[:, np.newaxis] + costs
+        came.append(np.argmin(total, axis=0))
+        best = np.min(total, axis=0)
+        if not np.isfinite(best[-1]):
+            break
+        numbers = width * segments + BREAK_COST * (segments - 1)
+        if numbers + 1 >= count and segments > 1:
+            break
+        penalty = numbers * np.log(count) * count / max(count - numbers - 1, 1)
+        criterion = count * np.log((max(best[-1], 0.0) + floor) / count) + penalty
+        if criterion < least:
+            least, end, chosen = criterion, edges.size - 1, []
+            for back in reversed(came):
+                end = int(back[end])
+                chosen.append(int(edges[end]))
+            chosen.reverse()
+    return chosen
+
+
+def _costs(points: NetworkPoints, design: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Squared relative errors of one line over the sizes from any edge to any later one, by sums over sizes."""
+    sizes, number = points.sizes, np.searchsorted(points.sizes, points.size_bytes)
+    edges = np.arange(sizes.size + 1)
+    if edges.size > MOST_BREAKS:
+        edges = np.unique(np.linspace(0, sizes.size, MOST_BREAKS).round().astype(np.int64))
+    scaled = design * (np.sqrt(points.trust) / points.time_s)[:, np.newaxis]
+    scaled /= np.sqrt(np.sum(scaled**2, axis=0))
+    target = np.sqrt(points.trust)
+    rows = np.concatenate((scaled, target[:, np.newaxis]), axis=1)
+    width = design.shape[1]
+    sums = np.zeros((sizes.size + 1, width + 1, width + 1))
+    np.add.at(sums, number + 1, rows[:, :, np.newaxis] * rows[:, np.newaxis, :])
+    sums = np.cumsum(sums, axis=0)[edges]
+    start, end = np.triu_indices(edges.size, 1)
+    enough = edges[end] - edges[start] >= SEGMENT_SIZES
+    start, end = start[enough], end[enough]
+    part = sums[end] - sums[start]
+    found = np.full((edges.size, edges.size), np.inf)
+    found[start, end] = np.maximum(_residuals(part, width), 0.0)
+    return edges, found
+
+
+def _residuals(part: Floats, width: int) -> Floats:
+    """What a line leaves of each part's squares; a level one where it would fall."""
+    normal, right, whole = part[:, :width, :width], part[:, :width, width], part[:, width, width]
+    scale = np.sqrt(np.maximum(np.einsum("pii->pi", normal), 1e-300))
+    normal = normal / (scale[:, :, np.newaxis] * scale[:, np.newaxis, :]) + 1e-11 * np.eye(width)
+    right = right / scale
+    found = np.linalg.solve(normal, right[:, :, np.newaxis])[:, :, 0]
+    left = whole - np.sum(found * right, axis=1)
+    if width == 2:
+        left = np.where(found[:, 1] < 0, whole - right[:, 0] ** 2, left)
+    return np.asarray(left)

@@ -1,0 +1,110 @@
+"""A fitted network model: message times with the range of what was measured and an interval from held-out errors."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.errors import ScenarioError
+from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PacketisedModel, PiecewiseModel
+
+Floats = NDArray[np.float64]
+FORMS: dict[str, type[FittedForm]] = {
+    "hockney": PiecewiseModel,
+    "piecewise": PiecewiseModel,
+    "packetised": PacketisedModel,
+    "smooth": KnotsModel,
+}
+"""Name of a form -> the class of its model."""
+NEAREST = 20
+"""Held-out errors of so many nearest sizes make an interval, or of a third of all where that is more."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Errors of rows that were held out, and the range measured."""
+
+    size_bytes: Floats
+    hops: Floats
+    relative_errors: Floats
+    size_range: Floats
+    hop_range: Floats
+
+    def half_width(self, size_bytes: Floats, hops: Floats, *, level: float) -> Floats:
+        """Relative half width that holds `level` of the held-out errors at the nearest sizes; wider outside."""
+        count = min(self.size_bytes.size, max(NEAREST, self.size_bytes.size // 3))
+        known, at = np.log1p(self.size_bytes), np.log1p(size_bytes)
+        width = np.empty(at.shape)
+        for place, x in np.ndenumerate(at):
+            nearest = np.argsort(np.abs(known - x), kind="stable")[:count]
+            rank = min(int(np.ceil(level * (count + 1))), count)  # one more: the next error may be the largest
+            width[place] = np.sort(self.relative_errors[nearest])[rank - 1]
+        low, high = np.log1p(self.size_range)
+        beyond = np.maximum(np.maximum(low - at, at - high), 0.0)
+        far = np.maximum(np.maximum(self.hop_range[0] / hops, hops / self.hop_range[1]), 1.0)
+        return np.asarray(width * (1 + beyond) * far)
+
+    def is_outside(self, size_bytes: Floats, hops: Floats) -> NDArray[np.bool_]:
+        """Where nothing was measured on one side."""
+        outside = (size_bytes < self.size_range[0]) | (size_bytes > self.size_range[1])
+        return np.asarray(outside | (hops < self.hop_range[0]) | (hops > self.hop_range[1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Spread":
+        """What `to_dict` wrote."""
+        return cls(*(np.asarray(data[field.name], dtype=np.float64) for field in fields(cls)))
+
+
+@dataclass(frozen=True)
+class TimesForetold:
+    """Message times with intervals of one message, in seconds; as the sizes asked for."""
+
+    mean_s: Floats
+    low_s: Floats
+    high_s: Floats
+    extrapolation: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class NetworkModel:
+    """The form chosen, and how far it can be trusted."""
+
+    name: str
+    """`hockney`, `packetised`, `piecewise` or `smooth`."""
+    form: FittedForm
+    spread: Spread
+
+    def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:
+        """Message times; sizes and hops of any shapes that broadcast."""
+        return self.form.time_s(size_bytes, hops)
+
+    def predict(self, size_bytes: ArrayLike, hops: ArrayLike = 1, *, level: float = 0.95) -> TimesForetold:
+        """Message times with intervals that hold with probability `level`; sizes and hops of any shapes that broadcast.
+
+        Raises
+        ------
+        ScenarioError
+            If `level` is not between 0 and 1.
+        """
+        if not 0 < level < 1:
+            raise ScenarioError(f"level: {level:g} found, a number between 0 and 1 allowed")
+        size, distance = np.broadcast_arrays(np.asarray(size_bytes, np.float64), np.asarray(hops, np.float64))
+        mean = self.form.time_s(size, distance)
+        half = self.spread.half_width(size, distance, level=level)
+        outside = self.spread.is_outside(size, distance)
+        return TimesForetold(mean, mean / (1 + half), mean * (1 + half), outside)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"form": self.name, "parameters": self.form.to_dict(), "spread": self.spread.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "NetworkModel":
+        """The model that `to_dict` wrote; KeyError, TypeError or ValueError if it did not."""
+        form = FORMS[data["form"]].from_dict(data["parameters"])
+        return cls(str(data["form"]), form, Spread.from_dict(data["spread"]))

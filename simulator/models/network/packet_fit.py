@@ -1,0 +1,252 @@
+"""The packetised linear model (equation 5) fitted to message times, and which parameters the points determine."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, relative_fit
+from simulator.models.network.fitted_forms import PacketisedModel
+from simulator.models.network.points import NetworkPoints
+
+Floats = NDArray[np.float64]
+SIDE_SIZES = 2
+"""Fewest sizes of messages of one packet, and of more."""
+FEWEST_POINTS = 7
+"""The model has six parameters."""
+HARDLY = 2.0
+"""Parameters are negative only where that fits better by so many standard errors."""
+UNITS = {"alpha": "s", "alpha2": "s", "beta": "s", "tau": "s/B", "p": "B", "h": "B"}
+TOGETHER = "alpha and beta are not told apart by one distance"
+
+
+def fit_packetised(points: NetworkPoints) -> Fitted:
+    """Least relative squares over all parameters; p between each two neighbouring sizes is tried.
+
+    With `J = tau*h` and `S = (alpha2 + beta + tau*p)/p` both branches are linear for every split of the sizes: `alpha +
+    d*(beta + J) + tau*d*l` and `(alpha - p*S) + d*(beta + tau*p) + S*l`; p follows from the two constants. Where it
+    would lie outside its split it is put to the split's edge. One distance determines alpha + d*beta only, and p no
+    closer than its split.
+
+    Raises
+    ------
+    TooFewPoints
+        If there are too few points or sizes.
+    """
+    if points.sizes.size < 2 * SIDE_SIZES or points.size_bytes.size < FEWEST_POINTS:
+        found = f"{points.size_bytes.size} points of {points.sizes.size} sizes found"
+        raise TooFewPoints(f"{found}, at least {FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes needed")
+    several = points.distances.size > 1
+    splits = _splits(points, several=several)
+    least, values, place = np.inf, np.zeros(6), SIDE_SIZES - 1
+    for bound, split in splits:
+        if bound >= least:
+            break  # no place of p in this split, or in those that follow, does better
+        squares, tried = _within(points, split, several=several)
+        if squares < least:
+            least, values, place = squares, tried, split
+    edges = (float(points.sizes[place]), float(points.sizes[place + 1]))
+    values = _bounded(points, _polished(points, values, several=several), place, several=several)
+    covariance = _covariance(points, values, several=several)
+    shared = values if several else _shared_out(values, float(points.distances[0]))
+    model = PacketisedModel(*(float(value) for value in shared))
+    notes = (f"p lies between {edges[0]:g} and {edges[1]:g} B", *_thin(points, place))
+    if several:
+        return Fitted(model, _parameters(values, covariance), 6, notes)
+    combined = _combined(points, values, covariance, edges)
+    return Fitted(model, combined, 6, (*notes, f"{TOGETHER}: the model shares them out, alpha2 not below 0"))
+
+
+def _shared_out(values: Floats, hops: float) -> Floats:
+    """One distance determines alpha + d*beta and alpha2 + beta: as much of them in beta as leaves no other below 0."""
+    _, alpha2, both, tau, packet, header = values  # fitted with alpha = 0
+    beta = max(min(both, alpha2 + both), 0.0)
+    return np.array([hops * (both - beta), alpha2 + both - beta, beta, tau, packet, header])
+
+
+def _thin(points: NetworkPoints, split: int) -> tuple[str, ...]:
+    """What to know where p is next to the smallest or largest sizes."""
+    counts = {"of one packet": split + 1, "of more than one packet": points.sizes.size - split - 1}
+    return tuple(
+        f"only {count} sizes {which}: p may lie beyond them, and all parameters with it"
+        for which, count in counts.items()
+        if count <= SIDE_SIZES
+    )
+
+
+def _splits(points: NetworkPoints, *, several: bool) -> list[tuple[float, int]]:
+    """Every split by the last size of one packet, and the least that its two branches leave, best first."""
+    found = []
+    for split in range(SIDE_SIZES - 1, points.sizes.size - SIDE_SIZES):
+        short = points.size_bytes <= points.sizes[split]
+        left = sum(
+            _left_over(_branch(points, mine, several=several, short=is_short), points, mine)
+            for mine, is_short in ((short, True), (~short, False))
+        )
+        found.append((left, split))
+    return sorted(found)
+
+
+def _branch(points: NetworkPoints, mine: NDArray[np.bool_], *, several: bool, short: bool) -> Floats:
+    size, hops = points.size_bytes[mine], points.hops[mine]
+    bytes_column = hops * size if short else size
+    columns = (np.ones_like(size), hops, bytes_column) if several else (np.ones_like(size), bytes_column)
+    return np.column_stack(columns)
+
+
+def _weights(points: NetworkPoints) -> Floats:
+    return np.asarray(np.sqrt(points.trust) / points.time_s)
+
+
+def _left_over(design: Floats, points: NetworkPoints, mine: NDArray[np.bool_]) -> float:
+    weights = _weights(points)[mine]
+    return _squares(design, points.time_s[mine], weights)[0]
+
+
+def _squares(design: Floats, time: Floats, weights: Floats) -> tuple[float, Floats]:
+    scaled = design * weights[:, np.newaxis]
+    scale = np.sqrt(np.sum(scaled**2, axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    found = np.linalg.lstsq(scaled / scale, time * weights, rcond=1e-10)[0] / scale
+    return float(np.sum((time * weights - scaled @ found) ** 2)), np.asarray(found)
+
+
+def _within(points: NetworkPoints, split: int, *, several: bool) -> tuple[float, Floats]:
+    """The least squares with p in one split: squares and parameters."""
+    low, high = float(points.sizes[split]), float(np.nextafter(points.sizes[split + 1], 0.0))
+    low = max(low, 1e-3)
+    short = points.size_bytes <= points.sizes[split]
+    if not several:
+        return _at(points, short, float(np.sqrt(low * high)), several=False)
+    weights = _weights(points)
+    one = _squares(_branch(points, short, several=True, short=True), points.time_s[short], weights[short])[1]
+    more = _squares(_branch(points, ~short, several=True, short=False), points.time_s[~short], weights[~short])[1]
+    meeting = (one[0] - more[0]) / more[2] if more[2] != 0 else np.inf
+    if low < meeting < high:
+        return _at(points, short, float(meeting), several=True)
+    tried = [_at(points, short, edge, several=True) for edge in (low, high)]
+    return min(tried, key=lambda found: found[0])
+
+
+def _design(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> Floats:
+    """Linear for one p: (alpha,) alpha2, beta, tau, J; one distance has no alpha of its own."""
+    size, hops = points.size_bytes, points.hops
+    more = np.where(short, 0.0, size / packet - 1)
+    tau = np.where(short, hops * size, (hops + more) * packet)
+    columns = (more, hops + more, tau, np.where(short, hops, 0.0))
+    return np.column_stack((np.ones_like(size), *columns) if several else columns)
+
+
+def _named(found: Floats, packet: float, *, several: bool) -> Floats:
+    """Alpha, alpha2, beta, tau, p, h of the linear numbers."""
+    alpha, alpha2, beta, tau, jump = found if several else (0.0, *found)
+    return np.array([alpha, alpha2, beta, tau, packet, jump / tau if tau != 0 else 0.0])
+
+
+def _at(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> tuple[float, Floats]:
+    squares, found = _squares(_design(points, short, packet, several=several), points.time_s, _weights(points))
+    return squares, _named(found, packet, several=several)
+
+
+def _polished(points: NetworkPoints, values: Floats, *, several: bool) -> Floats:
+    """The same p, the other parameters by reweighted least squares."""
+    design = _design(points, points.size_bytes <= values[4], values[4], several=several)
+    return _named(relative_fit(design, points.time_s, points.trust)[0], values[4], several=several)
+
+
+def _bounded(points: NetworkPoints, values: Floats, split: int, *, several: bool) -> Floats:
+    """With no parameter below 0, if the points hardly say otherwise; p anywhere in its split."""
+    if not (np.any(np.delete(values, 4) < 0) and several):
+        return values
+    from scipy.optimize import minimize_scalar, nnls
+
+    short = points.size_bytes <= points.sizes[split]
+    fitted = PacketisedModel(*(float(value) for value in values)).time_s(points.size_bytes, points.hops)
+    weights = np.sqrt(points.trust) / np.clip(fitted, 0.5 * points.time_s, 2 * points.time_s)
+
+    def left(packet: float) -> tuple[float, Floats]:
+        scaled = _design(points, short, packet, several=True) * weights[:, np.newaxis]
+        scale = np.sqrt(np.sum(scaled**2, axis=0))
+        scale = np.where(scale > 0, scale, 1.0)
+        found, norm = nnls(scaled / scale, points.time_s * weights)
+        return float(norm) ** 2, found / scale
+
+    edges = _inside((float(points.sizes[split]), float(points.sizes[split + 1])))
+    packet = float(minimize_scalar(lambda p: left(p)[0], bounds=edges, method="bounded").x)
+    squares, found = left(packet)
+    free = float(np.sum((weights * (points.time_s - fitted)) ** 2))
+    spread = free / max(points.time_s.size - len(UNITS), 1)
+    below = np.count_nonzero(found == 0)
+    return _named(found, packet, several=True) if squares - free <= below * HARDLY**2 * spread else values
+
+
+def _slopes(points: NetworkPoints, values: Floats) -> Floats:
+    """Derivatives of the time by alpha, alpha2, beta, tau, p, h; (points, 6)."""
+    _, alpha2, beta, tau, packet, header = values
+    size, hops = points.size_bytes, points.hops
+    short, more = size <= packet, size / packet - 1
+    one, zero = np.ones_like(size), np.zeros_like(size)
+    by_packet = hops * tau + more * tau - size / packet**2 * (alpha2 + beta + tau * packet)
+    return np.column_stack(
+        (
+            one,
+            np.where(short, zero, more),
+            np.where(short, hops, hops + more),
+            np.where(short, hops * (size + header), (hops + more) * packet),
+            np.where(short, zero, by_packet),
+            np.where(short, hops * tau, zero),
+        )
+    )
+
+
+def _covariance(points: NetworkPoints, values: Floats, *, several: bool) -> Floats:
+    """Of alpha, alpha2, beta, tau, p, h; zeros for what is not fitted."""
+    model = PacketisedModel(*(float(value) for value in values))
+    fitted = model.time_s(points.size_bytes, points.hops)
+    error = (points.time_s - fitted) / fitted
+    spread = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
+    huber = np.sqrt(np.minimum(1.0, 2.5 * spread / np.maximum(np.abs(error), 1e-300)))
+    weights = np.sqrt(points.trust) * huber / fitted
+    kept = [k for k in range(6) if several or k not in {0, 4}]
+    design = _slopes(points, values)[:, kept] * weights[:, np.newaxis]
+    scale = np.sqrt(np.sum(design**2, axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    inverse = np.linalg.pinv(design / scale, rcond=1e-10)
+    degrees = max(points.size_bytes.size - len(kept), 1)
+    scatter = float(np.sum((weights * (points.time_s - fitted)) ** 2)) / degrees
+    covariance = np.zeros((6, 6))
+    covariance[np.ix_(kept, kept)] = (inverse @ inverse.T) / np.outer(scale, scale) * scatter
+    return covariance
+
+
+def _parameters(values: Floats, covariance: Floats) -> tuple[Parameter, ...]:
+    errors = np.sqrt(np.diag(covariance))
+    return tuple(
+        Parameter(name, float(value), float(error), UNITS[name])
+        for name, value, error in zip(UNITS, values, errors, strict=True)
+    )
+
+
+def _combined(
+    points: NetworkPoints, values: Floats, covariance: Floats, edges: tuple[float, float]
+) -> tuple[Parameter, ...]:
+    """What one distance determines; the width of p's split is part of the standard errors."""
+    ends = [_polished(points, np.array([*values[:4], edge, values[5]]), several=False) for edge in _inside(edges)]
+    width = (ends[1] - ends[0]) / np.sqrt(12)
+    hops = float(points.distances[0])
+    both = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0])  # alpha2 + beta, where beta holds alpha / d
+    errors = np.sqrt(np.diag(covariance) + width**2)
+    packet_error = np.sqrt(both @ covariance @ both + (both @ width) ** 2)
+    none = "not determined by one distance"
+    return (
+        Parameter("alpha", None, None, "s", f"{none}: only alpha + {hops:g} beta"),
+        Parameter("beta", None, None, "s", f"{none}: only alpha + {hops:g} beta"),
+        Parameter("alpha2", None, None, "s", f"{none}: only alpha2 + beta + alpha / {hops:g}"),
+        Parameter(f"alpha + {hops:g} beta", float(hops * values[2]), float(hops * errors[2]), "s"),
+        Parameter(f"alpha2 + beta + alpha / {hops:g}", float(values[1] + values[2]), float(packet_error), "s"),
+        Parameter("tau", float(values[3]), float(errors[3]), "s/B"),
+        Parameter("p", float(values[4]), float((edges[1] - edges[0]) / np.sqrt(12)), "B", "anywhere in its split"),
+        Parameter("h", float(values[5]), float(errors[5]), "B"),
+    )
+
+
+def _inside(edges: tuple[float, float]) -> tuple[float, float]:
+    return max(edges[0], 1e-3), float(np.nextafter(edges[1], 0.0))

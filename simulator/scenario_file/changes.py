@@ -1,0 +1,124 @@
+"""Values set in place of what a scenario file says: `platform.nodes.n01.memory=x0.5`."""
+
+import re
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from simulator.errors import ScenarioError
+from simulator.scenario import Change
+from simulator.scenario_file.yaml_text import Document, read_value
+
+Expand = Callable[[Any], Any]
+"""Levels that are a model -> the levels written out."""
+_FACTOR = re.compile(r"([x/])\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)")
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S.*?)?\s*")
+_MOST_SHOWN = 20
+
+
+def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) -> tuple[Document, tuple[Change, ...]]:
+    """What a file holds with some values set, and what these were.
+
+    Parameters
+    ----------
+    texts
+        `PATH=VALUE`: keys from the top down, parted by dots; an entry of a list by its place from 0 or its `name`. The
+        value in YAML, or `x2`, `/2`: the file's number or quantity times or over so much.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the path and what is allowed there.
+    """
+    data, changes, fields = deepcopy(document.data), [], dict[tuple[str | int, ...], str]()
+    for text in texts:
+        path, equals, value = text.partition("=")
+        path = path.strip()
+        if not equals or not path:
+            raise ScenarioError(f"--set: {text!r} found, PATH=VALUE such as platform.nodes.0.memory=8GiB allowed")
+        field, holder = _find(data, path, expand)
+        if field in fields:
+            raise ScenarioError(f"--set {path}: given twice found, each path once allowed")
+        before = _held(holder, field[-1])
+        after = _value(path, value.strip(), before)
+        holder[field[-1]] = after
+        fields[field] = path
+        changes.append(Change(path, before, after))
+    return replace(document, data=data, fields_set=fields), tuple(changes)
+
+
+def _find(data: Any, path: str, expand: Expand) -> tuple[tuple[str | int, ...], Any]:
+    """The field of a path, and what holds it; the last key of a mapping may be new."""
+    parts = path.split(".")
+    field: tuple[str | int, ...] = ()
+    here, holder = data, data
+    while parts:
+        if field and field[-1] == "levels" and isinstance(here, dict) and "model" in here and parts[0] not in here:
+            here = holder["levels"] = expand(here)
+        key, taken = _step(here, parts, path=path, field=field)
+        field, parts, holder = (*field, key), parts[taken:], here
+        here = _held(here, key)
+    return field, holder
+
+
+def _step(here: Any, parts: list[str], *, path: str, field: tuple[str | int, ...]) -> tuple[str | int, int]:
+    """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots."""
+    where = ".".join(map(str, field)) or "the top level"
+    for count in range(len(parts), 0, -1):
+        name = ".".join(parts[:count])
+        if isinstance(here, dict) and name in here:
+            return name, count
+        if isinstance(here, list):
+            named = [place for place, entry in enumerate(here) if isinstance(entry, dict) and entry.get("name") == name]
+            if len(named) == 1:
+                return named[0], count
+            if name.isdecimal() and int(name) < len(here):
+                return int(name), count
+    if isinstance(here, dict):
+        if len(parts) == 1:
+            return parts[0], 1
+        raise ScenarioError(f"--set {path}: {parts[0]!r} not found in {where}, {_shown(map(str, here))} allowed")
+    if isinstance(here, list):
+        names = [str(entry["name"]) for entry in here if isinstance(entry, dict) and "name" in entry]
+        places = f"0 to {len(here) - 1}" if here else "nothing"
+        allowed = f"{_shown(names)} or {places}" if names else places
+        raise ScenarioError(f"--set {path}: {parts[0]!r} not found in {where}, {allowed} allowed")
+    raise ScenarioError(f"--set {path}: {parts[0]!r} not found in {where}, which holds {here!r}: no fields allowed")
+
+
+def _held(holder: Any, key: str | int) -> Any:
+    return holder.get(key) if isinstance(holder, dict) else holder[key]
+
+
+def _shown(names: Any) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - _MOST_SHOWN} more" if len(listed) > _MOST_SHOWN else ""
+    return (", ".join(listed[:_MOST_SHOWN]) or "nothing") + more
+
+
+def _value(path: str, text: str, before: Any) -> Any:
+    """What a text stands for, given what is there."""
+    factor = _FACTOR.fullmatch(text)
+    if factor is None:
+        try:
+            return read_value(text)
+        except ScenarioError as error:
+            raise ScenarioError(f"--set {path}: {error.lines[0]}") from None
+    try:
+        times = Decimal(factor[2])
+    except ArithmeticError:
+        times = Decimal(0)
+    if times <= 0:
+        raise ScenarioError(f"--set {path}: {text!r} found, a factor above 0 allowed")
+    times = times if factor[1] == "x" else 1 / times
+    if isinstance(before, int | float) and not isinstance(before, bool):
+        number = Decimal(repr(before)) * times
+        return int(number) if isinstance(before, int) and number == int(number) else float(number)
+    found = _QUANTITY.fullmatch(before) if isinstance(before, str) else None
+    if found is None:
+        there = "nothing" if before is None else repr(before)[:60]
+        raise ScenarioError(f"--set {path}: {text!r} found where the file says {there}, a value in its place allowed")
+    number = (Decimal(found[1]) * times).normalize()
+    return f"{number:f}{' ' + found[2] if found[2] else ''}"

@@ -1,0 +1,246 @@
+"""From calibrations made node by node to the scenario of a cluster: kinds of nodes, their names, links, doubts."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import ScenarioError
+from simulator.provenance import provenance
+from simulator.scenario_file.joined.doubts import doubts
+from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
+from simulator.scenario_file.joined.likeness import RULE, Likeness, common_band, kinds_of, likeness
+from simulator.scenario_file.joined.text import Kind, Links, scenario_text
+from simulator.scenario_file.names import compact, expanded
+from simulator.scenario_file.node_block import safe_name
+
+__all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
+
+MOST_DAYS = 30.0
+MOST_MESHED = 1024
+"""Nodes that a scenario joins two by two, which lets messages within a node take times of their own."""
+_OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
+
+
+@dataclass(frozen=True)
+class JoinedPlatform:
+    """A cluster joined from calibrations."""
+
+    text: str
+    """The scenario, as YAML with comments."""
+    kinds: tuple[Kind, ...]
+    nodes: tuple[CalibratedNode, ...]
+    likenesses: tuple[tuple[int, int, Likeness], ...]
+    """Every two calibrated nodes compared."""
+    warnings: tuple[str, ...]
+    provenance: dict[str, Any]
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """The kinds, and which calibrated nodes are alike across them, in words."""
+        lines = [
+            f"{kind.names}: {kind.count} x {kind.pe_count} PEs as {', '.join(node.source for node in kind.members)}"
+            for kind in self.kinds
+        ]
+        of_kind = {id(node): number for number, kind in enumerate(self.kinds) for node in kind.members}
+        for first, second, found in self.likenesses:
+            one, other = self.nodes[first], self.nodes[second]
+            if found.alike and of_kind[id(one)] != of_kind[id(other)]:
+                lines.append(
+                    f"{one.source} and {other.source} are alike (distance {found.distance:.2g}) under two names"
+                )
+        return tuple(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": 1,
+            "rule": RULE,
+            "kinds": [
+                {
+                    "names": kind.names,
+                    "count": kind.count,
+                    "like": [node.source for node in kind.members],
+                    "pes_per_node": kind.pe_count,
+                    "memory_bytes": kind.memory_bytes,
+                    "kernels": sorted(kind.speeds),
+                }
+                for kind in self.kinds
+            ],
+            "likenesses": [
+                {
+                    "nodes": [self.nodes[first].source, self.nodes[second].source],
+                    "distance": found.distance if found.distance < float("inf") else None,
+                    "middles_apart": found.apart if found.apart < float("inf") else None,
+                    "alike": found.alike,
+                    "reason": found.reason,
+                }
+                for first, second, found in self.likenesses
+            ],
+            "warnings": list(self.warnings),
+            "provenance": self.provenance,
+            "scenario": self.text,
+        }
+
+
+def join_platform(
+    paths: Sequence[Path], *, names: str | None = None, kernel: str | None = None, most_days: float = MOST_DAYS
+) -> JoinedPlatform:
+    """Join calibration files into a scenario that loads.
+
+    Each speed or node file is one node; a memory model belongs to the node before it; network files are the link
+    between nodes and, measured between processes, that within one.
+
+    Parameters
+    ----------
+    names
+        Patterns of node names with commas between: one for each node given, in order; or, if there are more nodes, one
+        for each kind by `RULE`. None: hosts' names, or numbers.
+    kernel
+        The application's, and what models that name none are of; by default the one that most nodes have.
+    most_days
+        Age from which a calibration is warned of.
+
+    Raises
+    ------
+    ScenarioError
+        For files that cannot be joined, or names that do not match.
+    """
+    inputs = read_inputs(paths, kernel=kernel)
+    if not inputs.nodes:
+        raise ScenarioError("no node found, a speed model or node file for each node allowed")
+    links = _links(inputs.links)
+    made = provenance(inputs=inputs.hashes)
+    kinds, notes = _kinds(inputs, names)
+    if links.within is not None and sum(kind.count for kind in kinds) > MOST_MESHED:
+        links = Links(links.between, None)
+        notes.append(f"more than {MOST_MESHED} nodes: messages within a node take the times between nodes")
+    chosen = _kernel(inputs.nodes, kernel)
+    said = doubts(inputs.nodes, inputs.links, now=datetime.fromisoformat(made["made"]), most_days=most_days)
+    written = scenario_text(
+        kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *_about_links(inputs, links))
+    )
+    return JoinedPlatform(
+        text=written.text,
+        kinds=tuple(kinds),
+        nodes=tuple(inputs.nodes),
+        likenesses=_likenesses(inputs.nodes),
+        warnings=written.warnings,
+        provenance=made,
+    )
+
+
+def _likenesses(nodes: Sequence[CalibratedNode]) -> tuple[tuple[int, int, Likeness], ...]:
+    return tuple(
+        (first, second, likeness(nodes[first], nodes[second])) for first, second in combinations(range(len(nodes)), 2)
+    )
+
+
+def _kinds(inputs: Inputs, names: str | None) -> tuple[list[Kind], list[str]]:
+    """Kinds with their names, and what to know of them."""
+    nodes = inputs.nodes
+    patterns = None if names is None else _patterns(names)
+    groups = [[number] for number in range(len(nodes))]
+    if patterns is None or len(patterns) != len(nodes):
+        groups = kinds_of(nodes)
+    if patterns is None:
+        patterns = _own_names(nodes, groups)
+    if len(patterns) != len(groups):
+        told = "; ".join(", ".join(nodes[number].source for number in group) for group in groups)
+        counts = sorted({len(groups), len(nodes)})
+        found = f"{len(patterns)} patterns found for {len(nodes)} calibrated nodes of {len(groups)} kinds ({told})"
+        raise ScenarioError(f"--names: {found}, {' or '.join(map(str, counts))} allowed")
+    kinds, notes = [], []
+    for pattern, group in zip(patterns, groups, strict=True):
+        members = tuple(nodes[number] for number in group)
+        kind = _kind(pattern, members)
+        kinds.append(kind)
+        if len(members) > kind.count:
+            notes.append(f"{pattern}: {len(members)} calibrated nodes found for {kind.count} named")
+        if len({node.levels for node in members}) > 1:
+            first = next(node.source for node in members if node.levels)
+            notes.append(f"{pattern}: memory levels of {first} are written for all")
+    return kinds, notes
+
+
+def _kind(pattern: str, members: tuple[CalibratedNode, ...]) -> Kind:
+    sizes = [node.memory_bytes for node in members if node.memory_bytes]
+    kernels = [kernel for kernel in members[0].speeds if all(kernel in node.speeds for node in members)]
+    return Kind(
+        names=pattern,
+        count=len(expanded(pattern)),
+        members=members,
+        pe_count=members[0].pe_count or 1,
+        memory_bytes=min(sizes, default=None),
+        swap_bytes=min((node.swap_bytes for node in members if node.swap_bytes is not None), default=None),
+        speeds={kernel: common_band([node.speeds[kernel] for node in members]) for kernel in kernels},
+        levels=next((node.levels for node in members if node.levels), ()),
+    )
+
+
+def _patterns(names: str) -> list[str]:
+    """`fast[01-08],slow[01-32]` as two patterns; each name once."""
+    patterns = [pattern.strip() for pattern in _OUTSIDE_BRACKETS.split(names)]
+    seen: set[str] = set()
+    for pattern in patterns:
+        try:
+            found = expanded(pattern)
+        except ScenarioError as error:
+            raise ScenarioError(f"--names: {error.lines[0]}") from None
+        if not pattern or re.search(r"[\[\]{}\s]", found[0]):
+            raise ScenarioError(f"--names: {pattern!r} found, a name or one range such as fast[01-08] allowed")
+        twice = next((name for name in found if name in seen), None)
+        if twice is not None:
+            raise ScenarioError(f"--names: {twice!r} named twice found, each name once allowed")
+        seen.update(found)
+    return patterns
+
+
+def _own_names(nodes: Sequence[CalibratedNode], groups: Sequence[Sequence[int]]) -> list[str]:
+    """Hosts' names where each node has its own and those of a kind make a pattern, else numbers."""
+    hosts = [safe_name(node.host) for node in nodes]
+    if len(set(hosts)) == len(hosts) and all(node.host for node in nodes):
+        patterns = [compact([hosts[number] for number in group]) for group in groups]
+        if all(patterns):
+            return [str(pattern) for pattern in patterns]
+    found, next_one, width = [], 1, len(str(len(nodes)))
+    for group in groups:
+        first, last = f"{next_one:0{width}d}", f"{next_one + len(group) - 1:0{width}d}"
+        found.append(f"node[{first}-{last}]" if len(group) > 1 else f"node{first}")
+        next_one += len(group)
+    return found
+
+
+def _kernel(nodes: Sequence[CalibratedNode], wanted: str | None) -> str:
+    kernels = list(dict.fromkeys(kernel for node in nodes for kernel in node.speeds))
+    if not kernels:
+        raise ScenarioError(f"{nodes[0].source}: no speed model found, one of each node allowed")
+    if wanted is not None:
+        if wanted not in kernels:
+            raise ScenarioError(f"--kernel: {wanted!r} found, one of {', '.join(kernels)} allowed")
+        return wanted
+    return max(kernels, key=lambda kernel: sum(kernel in node.speeds for node in nodes))
+
+
+def _links(found: Sequence[LinkFile]) -> Links:
+    """The link between nodes, and that within a node if both were measured."""
+    if not found:
+        raise ScenarioError("no link found, one file of kind network allowed")
+    within = [link for link in found if link.within_node]
+    between = [link for link in found if not link.within_node]
+    if len(found) == 1:
+        return Links(found[0].data, None)
+    if len(within) == len(between) == 1:
+        return Links(between[0].data, within[0].data)
+    sources = ", ".join(link.source for link in found)
+    raise ScenarioError(f"{sources}: {len(found)} networks found, one between nodes and one within a node allowed")
+
+
+def _about_links(inputs: Inputs, links: Links) -> list[str]:
+    only = inputs.links[0]
+    if links.within is None and only.within_node:
+        return [f"{only.source}: measured between processes of one machine; taken for the link between nodes too"]
+    return []

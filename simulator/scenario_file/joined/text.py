@@ -1,0 +1,149 @@
+"""A joined cluster as the text of a scenario: kinds written once, what it rests on as comments."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulator import units
+from simulator.models.memory import MemoryLevel
+from simulator.models.speed import SpeedBand
+from simulator.scenario_file.dump import level_data, size, speed_data, yaml_text
+from simulator.scenario_file.joined.example import Example, Room, example
+from simulator.scenario_file.joined.inputs import CalibratedNode
+from simulator.scenario_file.names import counted
+from simulator.scenario_file.node_block import printable
+
+DIGITS = 9
+"""Of speeds and sizes: bands are measured to three."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Nodes that are written as alike."""
+
+    names: str
+    """A pattern of their names."""
+    count: int
+    members: tuple[CalibratedNode, ...]
+    """Those that were calibrated."""
+    pe_count: int
+    memory_bytes: int | None
+    swap_bytes: int | None
+    speeds: dict[str, SpeedBand]
+    levels: tuple[MemoryLevel, ...]
+
+    @property
+    def pe_pattern(self) -> str:
+        """Name of a node's PEs before they are counted."""
+        return "{node}" if self.pe_count == 1 else "{node}-core"
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links of a scenario file between nodes and, if known, within one."""
+
+    between: dict[str, Any]
+    within: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text, and all warnings, which stand in it too."""
+
+    text: str
+    warnings: tuple[str, ...]
+
+
+def scenario_text(
+    kinds: Sequence[Kind], links: Links, *, kernel: str, made: dict[str, Any], warnings: Sequence[str]
+) -> Written:
+    """The scenario: every node of every kind, an application of the kernel's own with equal parts."""
+    able = [kind for kind in kinds if kernel in kind.speeds]
+    chosen = example(kernel, _room(able, kernel))
+    said = [*warnings]
+    if chosen.stands_in:
+        said.append(
+            f"kernel {kernel!r} is that of no application here: {chosen.name} stands in; put yours in its place"
+        )
+    if len(able) < len(kinds):
+        without = ", ".join(kind.names for kind in kinds if kind not in able)
+        said.append(f"{without}: no speed of kernel {kernel!r}, so the configuration leaves them out")
+    document = {
+        "format": 1,
+        "platform": _platform(kinds, links),
+        "application": {"name": chosen.name, "kernel": kernel, "parameters": dict(chosen.parameters)},
+        "configurations": {"equal": _configuration(kinds, able)},
+        "replications": 200,
+        "seed": 0,
+    }
+    unique = tuple(dict.fromkeys(said))
+    head = "\n".join(f"# {indent}{printable(line)}" for indent, line in _head(kinds, chosen, made, unique))
+    return Written(f"{head}\n{yaml_text(document)}", unique)
+
+
+def _head(
+    kinds: Sequence[Kind], chosen: Example, made: dict[str, Any], warnings: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Lines of the comment, each with its indent."""
+    yield "", f"Joined by `apportion platform`, apportion {made['versions']['apportion']}, on {made['made']}, from"
+    for name, digest in made["inputs"].items():
+        yield "  ", f"{name} {digest}"
+    yield "", "Kinds of nodes:"
+    for kind in kinds:
+        like = ", ".join(node.source for node in kind.members[:8])
+        more = f" and {len(kind.members) - 8} more" if len(kind.members) > 8 else ""
+        memory = "memory not known" if kind.memory_bytes is None else units.show_size(kind.memory_bytes)
+        pes = f"{kind.pe_count} PE{'s' if kind.pe_count > 1 else ''}"
+        yield "  ", f"{kind.names}: {kind.count} with {pes}, {memory}, as measured: {like}{more}"
+    for line in warnings:
+        yield "", f"warning: {line}"
+    yield "", f"The application ({chosen.name}) and the configurations are a beginning: edit them."
+
+
+def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
+    nodes = [_node(kind) for kind in kinds]
+    if links.within is None:
+        return {"nodes": nodes, "link": links.between}
+    network = {"topology": "mesh", "link": links.between, "loopback": links.within}  # no contention: as a uniform one
+    return {"nodes": nodes, "network": network}
+
+
+def _node(kind: Kind) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": kind.names}
+    if kind.memory_bytes is not None:
+        entry["memory"] = size(kind.memory_bytes)
+        if kind.swap_bytes is not None:
+            entry["swap"] = size(kind.swap_bytes)
+    if kind.levels:
+        entry["levels"] = [level_data(level) for level in kind.levels]
+    counts = {} if kind.pe_count == 1 else {"count": kind.pe_count}
+    speeds = {kernel: speed_data(_rounded(band)) for kernel, band in kind.speeds.items()}
+    return entry | {"pes": [{"name": kind.pe_pattern, **counts, "speeds": speeds}]}
+
+
+def _rounded(band: SpeedBand) -> SpeedBand:
+    return SpeedBand.from_dict(
+        {name: [float(f"{value:.{DIGITS}g}") for value in values] for name, values in band.to_dict().items()}
+    )
+
+
+def _configuration(kinds: Sequence[Kind], able: Sequence[Kind]) -> dict[str, Any]:
+    if len(able) == len(kinds):
+        return {"partition": "equal"}
+    pes = []
+    for kind in able:
+        labels = [kind.pe_pattern] if kind.pe_count == 1 else counted(kind.pe_pattern, kind.pe_count)
+        pes += [label.replace("{node}", kind.names) for label in labels]
+    return {"partition": "equal", "pes": pes}
+
+
+def _room(able: Sequence[Kind], kernel: str) -> Room:
+    bands = [kind.speeds[kernel] for kind in able]
+    memories = [kind.memory_bytes / kind.pe_count for kind in able if kind.memory_bytes]
+    most = max(kind.pe_count for kind in able)
+    return Room(
+        processes=sum(kind.count * kind.pe_count for kind in able),
+        on_first_node=most,
+        largest_elements=min((float(band.sizes[-1]) for band in bands if band.sizes.size > 1), default=1.2e7),
+        memory_bytes=min(memories, default=float("inf")) * most,
+    )

@@ -1,0 +1,200 @@
+"""The YAML block of a node from what is known of a machine: what a scenario can use as fields, the rest as comments."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from simulator import units
+from simulator.models.memory import MemoryLevel
+from simulator.scenario_file.dump import duration, size
+from simulator.scenario_file.names import expanded
+from simulator.topology import Core, SharedCache, Topology
+
+WIDTH = 116
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def node_name(topology: Topology) -> str:
+    """A node's name from the host's: letters, digits, dots, dashes; `node` where no host is named."""
+    return safe_name(topology.host)
+
+
+def safe_name(host: str | None) -> str:
+    """A host's name as a node's."""
+    return _PLAIN.sub("-", host or "").strip("-.") or "node"
+
+
+def node_block(
+    topology: Topology,
+    *,
+    name: str,
+    speeds: Mapping[str, str] | None = None,
+    levels: Sequence[MemoryLevel] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
+
+    Parameters
+    ----------
+    name
+        Of the node, or a pattern such as `fast[01-08]`.
+    speeds
+        Speed model file of each kernel, named as the scenario shall name it.
+    levels
+        Memory levels with fitted latencies and gaps, the nearest first; none: caches are listed in comments.
+    notes
+        Further lines of comment.
+
+    Raises
+    ------
+    ScenarioError
+        If the name has a range that cannot be read.
+    """
+    expanded(name)
+    lines = [*_comments([*described(topology), *notes]), f"- name: {_quoted(name)}"]
+    if topology.memory_bytes is not None:
+        lines.append(f"  memory: {size(topology.memory_bytes)}  # {units.show_size(topology.memory_bytes)}")
+        if topology.swap_bytes is not None:
+            lines.append(f"  swap: {size(topology.swap_bytes)}  # {units.show_size(topology.swap_bytes)}")
+    lines += _levels(topology, levels)
+    if not speeds:
+        lines += _comments(
+            ["no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then"], "  "
+        )
+        lines += ["  # write speeds: {dgemm: {model: dgemm.json}}, or let `apportion machine --speed dgemm.json` do it"]
+    lines.append("  pes:")
+    inside = ", ".join(f"{_quoted(kernel)}: {{model: {_quoted(file)}}}" for kernel, file in (speeds or {}).items())
+    for core, label in zip(topology.pes, pe_labels(topology), strict=True):
+        entry = f'    - {{name: "{{node}}-{label}", cpu: {core.cpu}, speeds: {{{inside}}}}}'
+        lines.append(f"{entry}{_core_comment(core)}")
+    return "\n".join(lines) + "\n"
+
+
+def pe_labels(topology: Topology) -> list[str]:
+    """What each PE is called within its node: `core00`, or by its kind `P00`."""
+    width = len(str(topology.pe_count - 1))
+    return [f"{core.kind or 'core'}{number:0{width}d}" for number, core in enumerate(topology.pes)]
+
+
+def described(topology: Topology) -> list[str]:
+    """What is known of a machine, line by line."""
+    cores, pes = len(topology.cores), topology.pe_count
+    threads = sum(1 + len(core.siblings) for core in topology.cores)
+    smt = f" with {threads} hardware threads (SMT)" if threads > cores else ""
+    quota = "no CPU quota" if topology.quota_cores is None else f"CPU quota of {topology.quota_cores:g} cores"
+    lines = [
+        f"{topology.host or 'unnamed host'}: {topology.cpu_model or 'processor not told'}; told by {topology.source}",
+        f"{pes} PEs: {cores} physical cores{smt} that may be used, {quota}",
+    ]
+    kinds = [core.kind for core in topology.pes]
+    if any(kinds):
+        lines.append("kinds: " + ", ".join(f"{kinds.count(kind)} of {kind}" for kind in dict.fromkeys(kinds)))
+    if topology.packages:
+        lines.append("packages: " + "; ".join(f"processors {ranges(cpus)}" for cpus in topology.packages))
+    for unit in topology.numa:
+        told = "memory not told" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
+        where = f"processors {ranges(unit.cpus)}" if unit.cpus else "no processors"
+        lines.append(f"NUMA node {unit.number}: {where}, {told}")
+    lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches(instructions=True)]
+    memory = "not told" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
+    swap = "not told" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
+    return [*lines, f"memory {memory}, swap {swap}"]
+
+
+def cache_line(cache: SharedCache, pe_count: int) -> str:
+    """One level of caches in words."""
+    if cache.most_pes == 1:
+        shared = "one for each PE" if cache.instances == pe_count else f"one for each of {cache.instances} PEs"
+    elif cache.instances == 1:
+        shared = f"shared by {'all ' if cache.most_pes == pe_count else ''}{cache.most_pes} PEs"
+    else:
+        shared = f"{cache.instances} of them, each shared by {cache.most_pes} PEs"
+    return f"{cache.name} {cache.kind}: {units.show_size(cache.size_bytes)}, {shared}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`0-3,8` as the system writes lists of processors."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
+def shared_levels(
+    caches: Sequence[SharedCache], levels: Sequence[MemoryLevel]
+) -> tuple[tuple[MemoryLevel, ...], tuple[str, ...]]:
+    """Fitted levels with who shares them, and what a scenario cannot say of that.
+
+    A fitted level is the cache whose capacity is nearest, by their ratio; one with none within a factor of 4 is each
+    PE's own. A cache that some but not all PEs share is written as one of all their capacities together. The last level
+    is main memory, without a limit of its own.
+    """
+    found, notes = [], []
+    for level in levels[:-1]:
+        best = min(caches, key=lambda cache: abs(math.log(cache.size_bytes / level.capacity_bytes)), default=None)
+        capacity, shared = level.capacity_bytes, False
+        if best is None or not 0.25 <= best.size_bytes / capacity <= 4:
+            notes.append(f"level {level.name}: no cache of about its capacity is told; taken as each PE's own")
+        elif best.most_pes > 1:
+            shared, capacity = True, capacity * best.instances
+            if best.instances > 1:
+                notes.append(
+                    f"level {level.name}: {best.instances} caches, each shared by {best.most_pes} PEs, found; one of"
+                    f" {units.show_size(capacity)} for all is written: right where all PEs work, too much for a few"
+                )
+        found.append(replace(level, shared=shared, capacity_bytes=float(round(capacity))))
+    found += [replace(level, shared=True) for level in levels[-1:]]
+    return tuple(_rounded(level) for level in found), tuple(notes)
+
+
+def _rounded(level: MemoryLevel) -> MemoryLevel:
+    """Times to six digits, far more than was measured."""
+    return replace(level, latency_s=float(f"{level.latency_s:.6g}"), gap_s=float(f"{level.gap_s:.6g}"))
+
+
+def _levels(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
+    if not levels:
+        lines = [
+            "  # levels need latency and gap: `apportion calibrate memory -o memory.json`, then --memory memory.json"
+        ]
+        return lines + [
+            f"  #   - {{name: {cache.name}, capacity: {size(cache.size_bytes)}, "
+            f"shared: {'true' if cache.most_pes > 1 else 'false'}}}  # {cache_line(cache, topology.pe_count)}"
+            for cache in topology.shared_caches()
+        ]
+    return ["  levels:", *(f"    - {level_text(level)}" for level in levels)]
+
+
+def level_text(level: MemoryLevel) -> str:
+    """A memory level as a YAML flow mapping."""
+    capacity = "" if math.isinf(level.capacity_bytes) else f"capacity: {size(level.capacity_bytes)}, "
+    times = f"latency: {duration(level.latency_s)}, gap: {duration(level.gap_s)}"
+    return f"{{name: {_quoted(level.name)}, {capacity}{times}, shared: {'true' if level.shared else 'false'}}}"
+
+
+def _core_comment(core: Core) -> str:
+    said = [f"{core.kind} core"] if core.kind else []
+    if core.siblings:
+        many = "siblings" if len(core.siblings) > 1 else "sibling"
+        said.append(f"SMT {many}, no PE: {ranges(core.siblings)}")
+    return f"  # {'; '.join(said)}" if said else ""
+
+
+def _comments(lines: Iterable[str], indent: str = "") -> list[str]:
+    """Lines as comments; what a file or a host's name might smuggle in stays on its line."""
+    return [f"{indent}# {printable(line)}" for line in lines]
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, as YAML reads it."""
+    return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
+def printable(text: str) -> str:
+    """A text on one line, without characters that end a comment or cannot be shown."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,0 +1,131 @@
+"""`apportion calibrate memory` and `reproduce apexmap` by real runs: killed, resumed, refused, and what they write."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pytest
+
+from simulator import this_machine
+
+ROOT = Path(__file__).parents[3]
+CALL = [sys.executable, "-m", "advisor.cli"]
+SMALL = ("--max-memory", "32KiB", "--alpha", "0.1,1", "--length", "1,16")
+READER = "simulator.calibration.apex.reader"
+
+
+def start(*arguments, cwd):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*CALL, *map(str, arguments)], cwd=cwd, env=environment, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def run(*arguments, cwd):
+    process = start(*arguments, cwd=cwd)
+    out, err = process.communicate(timeout=240)
+    return process.returncode, out, err
+
+
+def refused(done, found):
+    code, out, err = done
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert found in err
+
+
+def visits(path):
+    return path.read_text().splitlines()[1:] if path.exists() else []
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
+    arguments = ("calibrate", "memory", *SMALL, "--budget", "60s", "-o", "m.json", "--table", "t.csv")
+    first, store = start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial"
+    limit = time.monotonic() + 60
+    while len(visits(store)) < 8 and first.poll() is None and time.monotonic() < limit:
+        time.sleep(0.001)
+    readers = [child.pid for child in psutil.Process(first.pid).children() if READER in child.cmdline()]
+    first.send_signal(signal.SIGKILL)
+    first.communicate(timeout=60)
+    before = visits(store)
+    assert len(before) >= 8
+    assert readers
+    while any(psutil.pid_exists(pid) for pid in readers) and time.monotonic() < limit:
+        time.sleep(0.001)
+    assert not any(psutil.pid_exists(pid) for pid in readers)
+    code, out, err = run(*arguments, "--json", cwd=tmp_path)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["sweep"]["visits_reused"] == len(before) < found["sweep"]["visits"]
+    assert not store.exists()
+    assert sum(cell["held_out"] for cell in found["cells"]) == found["held_out"]["cells"] == 2
+    assert {model["name"] for model in found["held_out"]["models"]} == {model["name"] for model in found["models"]}
+    assert found["chosen"] in {model["name"] for model in found["models"] if model["physical"]}
+    assert {one["name"] for one in found["comparison"]} >= {"memory"}
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + len(found["cells"]) == 13
+    kept = json.loads((tmp_path / "m.json").read_text())
+    assert (kept["kind"], kept["models"]) == ("memory", found["models"])
+
+
+def test_options_of_real_runs_are_refused_beside_a_table(tmp_path):
+    done = run("calibrate", "memory", "--replay", "t.csv", "--alpha", "1", "--cpu", 0, cwd=tmp_path)
+    refused(done, "--alpha, --cpu found beside --replay, allowed without it")
+
+
+@pytest.mark.slow
+def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
+    refused(run("calibrate", "memory", *SMALL, "--budget", "1ms", cwd=tmp_path), "--budget: 1 ms found, about ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (("--max-memory", "900TiB"), "--max-memory: 900 TiB found"),
+        (("--alpha", "0.5,2"), "--alpha: 0.5, 2 found"),
+        (("--length", "0"), "--length: '0' found, a number above 0 allowed"),
+        (("--processes", "9999"), "--processes: 9999 found"),
+        (("--budget", "soon"), "--budget: 'soon' found"),
+        (("--over", "wire"), "--over: 'wire' found"),
+    ],
+)
+def test_every_bad_option_is_refused_in_one_line(tmp_path, arguments, found):
+    refused(run("calibrate", "memory", *arguments, cwd=tmp_path), found)
+
+
+@pytest.mark.slow
+def test_without_mpi_a_line_says_which_extra_to_install(tmp_path):
+    if find_spec("mpi4py"):
+        done = run("calibrate", "memory", *SMALL, "--over", "mpi", "--budget", "30s", "--json", cwd=tmp_path)
+        assert (done[0], json.loads(done[1])["sweep"]["over"]) == (0, "mpi")
+    else:
+        refused(run("calibrate", "memory", "--over", "mpi", cwd=tmp_path), "pip install 'apportion[mpi]'")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(this_machine().pe_count < 2, reason="one PE")
+def test_two_processes_make_a_model_too(tmp_path):
+    code, out, _ = run("calibrate", "memory", *SMALL, "--processes", 2, "--budget", "30s", "--json", cwd=tmp_path)
+    assert code == 0
+    assert len(json.loads(out)["sweep"]["cpus"]) == 2
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_where_the_visits_are(tmp_path):
+    process, store = start("calibrate", "memory", *SMALL, "-o", "m.json", cwd=tmp_path), tmp_path / "m.json.partial"
+    limit = time.monotonic() + 60
+    while not visits(store) and time.monotonic() < limit:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    kept = len(visits(store))
+    assert err == f"error: interrupted; m.json.partial keeps {kept} visits, the same command goes on from there\n"

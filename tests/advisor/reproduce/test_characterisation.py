@@ -1,0 +1,92 @@
+"""Communication of the characterisation paper: equation 5 on shipped recordings, on a table of its own, for real."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advisor.reproduce import characterisation, characterisation_live
+from advisor.reproduce.characterisation import reproduce, text
+from simulator import ScenarioError
+from simulator.randomness import stream
+
+ROOT = Path(__file__).parents[3]
+CALL = [sys.executable, "-m", "advisor.cli", "reproduce", "characterisation"]
+
+
+def table(path, *, header=200.0):
+    """Times that obey equation 5 but for 1 % noise; alpha 50 us, alpha2 30, beta 20, tau 50 ns/B, p 4096."""
+    noise = stream(1, "equation 5")
+    alpha, alpha2, beta, tau, packet = 50e-6, 30e-6, 20e-6, 50e-9, 4096.0
+    lines = ["bytes,hops,one_way_s"]
+    for hops in range(1, 11):
+        for size in (100, 500, 1000, 2000, 3000, 4096, 5000, 7000, 9000, 12000, 16000, 20000):
+            short = alpha + hops * (beta + tau * (size + header))
+            long = alpha + hops * (beta + tau * packet) + (size / packet - 1) * (alpha2 + beta + tau * packet)
+            lines.append(f"{size},{hops},{(short if size <= packet else long) * noise.normal(1, 0.01)!r}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_equation_5_is_found_where_it_holds(tmp_path):
+    """And its jump -d*tau*h at l = p: -10 us over one hop, -100 us over ten, within what noise leaves."""
+    result = reproduce({"chain": table(tmp_path / "t.csv")})
+    entry = result["communication"]["chain"]
+    assert entry["chosen"] == "packetised"
+    assert [row["hops"] for row in entry["by_hops"]] == list(range(1, 11))
+    assert all(row["equation_5"] < 0.02 for row in entry["by_hops"])
+    jumps = {jump["hops"]: jump["jump_s"] for jump in entry["jump"]}
+    assert jumps[1] == pytest.approx(-50e-9 * 200, rel=0.3)
+    assert jumps[10] == pytest.approx(-10 * 50e-9 * 200, rel=0.3)
+    told = text(result)
+    assert "packetised *" in told
+    assert "jump -d*tau*h at l = p" in told
+    assert "measured on this machine" in told
+
+
+def test_the_shipped_recordings(tmp_path):
+    """Errors of every form and every distance; no medium is left out."""
+    result = reproduce(figures=tmp_path)
+    assert set(result["communication"]) == {"chain", "unix", "pipe", "tcp"}
+    for name, entry in result["communication"].items():
+        held_out = {form["name"]: form["held_out"]["mean_relative_error"] for form in entry["models"]}
+        assert {"hockney", "packetised", "piecewise"} <= held_out.keys()
+        physical = [form for form in entry["models"] if form["physical"]]
+        least = min(form["held_out"]["mean_relative_error"] for form in physical)
+        assert held_out[entry["chosen"]] <= 1.1 * least
+        assert (tmp_path / f"{name}.svg").read_text().startswith("<svg xmlns=")
+    chain = result["communication"]["chain"]
+    assert (chain["bytes"], chain["hops"]) == ([100, 20000], [1, 10])
+    assert json.loads((tmp_path / "characterisation.json").read_text()) == result
+    assert "shipped recordings" in text(result)
+
+
+def test_a_budget_too_small_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(characterisation_live, "HOPS", (1, 2))
+    with pytest.raises(ScenarioError, match=r"--budget: .* found, about \d+s needed"):
+        characterisation_live.measure(tmp_path, budget_s=0.1, seed=1, on_progress=lambda _stage, _share: None)
+
+
+def test_the_papers_range_is_measured():
+    assert (min(characterisation_live.SIZES), max(characterisation_live.SIZES)) == (100, 20000)
+    assert list(characterisation_live.HOPS) == list(range(1, 11))
+    assert np.all(np.diff(characterisation_live.SIZES) > 0)
+
+
+@pytest.mark.slow
+def test_the_command_really_measures(tmp_path):
+    done = subprocess.run(
+        [*CALL, "--budget", "3min", "-o", str(tmp_path), "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["communication"]["chain"]["points"] == len(characterisation_live.SIZES) * 10
+    assert set(characterisation.SHIPPED) <= set(result["communication"])
+    assert {f"{name}.csv" for name in characterisation.SHIPPED} <= {path.name for path in tmp_path.iterdir()}

@@ -1,0 +1,218 @@
+"""Advice put to the test by real runs: what is compared, what is kept, what is refused."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advisor.verification.applications import CommandRuns, parse_command, ranks_cpus
+from advisor.verification.check import VerifyPlan, verify
+from advisor.verification.interleaved import Verification, run_interleaved
+from simulator import Configuration, ScenarioError, this_machine
+from simulator.calibration import CommandRanks, RealRun
+from simulator.calibration.usage import Usage
+from tests.simulator import platforms
+from tests.simulator.platforms import scenario, trace
+
+ROOT = Path(__file__).parents[3]
+CPU = this_machine().cores[0].cpu
+CPUS = [core.cpu for core in this_machine().cores[:2]]
+SCENARIO = """
+format: 1
+platform:
+  nodes:
+  - name: here
+    pes: [{{name: a, cpu: {cpu}, speeds: {{dgemm: 1 Gunits/s}}}}]
+  link: {{latency: 10 us, bandwidth: 1 GB/s}}
+application: {{name: matmul, kernel: dgemm, parameters: {{n: 64}}}}
+configurations:
+  equal: {{partition: equal}}
+replications: 20
+"""
+
+
+def command(*arguments, cwd, limit_s=90):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-m", "advisor.cli", "verify", *map(str, arguments)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=limit_s,
+    )
+
+
+def pe(name, *given, cpu=None, **more):
+    return replace(platforms.pe(name, *given, **more), cpu=cpu)
+
+
+class Made:
+    """An application whose times are known."""
+
+    def __init__(self, times):
+        self.times, self.order = times, []
+
+    def prepare(self, _configurations):
+        self.order.append("prepare")
+
+    def run(self, configuration):
+        self.order.append(configuration.name)
+        return RealRun(self.times[configuration.name], (Usage(),))
+
+
+class Quiet:
+    """No load."""
+
+    def replayed(self, repetition):
+        return contextlib.nullcontext(repetition)
+
+
+A, B = Configuration("a", (1,), (0,)), Configuration("b", (1,), (0,))
+
+
+def test_configurations_take_turns_and_at_least_three():
+    made = Made({"a": 1.0, "b": 2.0})
+    found = run_interleaved(made, Quiet(), [A, B], budget_s=0.0)
+    assert made.order == ["prepare", *["a", "b"] * 3]
+    assert {name: times.tolist() for name, times in found.measured_s.items()} == {"a": [1.0] * 3, "b": [2.0] * 3}
+
+
+def test_whole_repetitions_measured_before_are_not_run_again():
+    made = Made({"a": 1.0, "b": 2.0})
+    before = Verification({"a": np.array([7.0, 8.0]), "b": np.array([9.0, 9.0])})
+    found = run_interleaved(made, Quiet(), [A, B], budget_s=0.0, done=before)
+    assert made.order == ["prepare", "a", "b"]
+    assert found.measured_s["a"].tolist() == [7.0, 8.0, 1.0]
+
+
+def plan_of(pes, **more):
+    made = scenario(pes, 60, replications=20)
+    return VerifyPlan(made.with_configurations((Configuration.one_each("equal", (60,)),)), "equal", **more)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (pe("p"), "PE p: cpu: none found"),
+        (pe("p", cpu=4096), "PE p: cpu: 4096 found, one of this machine's allowed"),
+        (pe("p", load=trace([0.0], [0.5], 1.0), cpu=CPU), "load: parts of processes found"),
+        (pe("p", load=trace([0.0], [1.0], 1.0), rule="idle", cpu=CPU), "rule 'idle' found, 'fair' allowed"),
+    ],
+)
+def test_what_cannot_be_run_here_is_refused(given, found):
+    with pytest.raises(ScenarioError, match=found):
+        plan_of([given]).check()
+
+
+def test_another_application_needs_a_command():
+    plan = plan_of([pe("p", cpu=CPU)])
+    other = replace(plan.scenario, application=replace(plan.scenario.application, name="ep"))
+    with pytest.raises(ScenarioError, match="ep found, matmul allowed, or any with --command"):
+        VerifyPlan(other, "equal").check()
+    VerifyPlan(other, "equal", command=("true",)).check()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("./app {n} {units}", r"\{n\} found"),
+        ("./app 'open {units}", "closed quotations"),
+        ("", "nothing found"),
+        ("./app {rank}", r"\{units\} needed"),
+    ],
+)
+def test_a_command_is_checked_before_anything_runs(text, found):
+    with pytest.raises(ScenarioError, match=found):
+        parse_command(text)
+
+
+def test_every_rank_runs_its_command_on_its_pe(tmp_path):
+    """Two processes on the last PE, none on the first one of a configuration that leaves it out."""
+    cpus = (CPUS[0], CPUS[-1])
+    said = "*sys.argv[2:], *os.sched_getaffinity(0)"
+    script = f"import os, sys; print({said}, file=open('{tmp_path}/' + sys.argv[1], 'w'))"
+    words = parse_command(f'{sys.executable} -c "{script}" {{rank}} {{first}} {{units}} {{processes}}')
+    wide = Configuration("wide", (0, 20, 30), (0, 1, 1))
+    with CommandRanks(ranks_cpus([wide], cpus)) as ranks:
+        done = CommandRuns(ranks, words, cpus, 30.0).run(wide)
+    found = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert found == {"0": f"0 20 2 {cpus[1]}\n", "1": f"20 30 2 {cpus[1]}\n"}
+    assert done.makespan_s == max(usage.wall_s for usage in done.compute) > 0
+
+
+def test_a_command_that_fails_is_one_line(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO.format(cpu=CPU))
+    done = command(path, "--command", "sh -c 'echo no such thing {units} >&2; exit 3'", cwd=tmp_path)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert done.returncode == 1
+    assert len(errors) == 1
+    assert errors[0].endswith("exit status 3 found, 0 allowed: no such thing 64")
+
+
+def test_a_budget_too_small_says_what_is_needed(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO.format(cpu=CPU).replace("1 Gunits/s", "1 kunits/s"))
+    done = command(path, "--budget", "5s", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: --budget: 5s found, at least" in done.stderr
+
+
+def test_a_killed_verification_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO.format(cpu=CPU))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "advisor.cli", "verify", str(path), "--command", "sleep 0.0{units}", "--budget"]
+    first = subprocess.Popen([*words, "1h"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    kept = tmp_path / "out" / "verify" / "runs.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not kept.exists() or kept.read_text().count("\n") < 4):
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    with kept.open("a") as stream:
+        stream.write('{"key": "torn')
+    done = subprocess.run([*words, "1s", "--json"], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    document = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert document["repetitions_reused"] >= 4
+    assert document["repetitions"] >= document["repetitions_reused"]
+    assert not kept.exists()
+
+
+def test_the_document_compares_medians():
+    plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
+    found = verify(plan, kept=None, on_progress=lambda *_: None)
+    (entry,) = found["configurations"]
+    assert entry["measured_median_s"] == pytest.approx(np.median(entry["measured_s"]))
+    assert entry["error_percent"] == pytest.approx(100 * (entry["predicted_s"] / entry["measured_median_s"] - 1))
+    assert entry["interval_holds"] is False  # 60 ms of sleep where microseconds were predicted
+    assert (found["regret"], found["within_2_percent"], found["pairs_in_order"]) == (0.0, True, None)
+
+
+def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO.format(cpu=CPU))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    advise = [sys.executable, "-m", "advisor.cli", "advise", str(path), "-o", str(tmp_path / "advice")]
+    subprocess.run(advise, env=environment, capture_output=True, check=True)
+    done = command(tmp_path / "advice", "--budget", "1s", "--json", cwd=tmp_path)
+    document = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert len(document["configurations"]) == 1  # with one PE all partitions are the same
+    assert document["repetitions"] >= 3
+    advice = tmp_path / "advice" / "advice.json"
+    advice.write_text(json.dumps(json.loads(advice.read_text()) | {"recommended": "other"}))
+    done = command(tmp_path / "advice", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "recommended: 'other' found, a configuration allowed" in done.stderr

@@ -1,0 +1,177 @@
+"""Apex-MAP's accesses, sweeps and their files: against definitions, brute force and real processes."""
+
+import json
+import platform
+
+import numpy as np
+import pytest
+
+from simulator import CalibrationError, ScenarioError, machine
+from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
+from simulator.calibration.apex.plan import Cell, block_of, room_for
+from simulator.calibration.apex.readers import Readers
+from simulator.calibration.apex.visits import Visit, Visits
+from simulator.calibration.kernels import apex_access as access
+from simulator.calibration.memory_files import read_memory_times
+from simulator.randomness import stream
+
+HERE = machine.this_machine()
+
+
+def sweep(**changed):
+    return make_sweep(HERE, **{"max_memory": "64KiB", "alphas": (0.1, 1.0), "lengths": (1, 16)} | changed)
+
+
+def silent(stage, share):
+    assert stage
+    assert share >= 0
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.25, 1.0])
+def test_starts_crowd_as_alpha_says(alpha):
+    words, length = 100_000, 7
+    at = access.place_starts(stream(1, "test").random(200_000), words, length, alpha)
+    assert at.min() >= 0
+    assert at.max() <= words - length
+    for share in (0.001, 0.1, 0.5):
+        assert np.mean(at < share * (words - length + 1)) == pytest.approx(share**alpha, abs=0.005)
+
+
+def test_no_stretch_passes_the_end():
+    last = np.array([np.nextafter(1.0, 0.0)])
+    for words in (3, 513, 1000, 2**29 - 1, 2**29 + 1, 2**40 + 3):
+        for alpha in (0.001, 0.9, 1.0):
+            assert access.place_starts(last, words, 2, alpha)[0] <= words - 2
+
+
+@pytest.mark.parametrize(("words", "first"), [(1, 0), (100, 5), (200_000, 123_456)])
+def test_sums_are_known(words, first):
+    filled = np.empty(words)
+    access.fill(filled, first=first)
+    assert np.array_equal(filled, (first + np.arange(words)) % 13)
+    at = np.sort(stream(2, words).integers(0, words, 50))
+    expected = sum((k % 13) for start in at.tolist() for k in range(start, start + 9))
+    assert access.expected_sum(at, 9) == expected
+
+
+def test_the_compiled_loop_adds_what_is_read():
+    words = np.empty(5000)
+    access.fill(words)
+    at = access.place_starts(stream(3, "loop").random(300), words.size, 21, 0.5)
+    assert access.reader()(words, at, 21) == access.expected_sum(at, 21)
+    words[int(at[7])] += 1.0
+    assert access.reader()(words, at, 21) > access.expected_sum(at, 21)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_blocks_of_all_sizes_cover_every_word_once_and_never_overlap(ranks):
+    for rank in range(ranks):
+        taken = []
+        for m_words in (2**k for k in range(12)):
+            first, count, place = block_of(m_words, rank, ranks)
+            taken += range(place, place + count)
+            before = sum(block_of(m_words, other, ranks)[1] for other in range(rank))
+            assert first == before
+        assert len(set(taken)) == len(taken)
+        assert max(taken) < room_for(2**11, ranks)
+
+
+def test_a_visit_reads_enough_and_draws_little():
+    for m_words in (2**10, 2**20, 2**30):
+        for length in (1, 16, 4096):
+            cell = Cell(m_words, 0.5, length)
+            assert cell.stretches("shared") * 8 <= 64 * 1024
+            assert cell.stretches("shared") * length >= 2**13
+            assert cell.repeats("shared") == 1 or cell.stretches("shared") * length >= m_words
+
+
+@pytest.mark.skipif(HERE.pe_count < 2, reason="one PE")
+def test_two_processes_read_what_the_other_owns():
+    plan = sweep(processes=2)
+    with Readers(plan, warm_bytes=2**16) as readers:
+        for number, cell in enumerate(plan.cells):
+            word_s, switches = readers.visit(cell, 0, number)  # a wrong sum would end the process
+            assert len(word_s) == 2
+            assert all(0 < seconds < 1e-3 for seconds in word_s)
+            assert switches >= 0
+
+
+def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
+    plan, store = sweep(), tmp_path / "visits"
+    earlier = [Visit(number, cell, (1.0,), 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
+    with Visits(store, subject=plan.to_dict(), machine=HERE) as visits:
+        for visit in earlier:
+            visits.keep(visit)
+    first = measure_sweep(plan, machine=HERE, budget_s=60.0, store=store, on_progress=silent, most_passes=3)
+    assert [cell.cell for cell in first.cells] == list(plan.cells)
+    assert len(plan.cells) == 16
+    assert all(len(cell.visits) == 3 for cell in first.cells)
+    assert first.reused == 18
+    assert [cell.visits.count(1.0) for cell in first.cells] == [2 if k in {3, 9} else 1 for k in range(16)]
+    assert all(1e-11 < min(cell.visits) < 1e-5 for cell in first.cells)
+    again = measure_sweep(plan, machine=HERE, budget_s=60.0, store=store, on_progress=silent, most_passes=3)
+    assert (again.reused, again.visits, again.spent_s) == (first.visits, first.visits, pytest.approx(first.spent_s))
+    assert again.cells == first.cells
+    write_sweep_table(first.cells, tmp_path / "t.csv")
+    times = read_memory_times(tmp_path / "t.csv")
+    assert np.array_equal(times.m_words, [cell.m_words for cell in plan.cells])
+    assert np.allclose(times.time_s, first.columns["time_per_word_s"], rtol=1e-9)
+
+
+def test_a_budget_too_small_says_how_much(tmp_path):
+    with pytest.raises(ScenarioError, match=r"--budget: 10 ms found, about .* or more needed for 3 visits to each of"):
+        measure_sweep(sweep(), machine=HERE, budget_s=0.01, store=tmp_path / "visits", on_progress=silent)
+    kept = (tmp_path / "visits").read_text().splitlines()
+    assert len(kept) == 2  # the head and the visit that was made
+
+
+def test_a_torn_line_is_dropped_and_other_files_are_refused(tmp_path):
+    path, subject = tmp_path / "visits", sweep().to_dict()
+    with Visits(path, subject=subject, machine=HERE) as visits:
+        visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
+        visits.keep(Visit(0, 4, (2e-9,), 1, 0.2))
+    whole = path.read_text()
+    path.write_text(whole[:-9])
+    with Visits(path, subject=subject, machine=HERE) as visits:
+        assert [visit.cell for visit in visits.made] == [3]
+        visits.keep(Visit(0, 4, (2e-9,), 1, 0.2))
+    assert path.read_text() == whole
+    with pytest.raises(ScenarioError, match="measurements of M 1024"):
+        Visits(path, subject=sweep(seed=9).to_dict(), machine=HERE)
+    head, *rest = whole.splitlines()
+    other = json.loads(head) | {"machine": json.loads(head)["machine"] | {"host": "elsewhere"}}
+    path.write_text("\n".join([json.dumps(other), *rest, ""]))
+    with pytest.raises(ScenarioError, match="of another machine"):
+        Visits(path, subject=subject, machine=HERE)
+    for text, found in (("a,b\n", "damaged"), ("[]\n", "no measurements"), ("hello", "no measurements")):
+        path.write_text(text)
+        with pytest.raises(ScenarioError, match=found):
+            Visits(path, subject=subject, machine=HERE)
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({"max_memory": "900TiB"}, "--max-memory: 900 TiB found, 32 KiB to the"),
+        ({"max_memory": "110%"}, "available allowed"),
+        ({"max_memory": "1KiB"}, "--max-memory: 1 KiB found"),
+        ({"max_memory": "64"}, "--max-memory: '64' found, a size"),
+        ({"alphas": (0.1, 1.5)}, "--alpha: 0.1, 1.5 found, above 0 and up to 1 allowed"),
+        ({"alphas": (0.0,)}, "--alpha: 0 found"),
+        ({"lengths": (0.5,)}, "--length: 0.5 found, whole numbers of 1 or more"),
+        ({"lengths": (2**20,)}, "--length: 1048576 found, at most the 8192 words"),
+        ({"processes": 10_000}, r"--processes: 10000 found, 1 to \d+ \(the PEs here\) allowed"),
+        ({"over": "wire"}, "--over: 'wire' found, shared or mpi allowed"),
+        ({"cpu": 9999}, "--cpu: 9999 found, one of"),
+    ],
+)
+def test_bad_options(changed, found):
+    with pytest.raises(ScenarioError, match=found) as refused:
+        sweep(**changed)
+    assert len(refused.value.lines) == 1
+
+
+def test_elsewhere_than_on_linux_nothing_is_measured(monkeypatch):
+    monkeypatch.setattr(platform, "system", lambda: "Plan9")
+    with pytest.raises(CalibrationError, match="Plan9 found, measuring needs Linux"):
+        sweep()

@@ -1,0 +1,51 @@
+"""Ping-pong between MPI ranks, started by mpiexec; collected only where mpi4py is installed."""
+
+import os
+import sys
+
+import psutil
+import pytest
+
+from simulator import CalibrationError
+from simulator.calibration import LinkPlan, measure_link_times
+from simulator.calibration.pingpong import campaign, mpi
+from simulator.calibration.pingpong.mpi import mpi_pairs
+
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def relatives():
+    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_ranks_exchange_messages_and_end():
+    with mpi_pairs([(CPUS[0], CPUS[-1])]) as (pairs, library):
+        assert library
+        for size in (1, 2**20):
+            for pattern in ("one_way", "exchange"):
+                assert 0 < pairs.sample_s(pattern, size, rounds=2, batches=2) < 60
+    assert relatives() == []
+
+
+def test_a_rank_that_dies_is_told():
+    with mpi_pairs([(CPUS[0], CPUS[-1])]) as (pairs, _):
+        ranks = [p for p in psutil.Process().children(recursive=True) if p.cmdline()[:1] == [sys.executable]]
+        ranks[0].kill()
+        with pytest.raises(CalibrationError, match="MPI rank"):
+            pairs.sample_s("one_way", 2**20, rounds=1, batches=1)
+    assert relatives() == []
+
+
+def test_ranks_that_do_not_start(monkeypatch):
+    monkeypatch.setattr(mpi, "RANK", "simulator.no_such_module")
+    with pytest.raises(CalibrationError, match="mpiexec: the ranks did not start"), mpi_pairs([(CPUS[0], CPUS[-1])]):
+        pass
+    assert relatives() == []
+
+
+def test_a_measurement_names_the_library(monkeypatch):
+    monkeypatch.setattr(campaign, "SAMPLE_S", 0.0005)
+    monkeypatch.setattr(campaign, "MOST_SAMPLES", 3)
+    found = measure_link_times(LinkPlan("mpi", max_bytes=64, budget_s=60), store=None)
+    assert found.to_dict()["library"]
+    assert [row["samples"]["one_way"] for row in found.to_dict()["sizes"]] == [3] * 12

@@ -1,0 +1,251 @@
+"""Messages between real processes: every medium on this machine, chains of relays, and the campaign around them."""
+
+import json
+import os
+import socket
+import threading
+from collections import Counter
+from itertools import pairwise
+
+import psutil
+import pytest
+
+from simulator import CalibrationError, ScenarioError
+from simulator.calibration import LinkPlan, measure_chain, measure_link_times
+from simulator.calibration.pingpong import campaign, measured
+from simulator.calibration.pingpong.campaign import Plan, message_sizes, open_store, run_campaign
+from simulator.calibration.pingpong.channels import Buffers, StreamChannel, run_sample
+from simulator.calibration.pingpong.pairs import Pairs, local_pairs
+from simulator.machine import this_machine
+
+CPUS = sorted(os.sched_getaffinity(0))
+PAIRS = [(CPUS[0], CPUS[-1])] * 2
+PATTERNS = ("one_way", "exchange", "pairs")
+
+
+def relatives():
+    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_sizes_are_powers_of_two_and_the_middle_between_them():
+    assert message_sizes(8) == (1, 2, 3, 4, 6, 8)
+    sizes = message_sizes(64 * 2**20)
+    assert (sizes[0], sizes[-1], len(sizes)) == (1, 64 * 2**20, 52)
+    assert all(1 < after / before <= 2 for before, after in pairwise(sizes))
+    assert message_sizes(7)[-1] == 6
+
+
+@pytest.mark.parametrize("most", [0, -1, 2**40])
+def test_sizes_out_of_bounds_are_refused(most):
+    with pytest.raises(ScenarioError, match=r"1 to 1073741824 allowed"):
+        message_sizes(most)
+
+
+@pytest.mark.parametrize(("medium", "count"), [("pipe", 1), ("unix", 2), ("tcp", 1)])
+def test_messages_go_over_every_medium(medium, count):
+    """Small ones, and ones larger than every buffer, which both ends send at once; what comes back is compared."""
+    with local_pairs(medium, PAIRS[:count]) as pairs:
+        pairs.sample_s("pairs", 1, rounds=1, batches=1)  # all have started
+        children = sorted(psutil.Process().children(), key=lambda child: child.pid)
+        assert [child.cpu_affinity() for child in children] == [[CPUS[0]], [CPUS[-1]]] * count
+        for size in (1, 4096, 4097, 3 * 2**20):
+            for pattern in PATTERNS:
+                assert 0 < pairs.sample_s(pattern, size, rounds=2, batches=2) < 60
+    assert relatives() == []
+
+
+class Answers:
+    """Processes of two pairs that need 8 s and 16 s for a batch."""
+
+    def ask(self, commands, *, limit_s):
+        assert limit_s > 0
+        self.commands = commands
+        return {number: {"wall_s": 8.0 * (1 + number // 2)} for number in commands}
+
+
+def test_seconds_per_message():
+    """Of a batch of four rounds: half a round trip, a whole exchange, the mean over pairs; who takes part and how."""
+    answers = Answers()
+    pairs = Pairs(answers, [[(0, 1, True), (1, 0, False)], [(2, 3, True), (3, 2, False)]])
+    assert pairs.sample_s("one_way", 10, rounds=4, batches=2) == 1.0
+    assert {n: (c["peer"], c["first"], c["both"]) for n, c in answers.commands.items()} == {
+        0: (1, True, False),
+        1: (0, False, False),
+    }
+    assert pairs.sample_s("exchange", 10, rounds=4, batches=2) == 2.0
+    assert all(c["both"] for c in answers.commands.values())
+    assert pairs.sample_s("pairs", 10, rounds=4, batches=2) == 1.5
+    assert len({c["start"] for c in answers.commands.values()}) == 1
+    assert sorted(answers.commands) == [0, 1, 2, 3]
+
+
+def test_a_batch_is_timed_over_all_its_rounds():
+    """The echo takes 20 ms, so two rounds take 40."""
+    near, far = socket.socketpair()
+
+    def echo():
+        for _ in range(6):
+            data = far.recv(1)
+            threading.Event().wait(0.02)
+            far.send(data)
+
+    thread = threading.Thread(target=echo)
+    thread.start()
+    command = {"size_bytes": 1, "rounds": 2, "batches": 3, "both": False, "first": True}
+    wall_s = run_sample(StreamChannel(near.fileno(), near.fileno()), command, Buffers())["wall_s"]
+    thread.join()
+    near.close()
+    far.close()
+    assert 0.04 <= wall_s < 0.5
+
+
+def test_other_bytes_than_were_sent_are_noticed():
+    near, far = socket.socketpair()
+    thread = threading.Thread(
+        target=lambda: far.send(bytes(byte ^ (place == 99) for place, byte in enumerate(far.recv(100))))
+    )
+    thread.start()
+    command = {"size_bytes": 100, "rounds": 1, "batches": 1, "both": False, "first": True}
+    with pytest.raises(CalibrationError, match="other bytes came back"):
+        run_sample(StreamChannel(near.fileno(), near.fileno()), command, Buffers())
+    thread.join()
+    near.close()
+    far.close()
+
+
+def test_a_process_that_dies_is_told_and_the_rest_ends():
+    with local_pairs("unix", PAIRS[:1]) as pairs:
+        pairs.sample_s("one_way", 1, rounds=1, batches=1)
+        psutil.Process(max(relatives())).kill()
+        with pytest.raises(CalibrationError, match="ended early"):
+            pairs.sample_s("one_way", 1, rounds=1, batches=1)
+    assert relatives() == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_chain_passes_messages_on():
+    """Sizes of less than a packet, of whole packets, and of some and a part; what comes back is compared."""
+    found = measure_chain([10, 512, 1300], [1, 4], packet_bytes=256, budget_s=20, seed=1)
+    rows = {(size, hops): time_s for size, hops, time_s in found.rows()}
+    assert set(rows) == {(size, hops) for size in (10, 512, 1300) for hops in (1, 4)}
+    assert all(time_s > 0 for time_s in rows.values())
+    assert relatives() == []
+
+
+# The campaign
+
+
+class Sampled:
+    """A sampler that foretells every time, and notes what it was asked."""
+
+    def __init__(self, stop_after=10**9):
+        self.asked = []
+        self.stop_after = stop_after
+
+    def __call__(self, pattern, size_bytes, *, rounds, batches):  # noqa: ARG002 - a sampler's
+        if len(self.asked) >= self.stop_after:
+            raise KeyboardInterrupt
+        self.asked.append((pattern, size_bytes))
+        return (1e-3 + 1e-9 * size_bytes) * (1 + PATTERNS.index(pattern))
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Samples of a tenth, no file sync, few passes: tests of what is done, not of how well."""
+    monkeypatch.setattr(campaign, "SAMPLE_S", 0.0005)
+    monkeypatch.setattr(campaign, "ASKING_S", 0.0)
+    monkeypatch.setattr(campaign, "MOST_SAMPLES", 4)
+
+
+def campaign_of(tmp_path, sampler, *, seed=1, budget_s=100.0, sizes=(1, 2, 1000)):
+    plan = Plan(sizes, PATTERNS, budget_s, seed)
+    store = open_store(tmp_path / "l.partial", plan, subject={"medium": "none"}, machine=None)
+    return run_campaign(plan, sampler, store, on_progress=lambda _stage, _share: None)
+
+
+WARM_UP = 10
+"""Questions before the first pass: one, and each pattern at each size."""
+
+
+@pytest.mark.usefixtures("quick")
+def test_every_pass_visits_all_in_random_order(tmp_path):
+    sampler = Sampled()
+    points = campaign_of(tmp_path, sampler)
+    asked = sampler.asked[WARM_UP:]
+    passes = [asked[start : start + 9] for start in (0, 9, 18)]
+    assert all(set(one) == {(p, s) for p in PATTERNS for s in (1, 2, 1000)} for one in passes)
+    assert len({tuple(one) for one in passes}) == 3
+    assert [point.count("one_way") for point in points] == [4, 4, 4]
+    assert [point.count("pairs") for point in points] == [3, 3, 3]  # what is fitted comes more often
+    assert points[2].median_s("exchange") == pytest.approx(2 * (1e-3 + 1e-6))
+    again = Sampled()
+    campaign_of(tmp_path / "again", again)
+    assert again.asked == sampler.asked
+    other = Sampled()
+    campaign_of(tmp_path / "other", other, seed=2)
+    assert other.asked != sampler.asked
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("after", [11, 15, 35])
+def test_an_interrupted_campaign_takes_no_sample_twice(tmp_path, after):
+    whole = Sampled()
+    campaign_of(tmp_path / "whole", whole)
+    first, second = Sampled(stop_after=after), Sampled()
+    with pytest.raises(KeyboardInterrupt):
+        campaign_of(tmp_path, first)
+    points = campaign_of(tmp_path, second)
+    assert Counter(first.asked[WARM_UP:] + second.asked[WARM_UP:]) == Counter(whole.asked[WARM_UP:])
+    assert first.asked[WARM_UP:] + second.asked[WARM_UP:] == whole.asked[WARM_UP:]
+    assert [point.count("one_way") for point in points] == [4, 4, 4]
+
+
+@pytest.mark.usefixtures("quick")
+def test_samples_of_something_else_are_refused(tmp_path):
+    campaign_of(tmp_path, Sampled())
+    other = Plan((1,), PATTERNS, 1.0, 1)
+    with pytest.raises(ScenarioError, match="medium other"):
+        open_store(tmp_path / "l.partial", other, subject={"medium": "other"}, machine=None)
+    document = json.loads((tmp_path / "l.partial").read_text())
+    document["points"][0]["samples_s"]["one_way"][0] = -1
+    (tmp_path / "l.partial").write_text(json.dumps(document))
+    with pytest.raises(ScenarioError, match="times above 0 allowed"):
+        open_store(tmp_path / "l.partial", other, subject={"medium": "none"}, machine=None)
+
+
+def test_a_budget_too_small_says_what_is_needed(tmp_path):
+    with pytest.raises(ScenarioError, match=r"--budget: 10 ms found, about \d+s needed for 3 samples of 3 sizes"):
+        campaign_of(tmp_path, Sampled(), budget_s=0.01)
+    assert not (tmp_path / "l.partial").exists()
+
+
+def test_one_pe_is_too_few(monkeypatch):
+    """A machine of one PE, as this one would be under a quota of one core."""
+    import dataclasses
+
+    one = dataclasses.replace(this_machine(), quota_cores=1.0)
+    monkeypatch.setattr(measured, "this_machine", lambda: one)
+    with pytest.raises(ScenarioError, match="1 PE found, 2 needed"):
+        measure_link_times(LinkPlan(), store=None)
+
+
+def test_elsewhere_than_on_linux(monkeypatch):
+    import platform
+
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    with pytest.raises(CalibrationError, match="Darwin found, measuring needs Linux"):
+        measure_link_times(LinkPlan(), store=None)
+
+
+@pytest.mark.parametrize(
+    ("plan", "found"),
+    [
+        ({"between": "pigeons"}, "--between: 'pigeons' found, processes, tcp, mpi allowed"),
+        ({"medium": "tcp"}, "--medium: 'tcp' found, unix, pipe allowed with --between processes"),
+        ({"max_bytes": 0}, "--max-bytes: 0 B found, 64 B to 1 GiB allowed"),
+        ({"max_bytes": -5}, "--max-bytes: -5 B found, 64 B to 1 GiB allowed"),
+    ],
+)
+def test_plans_that_cannot_be(plan, found):
+    with pytest.raises(ScenarioError, match=found):
+        LinkPlan(**plan)

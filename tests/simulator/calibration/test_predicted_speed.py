@@ -1,0 +1,170 @@
+"""Measured speeds beside those that a memory model foretells: by hand, on the command line, and in a scenario."""
+
+import json
+
+import numpy as np
+import pytest
+
+from advisor.cli import _run
+from advisor.reproduce import apexmap_speeds
+from simulator import this_machine
+from simulator.calibration import RealSource, foretell_speed, measure_across
+from simulator.errors import ScenarioError
+from simulator.models.predicted_speed import KERNEL_USES
+from simulator.plots import plot_predicted_speed, predicted_speeds_svg
+from simulator.scenario_file import load_scenario, resolved_text
+
+NEAR, FAR, EDGE = 1e-9, 3e-9, 8e4
+SIZES = np.array([1e3, 5e3, 1e4, 2e4, 1e5])
+
+
+def level(name, capacity, time_s):
+    return {"name": name, "capacity_bytes": capacity, "latency_s": time_s, "gap_s": time_s, "shared": False}
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """Two levels, every word of a level alike."""
+    model = {
+        "form": "model 3",
+        "levels": [level("level 1", EDGE, NEAR), level("last level", None, FAR)],
+        "correction": None,
+        "spread": 0.05,
+        "scores": [[0.5, 0.7], [0.9, 1.6]],
+        "trained": {"M_words": [1e3, 5e4], "alpha": [0.001, 1.0], "L": [1.0, 4096.0]},
+        "statistics": {},
+    }
+    caches = [{"level": 2, "kind": "unified", "size_bytes": 100_000, "shared_by": 4}]
+    document = {
+        "format": 1,
+        "kind": "memory",
+        "model": model,
+        "comparison": [{"name": "L2", "nearest_fitted_bytes": EDGE, "ratio": 0.8, "agrees": True}],
+        "provenance": {"machine": {"caches": caches}},
+    }
+    path = tmp_path / "memory.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.fixture
+def triad(tmp_path):
+    """As the model says with a compute part of 2 ns: 4 ns a unit near; at 2e4 elements half of the words are far."""
+    far = np.maximum(0, 1 - EDGE / (8 * SIZES))
+    speeds = 1 / (2e-9 + 2 * (NEAR + far * (FAR - NEAR)))
+    band = {
+        "sizes": SIZES.tolist(),
+        **{name: (speeds * f).tolist() for name, f in (("low", 0.9), ("mid", 1), ("high", 1.1))},
+    }
+    points = [
+        {"size_elements": x, "speed": {"low": 0.9 * s, "mid": s, "high": 1.1 * s}}
+        for x, s in zip(SIZES.tolist(), speeds.tolist(), strict=True)
+    ]
+    path = tmp_path / "triad.json"
+    path.write_text(json.dumps({"format": 1, "kind": "speed", "kernel": "triad", "model": band, "points": points}))
+    return path
+
+
+def test_a_machine_that_is_as_the_model_says_is_foretold_exactly(memory, triad):
+    found = foretell_speed(triad, memory)
+    assert found.use == KERNEL_USES["triad"]
+    assert found.reference == 0
+    assert found.by_levels.tolist() == pytest.approx(found.measured.tolist())
+    assert found.by_model.tolist() == pytest.approx(found.measured.tolist())
+    assert found.errors(found.by_levels).max() < 1e-9
+    assert found.edges_elements.tolist() == [EDGE / 8]
+    assert found.warnings == ("1 sizes lie outside those that the memory model was fitted to",)
+
+
+def test_errors_are_those_of_sizes_that_were_not_used(memory, triad):
+    document = json.loads(triad.read_text())
+    document["points"][4]["speed"]["mid"] *= 0.5
+    triad.write_text(json.dumps(document))
+    found = foretell_speed(triad, memory)
+    assert found.errors(found.by_levels).tolist() == pytest.approx([0, 0, 0, 1.0])
+    errors = found.to_dict()["errors"]["levels"]
+    assert (errors["mean"], errors["max"], errors["mean_above_reference"]) == pytest.approx((0.25, 1.0, 0.25))
+
+
+def test_the_command_draws_and_states_the_mean_error(memory, triad, tmp_path, capsys):
+    picture = tmp_path / "p.svg"
+    assert _run(["show", str(triad), "--memory", str(memory), "--plot", str(picture), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["errors"]["model"]["mean"] < 1e-9
+    assert len(document["points"]) == 5
+    assert set(document["provenance"]["inputs"]) == {str(triad), str(memory)}
+    assert "L2" in picture.read_text()
+    assert _run(["show", str(triad), "--memory", str(memory)]) == 0
+    assert "by the model: error 0.0% on average" in capsys.readouterr().out
+
+
+def test_figures_for_pages_and_files(memory, triad, tmp_path):
+    found = foretell_speed(triad, memory)
+    assert predicted_speeds_svg([]) == ""
+    drawn = predicted_speeds_svg([found, found])
+    assert drawn.startswith("<svg")
+    assert drawn.count("mean error 0.0%") >= 2
+    with pytest.raises(ScenarioError, match="ending"):
+        plot_predicted_speed(found, tmp_path / "p.txt")
+
+
+def test_what_cannot_be_foretold(memory, triad):
+    with pytest.raises(ScenarioError, match=r"kernel: 'qr' found, one whose accesses are known \(matmul"):
+        foretell_speed(triad, memory, kernel="qr")
+    with pytest.raises(ScenarioError, match="format 1 of kind 'memory' allowed"):
+        foretell_speed(triad, triad)
+    document = json.loads(triad.read_text())
+    document["points"] = document["points"][:1]
+    triad.write_text(json.dumps(document))
+    with pytest.raises(ScenarioError, match="points: 1 found, at least 2"):
+        foretell_speed(triad, memory)
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_scenario_takes_levels_from_the_model_and_sets_one_of_them(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("""format: 1
+platform:
+  nodes:
+    - {name: a, levels: {model: memory.json, shared: [RAM]}, pes: [{name: a0, speeds: {triad: {sizes: [1e3, 1e5],
+       low: [2e8, 1e8], mid: [2.5e8, 1.25e8], high: [3e8, 1.5e8]}}}]}
+  link: {latency: 10us, bandwidth: 1Gbit/s}
+application: {name: stencil, kernel: triad, parameters: {n: 100, iterations: 2}}
+configurations: {one: {partition: equal}}
+""")
+    scenario = load_scenario(path)
+    levels = scenario.platform.known_nodes[0].levels
+    assert [(one.name, one.capacity_bytes, one.shared) for one in levels] == [("L2", EDGE, True), ("RAM", np.inf, True)]
+    assert set(scenario.inputs) == {"s.yaml", "memory.json"}
+    assert "capacity: 80 kB" in resolved_text(path)
+    changed = load_scenario(path, changes=["platform.nodes.a.levels.L2.capacity=x2"])
+    assert changed.platform.known_nodes[0].levels[0].capacity_bytes == 2 * EDGE
+    assert changed.extrapolations[0].highest_factor > 1.2
+    path.write_text(path.read_text().replace("[RAM]", "[L3]"))
+    with pytest.raises(ScenarioError, match=r"platform.nodes.0.levels.shared: 'L3' found, one of L2, RAM allowed"):
+        load_scenario(path)
+
+
+@pytest.mark.usefixtures("memory", "triad")
+def test_the_section_of_reproduce_apexmap(tmp_path):
+    found = apexmap_speeds.foretold(tmp_path)
+    assert list(found) == ["triad"]
+    assert (tmp_path / "predicted-triad.svg").exists()
+    text = "\n".join(apexmap_speeds.lines(found))
+    assert "triad          5      0.0%" in text
+    assert "warning: triad: 1 sizes lie outside" in text
+    assert apexmap_speeds.lines({}) == []
+
+
+@pytest.mark.slow
+def test_a_kernel_is_measured_at_sizes_of_equal_ratio(memory, tmp_path):
+    path = tmp_path / "measured.json"
+    with RealSource.of_kernel(
+        "triad", cpu=this_machine().cores[-1].cpu, time_cap_s=0.05, max_size=50_000, store=None
+    ) as s:
+        measure_across(s, path, kernel="triad", count=4)
+    found = foretell_speed(path, memory)
+    assert found.kernel == "triad"
+    assert found.sizes.size == 4
+    assert np.allclose(np.diff(np.log(found.sizes)), np.diff(np.log(found.sizes)).mean(), atol=0.01)
+    assert np.all(found.measured > 0)

@@ -1,0 +1,190 @@
+"""`apportion machine`: the block loads, says what the system says, and its node file joins."""
+
+import json
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from advisor.cli import _run
+from simulator import join_platform, load_scenario, this_machine
+from simulator.machine import this_topology
+from simulator.models.memory import MemoryLevel
+from simulator.scenario_file.node_block import node_block, node_name, ranges, shared_levels
+from simulator.topology import CacheUnit, Core, SharedCache, Topology
+from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
+
+HWLOC = Path(__file__).parents[1] / "foreign_platforms" / "hwloc"
+AROUND = """
+  link: {latency: 10us, bandwidth: 1GB/s}
+application: {name: matmul, kernel: dgemm, parameters: {n: 100}}
+configurations: {equal: {partition: equal}}
+"""
+
+
+def pasted(block):
+    """A scenario with the block put into it as a user would, indented."""
+    lines = "\n".join(f"    {line}" for line in block.splitlines())
+    return f"format: 1\nplatform:\n  nodes:\n{lines}{AROUND}"
+
+
+def printed(capsys, *arguments):
+    assert _run(["machine", *map(str, arguments)]) == 0
+    return capsys.readouterr()
+
+
+@pytest.fixture
+def speed(tmp_path):
+    here = this_machine()
+    return speed_model(tmp_path / "dgemm.json", made=host(here.host, cpu_model=here.cpu_model))
+
+
+def test_the_block_of_this_machine_loads_once_a_speed_is_known(tmp_path, capsys, speed):
+    said = printed(capsys, "--speed", speed, "--name", "here")
+    path = tmp_path / "s.yaml"
+    path.write_text(pasted(said.out))
+    assert _run(["check", str(path)]) == 0
+    platform = load_scenario(path).platform
+    machine = this_machine()
+    assert [pe.cpu for pe in platform.pes] == [core.cpu for core in machine.cores][: machine.pe_count]
+    assert platform.pes[0].name == "here-core0"
+    (node,) = platform.nodes
+    assert node.memory_bytes == min(machine.memory_bytes, machine.memory_limit_bytes or machine.memory_bytes)
+    assert node.swap_bytes == psutil.swap_memory().total
+
+
+def test_without_a_speed_the_block_loads_but_for_that(tmp_path, capsys):
+    said = printed(capsys, "--name", "here")
+    path = tmp_path / "s.yaml"
+    path.write_text(pasted(said.out))
+    assert _run(["check", str(path)]) == 2
+    assert "kernel 'dgemm' not found" in capsys.readouterr().err
+    assert "calibrate speed" in said.out
+
+
+def test_comments_say_what_else_is_known(capsys):
+    out = printed(capsys).out
+    for cache in this_topology().shared_caches():
+        assert f"# cache L{cache.level} {cache.kind}: " in out
+    for part in ("affinity: processors", "governor", "load ", "memory limit", "CPU quota"):
+        assert part in out
+    first = next(line for line in out.splitlines() if not line.startswith("#"))
+    assert first == f'- name: "{node_name(this_topology())}"'
+
+
+def test_affinity_limits_the_pes_of_the_block(capsys):
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {max(before)})
+        (node,) = yaml.safe_load(printed(capsys).out)
+    finally:
+        os.sched_setaffinity(0, before)
+    assert [pe["cpu"] for pe in node["pes"]] == [max(before)]
+
+
+def test_a_memory_model_fills_in_the_levels(tmp_path, capsys, speed):
+    said = printed(capsys, "--speed", speed, "--memory", memory_model(tmp_path / "m.json"), "--name", "here")
+    path = tmp_path / "s.yaml"
+    path.write_text(pasted(said.out))
+    levels = load_scenario(path).platform.nodes[0].levels
+    assert [level.name for level in levels] == ["level 1", "level 2", "level 3"]
+    assert levels[0].capacity_bytes == 30_000
+    assert levels[1].latency_s == 1e-8
+
+
+def test_an_export_of_another_machine_becomes_a_node(tmp_path, capsys):
+    model = speed_model(tmp_path / "dgemm.json", made=host("laptop"))
+    said = printed(capsys, "--hwloc", HWLOC / "hybrid-2.xml", "--speed", model, "--name", "lap[1-2]")
+    assert "of another machine" in said.err
+    assert "each speed is written for all" in said.err
+    node = tmp_path / "node.json"
+    printed(capsys, "--hwloc", HWLOC / "hybrid-2.xml", "--speed", model, "-o", node)
+    joined = join_platform([node, link(tmp_path / "link.json")])
+    assert any("cores of 2 kinds (P, E) found" in line for line in joined.warnings)
+    assert joined.kinds[0].names == "laptop-two"
+    path = tmp_path / "s.yaml"
+    path.write_text(pasted(said.out))
+    platform = load_scenario(path).platform
+    assert [pe.name for pe in platform.pes[:5]] == [f"lap1-{kind}{i}" for i, kind in enumerate("PPEEE")]
+    assert len(platform.pes) == 10
+    assert platform.nodes[0].memory_bytes == 12 * 2**30
+    assert "SMT sibling, no PE: 2" in said.out
+    assert all(line.startswith(("#", "-", " ")) for line in said.out.splitlines())  # a host's name breaks no comment
+
+
+def test_a_node_file_holds_its_models_and_joins(tmp_path, capsys, speed):
+    node = tmp_path / "n01.json"
+    printed(capsys, "--speed", speed, "--memory", memory_model(tmp_path / "m.json"), "-o", node)
+    output = tmp_path / "cluster.yaml"
+    joined = ["platform", node, link(tmp_path / "link.json"), "--names", "n[1-4]", "-o", output]
+    assert _run([str(part) for part in joined]) == 0
+    platform = load_scenario(output).platform
+    assert len(platform.pes) == 4 * this_machine().pe_count
+    assert platform.nodes[0].levels[0].capacity_bytes == 30_000
+    document = json.loads(node.read_text())
+    assert document["kind"] == "node"
+    assert set(document["provenance"]["inputs"]) == {str(speed), str(tmp_path / "m.json")}
+    assert [model["kind"] for model in document["models"]] == ["speed", "memory"]
+
+
+def test_json_says_all_of_it(capsys):
+    document = json.loads(printed(capsys, "--json").out)
+    assert document["command"] == "machine"
+    assert document["topology"]["pe_count"] == document["machine"]["pe_count"] == this_machine().pe_count
+    assert yaml.safe_load(document["yaml"])[0]["name"] == document["name"]
+
+
+def test_quota_and_siblings():
+    cores = tuple(Core(cpu, (cpu + 4,)) for cpu in range(4))
+    caches = tuple(CacheUnit(1, "data", 32768, (cpu, cpu + 4)) for cpu in range(4))
+    caches += tuple(CacheUnit(3, "unified", 2**23, (cpu, cpu + 1, cpu + 4, cpu + 5)) for cpu in (0, 2))
+    topology = Topology("f.xml", "h", None, cores, caches, (), (), 2**30, quota_cores=3.5)
+    assert topology.pe_count == 3
+    assert topology.shared_caches() == (
+        SharedCache(1, "data", 32768, instances=3, most_pes=1),
+        SharedCache(3, "unified", 2**23, instances=2, most_pes=2),
+    )
+    text = node_block(topology, name="n")
+    assert "CPU quota of 3.5 cores" in text
+    assert len(yaml.safe_load(text)[0]["pes"]) == 3
+
+
+def test_levels_are_matched_with_caches_by_capacity():
+    caches = (
+        SharedCache(1, "data", 2**15, 8, 1),
+        SharedCache(2, "unified", 2**20, 8, 1),
+        SharedCache(3, "unified", 2**25, 2, 4),
+    )
+    fitted = [
+        MemoryLevel(name, size, 1e-9, 1e-9) for name, size in (("a", 4e4), ("b", 3e7), ("c", 1e9), ("d", float("inf")))
+    ]
+    found, notes = shared_levels(caches, fitted)
+    assert [(level.capacity_bytes, level.shared) for level in found[:3]] == [(4e4, False), (6e7, True), (1e9, False)]
+    assert "2 caches, each shared by 4 PEs" in notes[0]
+    assert "level c: no cache of about its capacity" in notes[1]
+
+
+def test_ranges():
+    assert ranges((8, 0, 1, 2, 4)) == "0-2,4,8"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--hwloc", "none.xml"], "none.xml: no such file"),
+        (["--speed", "LINK"], "kind 'network' found, 'speed' allowed with --speed"),
+        (["--memory", "SPEED"], "kind 'speed' found, 'memory' allowed with --memory"),
+        (["--speed", "SPEED", "--speed", "SPEED"], "kernel 'dgemm' twice found"),
+        (["--name", "a[2-1]"], "a range of 1 to"),
+    ],
+)
+def test_bad_options_get_one_line(tmp_path, capsys, speed, arguments, expected):
+    places = {"LINK": str(link(tmp_path / "link.json")), "SPEED": str(speed)}
+    assert _run(["machine", *(places.get(part, part) for part in arguments)]) == 2
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert line.startswith("error: ")
+    assert expected in line
+    assert said.out == ""
