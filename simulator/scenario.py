@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -176,5 +177,7 @@ def draw(scenario: Scenario, *, first: int = 0) -> Draws:
     return Draws(starts, positions)
 
 
+@lru_cache(maxsize=2**16)
 def _uniform(seed: int, replication: int, name: str, use: str) -> float:
+    """One draw, remembered: a search simulates the same replications many times, and this depends on its key only."""
     return float(randomness.stream(seed, replication, name, use).random())

@@ -87,9 +87,7 @@ class _Search:
             sorted_s = np.take_along_axis(times_s, order, axis=0)
             first = np.zeros((1, most + 1))
             capacity = np.cumsum(np.where(np.isfinite(sorted_s), gained, 0), axis=0)
-            self._open.append(
-                (np.concatenate((first, sorted_s)), np.concatenate((first.astype(np.int64), capacity)))
-            )
+            self._open.append((np.concatenate((first, sorted_s)), np.concatenate((first.astype(np.int64), capacity))))
 
     def bound_s(self, choice: Choice) -> float:
         """No allocation with these processes per PE is below."""
@@ -127,9 +125,7 @@ class _Search:
         return longest_s, capacity
 
     def _offers(self, choice: Choice) -> list[tuple[int, tuple[int, ...]]]:
-        return [
-            (kind.count, (each,) if each else ()) for kind, each in zip(self._problem.kinds, choice, strict=True)
-        ]
+        return [(kind.count, (each,) if each else ()) for kind, each in zip(self._problem.kinds, choice, strict=True)]
 
     def _sums(self, choice: Choice) -> list[int]:
         return reachable(self._offers(choice))

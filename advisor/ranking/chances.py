@@ -7,16 +7,19 @@ from advisor.objectives import Objective, statistic
 from advisor.ranking.halving import Samples
 
 Floats = NDArray[np.float64]
-SWEEPS = 50
-"""Of the least-squares fit; it converges geometrically, and much faster than this."""
+SWEEPS = 30
+"""Of the weighted least-squares fit; it converges geometrically, and faster than this."""
+PRIOR_RUNS = 8
+"""What all candidates show of the noise counts as so many runs of each one's own."""
 
 
 def plausible(samples: Samples, objective: Objective, generator: np.random.Generator, *, draws: int) -> Floats:
     """What the objective of each candidate may truly be, given the runs seen; (draw, candidate).
 
-    For the mean, a parametric bootstrap of the two-way model `makespan[i, r] = mean[i] + replication[r] + rest[i, r]`:
-    what a replication does to all candidates is taken off, and the rest has one variance, so that a candidate of two
-    runs borrows it from all others. Candidates that went out early count as what they are: uncertain.
+    For the mean, a parametric bootstrap of the two-way model `log makespan[i, r] = mean[i] + replication[r] + rest[i, r]`:
+    what a replication does to all candidates is taken off. The variance of the rest is each candidate's own, drawn
+    towards the median of all, so that one of two runs borrows from the others and a noisy one does not spoil the quiet.
+    Candidates that went out early count as what they are: uncertain.
 
     For the others, a bootstrap of whole replications among the finalists; the rest cannot be best (infinite), as a
     quantile of few runs says nothing.
@@ -37,18 +40,43 @@ def plausible(samples: Samples, objective: Objective, generator: np.random.Gener
 
 
 def _means(samples: Samples, generator: np.random.Generator, draws: int) -> Floats:
-    known = ~np.isnan(samples.makespans_s)
-    seen = np.where(known, samples.makespans_s, 0.0)
-    per_replication = known.sum(axis=0)
-    means = seen.sum(axis=1) / samples.runs
-    common = np.zeros(per_replication.size)
+    known, runs = ~np.isnan(samples.makespans_s), samples.runs
+    if not np.any(runs > 1):  # nothing is known about the noise, and every candidate may be the best
+        return generator.random((draws, runs.size))
+    logs = np.log(np.where(known, samples.makespans_s, 1.0))
+    geometric = logs.sum(axis=1) / runs
+    scale = np.where(known, samples.makespans_s, 0.0).sum(axis=1) / runs / np.exp(geometric)
+    means, variances, freedom = _fitted(logs, known, runs)
+    spread = np.sqrt(variances * freedom / generator.chisquare(freedom, (draws, runs.size)) / runs)
+    return np.asarray(scale * np.exp(means + spread * generator.standard_normal((draws, runs.size))))
+
+
+def _fitted(logs: Floats, known: NDArray[np.bool_], runs: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+    """Mean, variance of the rest, and its degrees of freedom, of each candidate."""
+    means, weights = logs.sum(axis=1) / runs, np.ones(runs.size)
+    replications = np.maximum(known.sum(axis=0), 1)
+    # Each replication's effect takes its share of the freedom.
+    lost = (known / replications).sum(axis=1)
+    freedom = np.maximum(runs - 1 - lost + lost / runs, 0.0)
+    variances = weights
     for _ in range(SWEEPS):
-        common = ((seen - means[:, np.newaxis]) * known).sum(axis=0) / per_replication
-        means = ((seen - common) * known).sum(axis=1) / samples.runs
-    rest = (seen - means[:, np.newaxis] - common) * known
-    freedom = int(known.sum()) - means.size - common.size + 1
-    if freedom < 1:  # one run each: nothing is known about the noise, and every candidate may be the best
-        return generator.random((draws, means.size))
-    spread = np.sqrt(np.sum(rest**2) / generator.chisquare(freedom, draws))
-    errors = generator.standard_normal((draws, means.size)) / np.sqrt(samples.runs)
-    return np.asarray(means + spread[:, np.newaxis] * errors)
+        share = known * weights[:, np.newaxis]
+        common = np.sum((logs - means[:, np.newaxis]) * share, axis=0) / np.maximum(share.sum(axis=0), 1e-300)
+        means = np.sum((logs - common) * known, axis=1) / runs
+        squares = np.sum(((logs - means[:, np.newaxis] - common) * known) ** 2, axis=1)
+        usual = _usual(squares, freedom)
+        variances = np.maximum((PRIOR_RUNS * usual + squares) / (PRIOR_RUNS + freedom), 1e-24)
+        weights = 1 / variances
+    return means, variances, PRIOR_RUNS + freedom
+
+
+def _usual(squares: Floats, freedom: Floats) -> float:
+    """The variance that a typical candidate has: the mean of those up to twice the weighted median."""
+    some = freedom > 0.4  # below, a variance is hardly one
+    if not np.any(some):
+        return float(squares.sum() / max(freedom.sum(), 1e-9))
+    own, weight = squares[some] / freedom[some], freedom[some]
+    order = np.argsort(own)
+    median = own[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
+    near = own <= 4 * median
+    return float(np.sum(own[near] * weight[near]) / np.sum(weight[near]))
