@@ -6,18 +6,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from advisor.advice import advice_document
     from advisor.recommendation import Recommendation, recommend
+    from advisor.search import AllocationAdvice, search_allocation
 
 _HOMES = {
+    "AllocationAdvice": "advisor.search",
     "Recommendation": "advisor.recommendation",
     "advice_document": "advisor.advice",
     "recommend": "advisor.recommendation",
+    "search_allocation": "advisor.search",
 }
 """Public name -> the module that it comes from."""
 
 __all__ = [
+    "AllocationAdvice",
     "Recommendation",
     "advice_document",
     "recommend",
+    "search_allocation",
 ]
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from advisor.problem import Allocations, EqualWork, Floats, Problem, model_times_s, processes_of
 
 PARTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
-"""Parts of the PEs that a threshold allows; notes on the literature use 100, 75, 50 and 25 %."""
+"""Parts of the PEs that a threshold allows; the search thins them out by the model."""
 AT = 16
 """Numbers of processes at which a model is asked for its thresholds, if kinds do not differ by factors only."""
 
@@ -48,8 +48,10 @@ def threshold_candidates(problem: Problem) -> Allocations:
 
 
 def neighbours(problem: Problem, allocation: np.ndarray, step: float) -> Allocations:
-    """Moves from one allocation (kind, 2): more or fewer PEs, of one kind, of all, or of one kind for another's; another
-    number of processes on each PE of a kind; a kind left out or taken in.
+    """Moves from one allocation (kind, 2).
+
+    More or fewer PEs, of one kind, of all, or of one kind for another's; another number of processes on each PE of a
+    kind; a kind left out or taken in.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The allocation problem: which PEs take part and how many processes each runs; what may vary, the objective, the budget.
+"""The allocation problem: which PEs take part with how many processes each; what may vary, the objective, the budget.
 
 PEs that are alike form a kind, and only counts matter: an allocation is, per kind, how many PEs take part (its first
 ones) and how many processes each of them runs. All P processes have equal shares of the work.
@@ -42,7 +42,7 @@ class Model(Protocol):
 
     @property
     def pe_s(self) -> Floats:
-        """Seconds that a PE of a kind computes with m processes out of P; (kind, m - 1, P), infinite where not allowed."""
+        """Seconds that a PE of a kind computes with m of P processes; (kind, m - 1, P), infinite where not allowed."""
 
     @property
     def comm_s(self) -> Floats:

@@ -52,7 +52,7 @@ class AllocationAdvice:
     ranking: Ranking
     """All of them in the same replications; entries name candidates by their place."""
     model_bound_s: float | None
-    """No allocation is faster in the model (none: it was too large to bound). The simulator may differ from the model."""
+    """No allocation is faster in the model, if it could be bounded; what is simulated may be."""
     searched: Found
     evaluations: int
     """Simulated runs in all, without those of the reference engine."""
@@ -111,7 +111,7 @@ class AllocationAdvice:
         return np.asarray(samples.makespans_s[candidate, : samples.runs[candidate]])
 
 
-def search(
+def search_allocation(
     scenario: Scenario,
     *,
     most: int | None = None,
@@ -193,7 +193,7 @@ def _confirmed(scenario: Scenario, advice: AllocationAdvice, replications: int) 
     chosen = tuple(advice.candidates[entry.candidate] for entry in first)
     reference = run(
         scenario.with_configurations(chosen),
-        replications=min(replications, min(entry.runs for entry in first)),
+        replications=min(replications, *(entry.runs for entry in first)),
         engine="process",
     ).makespan_s
     seen = advice.ranking.samples.makespans_s

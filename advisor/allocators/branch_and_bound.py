@@ -1,7 +1,7 @@
 """Best-first branch and bound over kinds, for analytic models whose kinds need not differ by factors only.
 
-A node has fixed, for the first kinds, how many processes each PE of theirs runs (0: none takes part); how many PEs do so
-is left open. Its bound lets each P have the least time at which the fixed kinds and all others together could run P
+A node has fixed, for the first kinds, how many processes each PE of theirs runs (0: none takes part); how many PEs do
+so is left open. Its bound lets each P have the least time at which the fixed kinds and all others together could run P
 processes. At a leaf, sums of what the kinds offer give the P that can really be reached.
 """
 
@@ -71,7 +71,7 @@ class _Search:
         widest = max(kind.most for kind in kinds)
         if (numbers := len(kinds) ** 2 * widest * most) > MOST_NUMBERS:
             raise ScenarioError(
-                f"allocation: model: {numbers:.3g} bounds found, at most {MOST_NUMBERS:.3g} allowed for branch and bound"
+                f"allocation: model: {numbers:.3g} bounds found, at most {MOST_NUMBERS:.3g} allowed for this search"
             )
         self._times_s: Floats = problem.model.pe_s[:, :, : most + 1].copy()
         for place, kind in enumerate(kinds):

@@ -1,9 +1,10 @@
 """The exact optimum of the equal-work model, however many PEs there are, with a certificate.
 
 The makespan is tau x share[P] + comm[P], where tau is the largest load of a PE that takes part: one of at most
-(kinds x processes per PE) values. For each tau, a kind may run those m with load <= tau on 0 to all of its PEs, and sums
-of such offers are all P that can be reached. The least over tau and P is the optimum, since the optimal allocation has a
-tau of its own. Most tau need no sums: even if every P up to the largest could be reached, they would be no better.
+(kinds x processes per PE) values. For each tau, a kind may run those m with load <= tau on 0 to all of its PEs, and
+sums of such offers are all P that can be reached. The least over tau and P is the optimum, since the optimal
+allocation has a tau of its own. Most tau need no sums: even if every P up to the largest could be reached, they would
+be no better.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Ranking under noise: which configuration is best by simulated runs that differ, how sure that is, and at what cost."""
+"""Ranking under noise: which configuration is best by runs that differ, how sure that is, and at what cost."""
 
 from advisor.ranking.gain import Gain, gain
 from advisor.ranking.halving import Makespans, Samples, halve

@@ -9,6 +9,8 @@ from advisor.ranking.halving import Samples
 Floats = NDArray[np.float64]
 SWEEPS = 30
 """Of the weighted least-squares fit; it converges geometrically, and faster than this."""
+FAR = 8.0
+"""Standard errors from the best beyond which a candidate is not drawn: it cannot be best (infinite)."""
 PRIOR_RUNS = 8
 """What all candidates show of the noise counts as so many runs of each one's own."""
 
@@ -16,7 +18,7 @@ PRIOR_RUNS = 8
 def plausible(samples: Samples, objective: Objective, generator: np.random.Generator, *, draws: int) -> Floats:
     """What the objective of each candidate may truly be, given the runs seen; (draw, candidate).
 
-    For the mean, a parametric bootstrap of the two-way model `log makespan[i, r] = mean[i] + replication[r] + rest[i, r]`:
+    For the mean, a parametric bootstrap of the two-way model `log makespan[i, r] = mean[i] + common[r] + rest[i, r]`:
     what a replication does to all candidates is taken off. The variance of the rest is each candidate's own, drawn
     towards the median of all, so that one of two runs borrows from the others and a noisy one does not spoil the quiet.
     Candidates that went out early count as what they are: uncertain.
@@ -47,8 +49,14 @@ def _means(samples: Samples, generator: np.random.Generator, draws: int) -> Floa
     geometric = logs.sum(axis=1) / runs
     scale = np.where(known, samples.makespans_s, 0.0).sum(axis=1) / runs / np.exp(geometric)
     means, variances, freedom = _fitted(logs, known, runs)
-    spread = np.sqrt(variances * freedom / generator.chisquare(freedom, (draws, runs.size)) / runs)
-    return np.asarray(scale * np.exp(means + spread * generator.standard_normal((draws, runs.size))))
+    best = np.argmin(means)
+    apart = (means - means[best]) / np.sqrt(variances / runs + variances[best] / runs[best])
+    near = np.flatnonzero(apart <= FAR)
+    freedom, shape = freedom[near], (draws, near.size)
+    spread = np.sqrt(variances[near] * freedom / generator.chisquare(freedom, shape) / runs[near])
+    drawn = np.full((draws, runs.size), np.inf)
+    drawn[:, near] = scale[near] * np.exp(means[near] + spread * generator.standard_normal(shape))
+    return drawn
 
 
 def _fitted(logs: Floats, known: NDArray[np.bool_], runs: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:

@@ -1,7 +1,7 @@
 """Successive halving: a budget of simulated runs is spent on those candidates that are still in question.
 
-After Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013 (sequential halving), with
-two changes: runs are paired (replication r has the same draws for every candidate, so that what all have in common
+After Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013 (sequential halving),
+with two changes: runs are paired (replication r has the same draws for every candidate, so that what all have in common
 cancels), and what earlier rounds saw is kept.
 """
 
@@ -17,8 +17,8 @@ from simulator import ScenarioError
 
 Indices = NDArray[np.int64]
 Makespans = Callable[[Indices, Indices], NDArray[np.float64]]
-"""Makespans in seconds of candidates (n,) in replications (r,), both by index; (n, r). Replication r always has the same
-draws: common random numbers. A simulator, a fitted model and a table all are such."""
+"""Makespans in seconds of candidates (n,) in replications (r,), both by index; (n, r). Replication r always has the
+same draws: common random numbers. A simulator, a fitted model and a table all are such."""
 
 KEEP = 0.4
 """Share of the candidates that a round keeps: 0.4 chose better than 0.5 on all tables tried, see the decisions."""

@@ -1,5 +1,6 @@
 """The ranking of candidates by simulated runs: the best, how sure that is, what it may miss, and what it cost."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ class Ranked:
     """Its objective over all its runs."""
     low_s: float
     high_s: float
-    """95 % interval: Student's t for the mean, of the bootstrap otherwise."""
+    """95 % interval: Student's t for the mean, of the bootstrap otherwise; NaN for those that are no finalists."""
     runs: int
     p_best: float
     """Chance that no other candidate is better."""
@@ -117,20 +118,20 @@ def ranking_of(samples: Samples, *, objective: Objective, bound_s: float | None,
     best = (drawn == least) / np.sum(drawn == least, axis=1, keepdims=True)
     p_best, p_near = best.mean(axis=0), np.mean(drawn <= least * (1 + MARGIN), axis=0)
     ranked = []
-    for candidate in samples.order.tolist():
+    for place, candidate in enumerate(samples.order.tolist()):
         seen = samples.makespans_s[candidate, : samples.runs[candidate]]
-        value_s, low_s, high_s = _value(seen, drawn[:, candidate], objective)
+        value_s = float(statistic(seen, objective))
+        low_s, high_s = math.nan, math.nan
+        if place < samples.finalists:
+            low_s, high_s = _interval(seen, drawn[:, candidate], objective)
         chances = float(p_best[candidate]), float(p_near[candidate])
         ranked.append(Ranked(candidate, value_s, low_s, high_s, seen.size, *chances))
     return Ranking(tuple(ranked), samples.finalists, objective, bound_s, samples.evaluations, seed, samples)
 
 
-def _value(seen: Floats, drawn: Floats, objective: Objective) -> tuple[float, float, float]:
-    value_s = float(statistic(seen, objective))
+def _interval(seen: Floats, drawn: Floats, objective: Objective) -> tuple[float, float]:
     if objective == "mean":
         described = describe(seen)
-        return value_s, described["low"], described["high"]
-    if not np.all(np.isfinite(drawn)):
-        return value_s, value_s, value_s
+        return described["low"], described["high"]
     low_s, high_s = np.quantile(drawn, (0.025, 0.975))
-    return value_s, float(low_s), float(high_s)
+    return float(low_s), float(high_s)

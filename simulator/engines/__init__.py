@@ -20,7 +20,7 @@ Engine = Literal["auto", "process", "compiled"]
 _OWN = "operations or sharing of your own"
 
 
-def run(
+def run(  # noqa: PLR0913 - all by name
     scenario: Scenario,
     *,
     replications: int | None = None,
@@ -39,7 +39,7 @@ def run(
     replications, seed
         In place of the scenario's own.
     first_replication
-        Number of the first one: replication r has the same draws in whichever call it is run, so that runs can be added.
+        Number of the first one: replication r has the same draws in whichever call it is run, so runs can be added.
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
         loading it pays. Results are the same; they name the engine.

@@ -1,9 +1,10 @@
-"""Scenarios of many PEs of unequal kinds, where contention, unequal work and noise decide which PEs should take part."""
+"""Scenarios of many PEs of unequal kinds: contention, unequal work and noise decide which of them should take part."""
 
 import numpy as np
 
 from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
+from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network, Star
 from simulator.platform import PE, Load, Platform
@@ -34,12 +35,12 @@ def platform(kinds, each, *, seed, noise=0.05, bandwidth=1e9, contention="fair",
             name = f"kind{kind}-{number:03d}"
             pes.append(PE(name, name, {KERNEL: band(speed, noise)}, load))
             links.append(Link(name, 20e-6, bandwidth))
-    network = Network(Star(tuple(links)), loopback=Link("loopback", 1e-6, 1e10), contention=contention)
+    network = Network(Star(tuple(links)), loopback=LinkModel.from_latency(1e-6, 1e10), contention=contention)
     return Platform(tuple(pes), network)
 
 
 def scenario(name, *, kinds=10, each=100, seed=1, **options):
-    """`hpl` (ring broadcasts, blocks dealt out in cycles), `stencil`, `farm` (self-scheduling) or `matmul` (a master)."""
+    """`hpl` (ring broadcasts, blocks dealt out in cycles), `farm` (self-scheduling) or `matmul` (a master)."""
     parameters = {
         "hpl": {"n": 12800, "nb": 64},
         "farm": {"units": 3000, "volume": 1e9, "size": 1000, "chunk": 2, "pull": "20ms"},

@@ -1,8 +1,8 @@
 """Our search beside Optuna and Nevergrad on the simulator: `python -m tests.benchmarks.compare_allocation`.
 
 Each method gets the same budget of simulated runs; what it returns is simulated again in fresh replications. Regret is
-against the best of all that anyone found, a long search of ours included. The two libraries are no dependencies: what is
-not installed is left out. They minimise replication 0, the same draws for each trial, which suits them.
+against the best of all that anyone found, a long search of ours included. The two libraries are no dependencies: where
+one is not installed, it is left out. They minimise replication 0, the same draws for each trial, which suits them.
 """
 
 import argparse
@@ -125,6 +125,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scenarios", default="hpl,farm,matmul")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--long", type=int, default=1000, help="budget of the long search, 0 for none")
     parser.add_argument("--judged", type=int, default=40, help="fresh replications")
@@ -135,7 +136,7 @@ def main():
     warnings.simplefilter("ignore")
     rows = []
     for name in options.scenarios.split(","):
-        for seed in range(1, options.seeds + 1):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             rows += compare(
                 name,
                 seed=seed,
