@@ -36,10 +36,8 @@ def run(  # noqa: PLR0913 - all by name
 
     Parameters
     ----------
-    replications, seed
-        In place of the scenario's own.
-    first_replication
-        Number of the first one: replication r has the same draws in whichever call it is run, so runs can be added.
+    replications, seed, first_replication
+        In place of the scenario's own; and the number of the first: number r has the same draws in whichever call.
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
         loading it pays. Results are the same; they name the engine.

@@ -1,9 +1,11 @@
 """The search for an allocation on the project's simulator: kinds, model, baselines, advice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from advisor import search_allocation
+from advisor import recommend, search_allocation
 from advisor.allocators import exhaustive
 from advisor.baselines import allocation_baselines
 from advisor.problem import EqualWork, Problem, model_times_s
@@ -64,10 +66,23 @@ def test_baselines_have_names_and_what_is_the_same_shares_an_entry(small):
     assert of["fastest-pe"].placement == (0,)
     assert of["fastest-kind"].placement == (0, 1, 2, 3)
     assert sum(of["peak"].partition) == small.application.work.units
-    problem = problem_of(small, most=8)
-    ratio = next(c for c in allocation_baselines(small, problem) if "speed-ratio" in c.name)
+    unlike = scenario("matmul", kinds=10, each=1)
+    ratio = next(c for c in allocation_baselines(unlike, problem_of(unlike, most=8)) if "speed-ratio" in c.name)
     each = np.bincount(ratio.placement)
     assert each[0] > each[-1] == 1
+
+
+def test_recommend_may_vary_the_allocation_too(small):
+    calm = replace(small, replications=20)
+    found = recommend(calm, vary=("partition", "allocation"))
+    names = [candidate.name for candidate in found.candidates]
+    assert {"equal", "functional", "fastest-kind", "allocation"} <= {n for joined in names for n in joined.split(", ")}
+    means = dict(zip(names, found.runs.makespan_s.mean(axis=1).tolist(), strict=True))
+    allocation = next(mean for name, mean in means.items() if "allocation" in name)
+    assert found.predicted["mean"] == min(means.values()) <= allocation
+    assert allocation <= 1.01 * min(means["equal"], means["fastest-pe"], means["fastest-kind"])
+    with pytest.raises(ScenarioError, match="vary: 'speed' found, partition and allocation allowed"):
+        recommend(calm, vary=("partition", "speed"))
 
 
 def test_advice_is_no_worse_than_any_baseline_and_near_the_best_there_is(small, advice):
