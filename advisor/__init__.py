@@ -7,22 +7,27 @@ if TYPE_CHECKING:
     from advisor.advice import advice_document
     from advisor.export import export_files, save_exports
     from advisor.recommendation import Recommendation, recommend
+    from advisor.search import AllocationAdvice, search_allocation
 
 _HOMES = {
+    "AllocationAdvice": "advisor.search",
     "Recommendation": "advisor.recommendation",
     "advice_document": "advisor.advice",
     "export_files": "advisor.export",
     "recommend": "advisor.recommendation",
     "save_exports": "advisor.export",
+    "search_allocation": "advisor.search",
 }
 """Public name -> the module that it comes from."""
 
 __all__ = [
+    "AllocationAdvice",
     "Recommendation",
     "advice_document",
     "export_files",
     "recommend",
     "save_exports",
+    "search_allocation",
 ]
 
 

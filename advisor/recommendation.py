@@ -11,8 +11,10 @@ from advisor.baselines import baselines
 from advisor.partitioners import by_times, refined
 from advisor.partitioners.by_times import Times
 from advisor.ranking import Gain, gain
-from simulator import Configuration, RunSet, Scenario, availability, describe, run
+from advisor.search import SOUGHT, search_allocation
+from simulator import Configuration, RunSet, Scenario, ScenarioError, availability, describe, run
 
+VARIED = ("partition", "allocation")
 FEW = 8
 """Up to so many processes each number of them is tried; beyond, each power of two and all PEs."""
 
@@ -69,8 +71,12 @@ def recommend(
     benchmark_speeds: Sequence[float] | None = None,
     replications: int | None = None,
     seed: int | None = None,
+    vary: Sequence[str] = ("partition",),
 ) -> Recommendation:
     """Find a partition for one process per PE and compare it with the baselines, all on the same draws.
+
+    With `allocation` among what varies, equal shares on the best PEs, as many processes on each as is best, are a
+    candidate too, and the naive allocations are among the baselines; `search_allocation` tells more of that search.
 
     Parameters
     ----------
@@ -81,18 +87,25 @@ def recommend(
         smallest size, as an idle PE would show it.
     replications, seed
         In place of the scenario's own.
+    vary
+        `partition`, or `partition` and `allocation`.
 
     Raises
     ------
     ScenarioError
-        If there is no such application, or its parameters or its model do not fit it.
+        If there is no such application, or its parameters or its model do not fit it, or something else shall vary.
     """
+    for name in vary:
+        if name not in VARIED:
+            raise ScenarioError(f"vary: {name!r} found, {' and '.join(VARIED)} allowed")
     scenario = replace(
         scenario,
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
     candidates = _candidates(scenario, benchmark_speeds)
+    if "allocation" in vary:
+        candidates += _allocations(scenario, candidates)
     runs = run(scenario.with_configurations(tuple(candidates)))
     best = int(np.argmin(runs.makespan_s.mean(axis=1)))
     return Recommendation(candidates[best], runs, tuple(candidates))
@@ -113,6 +126,22 @@ def _candidates(scenario: Scenario, benchmark_speeds: Sequence[float] | None) ->
     if better not in {candidate.partition for candidate in candidates}:
         candidates.append(Configuration.one_each("refined", better))
     return candidates
+
+
+def _allocations(scenario: Scenario, others: Sequence[Configuration]) -> list[Configuration]:
+    """What the search for an allocation finds, and the naive allocations, but for names that are taken."""
+    advice = search_allocation(scenario, confirm=0)
+    plain = [candidate for candidate in advice.candidates if candidate.name not in SOUGHT]
+    best = advice.configuration
+    found = [] if best in plain else [replace(best, name="allocation")]
+    taken = {other.name for other in others}
+    for candidate in plain:
+        names = [name for name in candidate.name.split(", ") if name not in taken]
+        if candidate == best:
+            names = ["allocation", *names]
+        if names:
+            found.append(replace(candidate, name=", ".join(names)))
+    return found
 
 
 def mean_shares(scenario: Scenario) -> NDArray[np.float64]:

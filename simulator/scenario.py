@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -261,8 +262,11 @@ class Draws:
     """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
 
 
-def draw(scenario: Scenario) -> Draws:
-    """The draws of all replications of a scenario; the same seed gives the same bits, whatever the other PEs are."""
+def draw(scenario: Scenario, *, first: int = 0) -> Draws:
+    """The draws of all replications of a scenario, numbered from `first` on.
+
+    The same seed and number give the same bits, whatever the other PEs and replications are.
+    """
     shape = (scenario.replications, len(scenario.platform.pes))
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
     for index, pe in enumerate(scenario.platform.pes):
@@ -272,12 +276,15 @@ def draw(scenario: Scenario) -> Draws:
         if not wide and not loaded:
             continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
         for replication in range(scenario.replications):
+            key = scenario.seed, first + replication, pe.name
             if wide:
-                positions[replication, index] = _uniform(scenario.seed, replication, pe.name, "speed")
+                positions[replication, index] = _uniform(*key, "speed")
             if pe.load is not None and loaded:
-                starts[replication, index] = _uniform(scenario.seed, replication, pe.name, "load") * pe.load.trace.end_s
+                starts[replication, index] = _uniform(*key, "load") * pe.load.trace.end_s
     return Draws(starts, positions)
 
 
+@lru_cache(maxsize=2**16)
 def _uniform(seed: int, replication: int, name: str, use: str) -> float:
+    """One draw, remembered: a search simulates the same replications many times, and this depends on its key only."""
     return float(randomness.stream(seed, replication, name, use).random())

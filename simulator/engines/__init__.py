@@ -20,11 +20,12 @@ Engine = Literal["auto", "process", "compiled"]
 _OWN = "operations or sharing of your own"
 
 
-def run(
+def run(  # noqa: PLR0913 - all by name
     scenario: Scenario,
     *,
     replications: int | None = None,
     seed: int | None = None,
+    first_replication: int = 0,
     engine: Engine = "auto",
     log_replications: int = 0,
     operations: Mapping[str, CustomOperation] | None = None,
@@ -35,8 +36,8 @@ def run(
 
     Parameters
     ----------
-    replications, seed
-        In place of the scenario's own.
+    replications, seed, first_replication
+        In place of the scenario's own; and the number of the first: number r has the same draws in whichever call.
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
         loading it pays. Results are the same; they name the engine.
@@ -71,7 +72,7 @@ def run(
     own = operations is not None or sharing is not service_table
     if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
-    draws, kept = draw(scenario), {"log_replications": log_replications}
+    draws, kept = draw(scenario, first=first_replication), {"log_replications": log_replications}
     if engine != "process" and not own and (engine == "compiled" or worth_compiling(scenario)):
         from simulator.engines.compiled.run import run as run_compiled
 

@@ -1,4 +1,4 @@
-"""Comparison of configurations that were simulated on the same draws."""
+"""Gain: how many times longer one configuration takes than another that was simulated on the same draws."""
 
 from dataclasses import dataclass
 

@@ -1,0 +1,48 @@
+"""Every allocation, all in the same replications: the oracle for small problems, whatever the objective."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from advisor.objectives import statistic
+from advisor.problem import Allocations, Found, Problem
+from simulator import ScenarioError
+
+MOST = 1_000_000
+"""Allocations; more are refused."""
+BLOCK = 4096
+
+
+def exhaustive(problem: Problem) -> Found:
+    """The best of all allocations in the problem's replications; the first of equals.
+
+    Raises
+    ------
+    ScenarioError
+        If there are more than a million.
+    """
+    if problem.size > MOST:
+        raise ScenarioError(
+            f"allocation: {problem.size:.3g} allocations found, at most {MOST} allowed for exhaustive search"
+        )
+    replications = np.arange(problem.replications)
+    best: tuple[float, Allocations] | None = None
+    for block in all_allocations(problem):
+        values = statistic(problem.runs(block, replications), problem.objective)
+        place = int(np.argmin(values))
+        if best is None or values[place] < best[0]:
+            best = float(values[place]), block[place]
+    assert best is not None  # noqa: S101 - a problem has at least one allocation
+    return Found(best[1], best[0], best[0], problem.size * problem.replications)
+
+
+def all_allocations(problem: Problem) -> Iterator[Allocations]:
+    """Every allocation, in blocks."""
+    offers = []
+    for kind in problem.kinds:
+        some = [(pes, each) for pes in range(1, kind.count + 1) for each in range(1, kind.most + 1)]
+        offers.append(np.array([(0, 0), *some], dtype=np.int64))
+    shape = tuple(offer.shape[0] for offer in offers)
+    for start in range(1, problem.size + 1, BLOCK):
+        places = np.unravel_index(np.arange(start, min(start + BLOCK, problem.size + 1)), shape)
+        yield np.stack([offer[place] for offer, place in zip(offers, places, strict=True)], axis=1)

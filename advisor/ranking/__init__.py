@@ -1,0 +1,19 @@
+"""Ranking under noise: which configuration is best by runs that differ, how sure that is, and at what cost."""
+
+from advisor.ranking.gain import Gain, gain
+from advisor.ranking.halving import Makespans, Samples, halve
+from advisor.ranking.rank import Ranked, Ranking, rank
+from advisor.ranking.reliability import Reliability, reliability
+
+__all__ = [
+    "Gain",
+    "Makespans",
+    "Ranked",
+    "Ranking",
+    "Reliability",
+    "Samples",
+    "gain",
+    "halve",
+    "rank",
+    "reliability",
+]
