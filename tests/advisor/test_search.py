@@ -72,6 +72,17 @@ def test_baselines_have_names_and_what_is_the_same_shares_an_entry(small):
     assert each[0] > each[-1] == 1
 
 
+def test_greedy_stops_at_the_first_pe_that_does_not_help(small):
+    problem = problem_of(small)
+    greedy = next(c for c in allocation_baselines(small, problem) if "greedy" in c.name)
+    prefixes = [np.clip([n, n - 4, n - 8], 0, 4) for n in range(1, 13)]  # the kinds are in the order of their speeds
+    allocations = np.stack([np.stack((pes, np.minimum(pes, 1)), axis=1) for pes in prefixes])
+    times_s = model_times_s(problem.model, allocations).tolist()
+    first = next((n for n in range(1, 12) if times_s[n] >= times_s[n - 1]), 12)
+    assert greedy.placement == tuple(range(first))
+    assert 1 < first < 12
+
+
 def test_recommend_may_vary_the_allocation_too(small):
     calm = replace(small, replications=20)
     found = recommend(calm, vary=("partition", "allocation"))
@@ -92,8 +103,8 @@ def test_advice_is_no_worse_than_any_baseline_and_near_the_best_there_is(small, 
     assert all(found.mean >= 1 for found in advice.baselines.values())
     assert advice.evaluations <= 120
     kinds = kinds_of(small)
-    oracle = exhaustive(Problem(kinds, problem_of(small).runs, replications=20))
-    chosen = simulate(small, (advice.configuration,), np.arange(20)).mean()
+    oracle = exhaustive(Problem(kinds, problem_of(small).runs, replications=8))
+    chosen = simulate(small, (advice.configuration,), np.arange(8)).mean()
     assert chosen <= 1.02 * oracle.value_s
 
 
