@@ -42,6 +42,7 @@ def follow(name, folder):
 
 
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="the tutorial runs two processes on two PEs")
+@pytest.mark.slow
 def test_the_way_from_runs_to_an_advice(tmp_path):
     told = [output for output, _ in follow("history.md", tmp_path)]
     assert len(told) == 7
@@ -53,6 +54,7 @@ def test_the_way_from_runs_to_an_advice(tmp_path):
     assert set(advice["provenance"]["inputs"]) == {"scenario.yaml", "model.json"}
 
 
+@pytest.mark.slow
 def test_the_way_from_sizes_to_a_speed_band(tmp_path):
     for name in ("scenarios", "traces"):
         (tmp_path / name).symlink_to(ROOT / name)

@@ -12,6 +12,7 @@ def apportion(*arguments):
     return subprocess.run([*APPORTION, *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_help_answers_about_as_fast_as_typer_is_imported():
     """At most 2.5 times `python -c 'import typer'`, medians of interleaved runs."""
 

@@ -25,6 +25,7 @@ def test_hostile_input_is_refused_in_one_line(text):
 
 @given(st.text(max_size=60))
 @settings(max_examples=400, deadline=None)
+@pytest.mark.slow
 def test_any_text_is_a_formula_or_a_formula_error(text):
     try:
         parse(text, names=("N", "P"))

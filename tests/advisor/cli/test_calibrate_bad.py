@@ -56,6 +56,7 @@ def test_a_command_that_does_not_work(tmp_path, code, found):
     assert not (tmp_path / "m.json").exists()
 
 
+@pytest.mark.slow
 def test_a_command_that_prints_nothing_is_measured_all_the_same(tmp_path):
     done = calibrate(*command(tmp_path, SPIN), *QUICK, "--method", "gbbp", "--json", cwd=tmp_path)
     assert done.returncode == 0

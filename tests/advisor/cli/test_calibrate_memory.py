@@ -81,6 +81,7 @@ def test_a_table_becomes_a_model_that_predicts(apportion, table, tmp_path):
     assert "outside the training range" in out.splitlines()[2]
 
 
+@pytest.mark.slow
 def test_the_models_and_what_the_system_reports_are_printed(apportion, tmp_path, table):
     few = tmp_path / "few.csv"
     with table.open() as source:
@@ -106,6 +107,7 @@ def test_few_points_say_which_models_need_how_many(apportion, tmp_path):
     assert "model 3: not fitted: 4 distinct points found, at least 10 needed" in document["warnings"]
 
 
+@pytest.mark.slow
 def test_sizes_in_one_level_are_said_to_be(apportion, tmp_path):
     noise = np.random.default_rng(3)
     path = tmp_path / "one.csv"
@@ -154,7 +156,7 @@ def test_bad_models_and_targets_are_refused(apportion, tmp_path):
     model.write_text('{"kind": "weather", "format": 1}')
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")
-    assert err == f"error: {model}: kind: 'weather' found, 'runtime', 'speed', 'memory' allowed\n"
+    assert err == f"error: {model}: kind: 'weather' found, 'runtime', 'speed', 'memory', 'network' allowed\n"
     model.write_text('{"kind": "memory", "format": 1, "model": {"levels": []}}')
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")

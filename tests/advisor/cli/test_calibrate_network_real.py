@@ -94,6 +94,7 @@ def test_what_cannot_be_measured_is_told_in_one_line(capsys, arguments, found):
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.slow
 def test_a_budget_too_small_says_how_much_is_needed(capsys):
     arguments = ["--between", "processes", "--medium", "pipe", "--max-bytes", "1KiB", "--budget", "10ms"]
     refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms found, about ")

@@ -121,7 +121,7 @@ def alike(document):
     return {name: value for name, value in document.items() if name != "provenance"}
 
 
-@pytest.mark.parametrize("method", ["gbbp", "adaptive"])
+@pytest.mark.parametrize("method", [pytest.param("gbbp", marks=pytest.mark.slow), "adaptive"])
 def test_a_killed_replay_gives_the_result_of_an_undisturbed_one(tmp_path, method):
     jagged(tmp_path / "sizes.csv")
     arguments = ("--replay", "sizes.csv", "--method", method, *(("--budget", "5s") if method == "adaptive" else ()))
@@ -146,6 +146,7 @@ def test_ctrl_c_says_where_the_points_are(tmp_path):
     assert "of them were finished before and not measured again (m.json.partial)" in out
 
 
+@pytest.mark.slow
 def test_points_of_other_work_are_not_taken(tmp_path):
     jagged(tmp_path / "sizes.csv")
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")

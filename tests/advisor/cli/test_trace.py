@@ -68,6 +68,7 @@ def test_import_writes_a_trace_that_says_what_it_is(folder):
     assert lines[2] == "time_s,load"
 
 
+@pytest.mark.slow
 def test_generate_is_repeatable_and_fits(folder):
     arguments = ("trace", "generate", "on-off", "--set", "load=1", "--set", "mean_on=5s", "--set", "mean_off=5s")
     texts = []

@@ -25,6 +25,7 @@ def made(seed=3):
     return Sweep(plan, cells, 1.0, 0, 0), MemoryTimes(*columns[:3], times_s)
 
 
+@pytest.mark.slow
 def test_models_parameters_and_errors():
     sweep, times = made()
     found = apexmap.reproduce(MeasuredMemory(sweep, fit_held_out(times, seed=3)))

@@ -47,6 +47,7 @@ def test_equation_5_is_found_where_it_holds(tmp_path):
     assert "measured on this machine" in told
 
 
+@pytest.mark.slow
 def test_the_shipped_recordings(tmp_path):
     """Errors of every form and every distance; no medium is left out."""
     result = reproduce(figures=tmp_path)

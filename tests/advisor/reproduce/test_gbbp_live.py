@@ -45,6 +45,7 @@ def test_noise_is_that_of_one_run_against_the_others():
     assert gbbp_live.noise_floor([[1.0]]) == {}
 
 
+@pytest.mark.slow
 def test_bands_by_several_builders_are_drawn(tmp_path):
     source = recorded()
     built = build(source)

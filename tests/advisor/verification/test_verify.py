@@ -190,6 +190,7 @@ def test_a_killed_verification_goes_on_where_it_was(tmp_path):
     assert not kept.exists()
 
 
+@pytest.mark.slow
 def test_the_document_compares_medians():
     plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
     found = verify(plan, kept=None, on_progress=lambda *_: None)
@@ -200,6 +201,7 @@ def test_the_document_compares_medians():
     assert (found["regret"], found["within_2_percent"], found["pairs_in_order"]) == (0.0, True, None)
 
 
+@pytest.mark.slow
 def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))

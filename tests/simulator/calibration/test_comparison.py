@@ -71,6 +71,7 @@ def test_lanes_of_unlike_length_stay_side_by_side():
     assert order[:30] != sorted(order[:30])
 
 
+@pytest.mark.slow
 def test_every_method_measures_its_own_points_and_the_sweep_is_nobodys(tmp_path):
     source = RealSource.of_kernel("triad", cpu=CPU, time_cap_s=0.05, max_size=2e5, store=tmp_path / "ends.json")
     with source:

@@ -62,6 +62,7 @@ def test_memory_is_found_by_allocation_alone():
         assert 8 * source.largest == pytest.approx(2e7, rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_time_cap_bounds_the_size():
     with RealSource.of_kernel("integration", cpu=CPU, time_cap_s=0.1) as source:
         assert source.largest_reason.startswith("time cap: ")
@@ -188,6 +189,7 @@ def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
     assert {int(n) for n in log.read_text().split()} == {p["n"] for p in after} - {p["n"] for p in before}
 
 
+@pytest.mark.slow
 def test_fresh_runs_are_single_and_not_kept(tmp_path):
     store = tmp_path / "triad.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:

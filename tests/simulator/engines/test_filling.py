@@ -47,6 +47,7 @@ def test_filling_follows_the_rule(case):
 
 @given(networks(), st.data())
 @settings(max_examples=300, deadline=None, derandomize=True)
+@pytest.mark.slow
 def test_links_that_never_decide_change_no_rate(case, data):
     """Whatever part of the routes is in use."""
     capacities, routes = case

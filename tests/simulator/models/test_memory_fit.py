@@ -101,6 +101,7 @@ def test_a_table_of_three_levels_is_seen_to_have_three():
     assert again.time_per_word_s(3000, 0.5, [[1], [64]]).shape == (2, 1)
 
 
+@pytest.mark.slow
 def test_what_no_level_explains_is_corrected():
     """Times that fall smoothly from the formula: a cost for each line of 8 words, until a prefetch hides half."""
     points = grid(alphas=(0.01, 0.1, 1), runs=(1, 4, 16, 64, 256))
@@ -142,6 +143,7 @@ def test_what_points_leave_open_has_no_finite_error():
     assert np.isinf(errors.latency_s[0]) or errors.latency_s[0] > fitted.constants.latency_s[0]
 
 
+@pytest.mark.slow
 def test_repetitions_and_order_do_not_matter():
     points = timed(grid(sizes=[2**k for k in range(10, 24, 3)], alphas=(0.1, 1), runs=(1, 64)), truth(2), seed=7)
     one = select_model(points).model

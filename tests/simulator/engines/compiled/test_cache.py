@@ -73,6 +73,7 @@ def test_an_edited_callee_and_an_edited_constant_are_seen(package, tmp_path):
     assert answer(package, cache) == "-3 ['probe']"
 
 
+@pytest.mark.slow
 def test_without_a_place_to_write_to_nothing_is_kept(package, tmp_path):
     nowhere = tmp_path / "file"
     nowhere.write_text("")

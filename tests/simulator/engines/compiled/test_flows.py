@@ -1,6 +1,7 @@
 """Compiled max-min flows alone against the rule in plain Python: rates and ends, to the unit and the tick."""
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -147,6 +148,7 @@ LARGE = st.sampled_from([2**40, 2**40, 2**40 // 3, 2**41 + 1]) | st.integers(2**
 @example(([2 * 2**40] * 2, [[1, 0], [1], [0, 1]], [31, 35, 36], [3, 3, 1]))  # ending one reorders the list of another
 @example(([5 * 2**40, 2 * 2**40], [[0], [0, 1]], [10, 10], [0, 0]))
 @example(([13, 6], [[0, 1], [0], [0]], [10, 20, 30], [0, 0, 5]))
+@pytest.mark.slow
 def test_flows_follow_the_rule_on_any_links(network):
     agree(*network)
 

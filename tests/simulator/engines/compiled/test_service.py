@@ -106,6 +106,7 @@ def loaded(draw):
 
 @given(pe=loaded(), m=st.integers(1, 4), data=st.data())
 @settings(max_examples=400, deadline=None)
+@pytest.mark.slow
 def test_tables_say_what_the_reference_says(pe, m, data):
     tables = service_tables([pe], np.array([m]), tick_s=TICK)
     reference, table = Reference(service_table(pe, m, tick_s=TICK)), int(tables.of_pe[0]) + m - 1
