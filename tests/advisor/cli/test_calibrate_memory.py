@@ -162,9 +162,6 @@ def test_bad_models_and_targets_are_refused(apportion, tmp_path):
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {model}: model: ")
     assert len(err.splitlines()) == 1
-    code, _, err = apportion("calibrate", "memory")
-    assert code == 2
-    assert "--replay" in err
 
 
 def test_bad_targets_are_refused(apportion, tmp_path, table):
