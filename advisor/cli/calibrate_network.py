@@ -26,7 +26,7 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
     token: network_real.Token = None,
     replay: Replay = None,
     max_bytes: network_real.MaxBytes = "64MiB",
-    budget: network_real.Budget = "30s",
+    budget: network_real.Budget = None,
     table: network_real.TableFile = None,
     output: Output = None,
     seed: Seed = 0,

@@ -41,6 +41,9 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
     from simulator.calibration import fit_sweep, make_sweep, measure_sweep, write_sweep_table
 
     budget_s = units.parse_duration(options["budget"] or BUDGET, field="--budget")
+    firm = (
+        options["budget"] is not None
+    )  # on a busy machine the default one may take longer, and is no reason to refuse
     machine = this_machine()
     plan = make_sweep(
         machine,
@@ -55,7 +58,7 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
     )
     store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
     with _kept(store), progress_bar(budget_s) as on_progress:
-        sweep = measure_sweep(plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress)
+        sweep = measure_sweep(plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm)
         if table is not None:
             write_sweep_table(sweep.cells, table)
         measured = fit_sweep(sweep, machine)

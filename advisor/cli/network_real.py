@@ -29,10 +29,16 @@ Token = Annotated[
     str | None, typer.Option(envvar="APPORTION_TOKEN", help="With --connect: what the listening host printed.")
 ]
 MaxBytes = Annotated[str, typer.Option(help="Largest message.")]
-Budget = Annotated[str, typer.Option(help="Time that measuring may take; too small, it says how much is needed.")]
+Budget = Annotated[
+    str | None,
+    typer.Option(help="Time that measuring may take; too small, it says how much is needed. By default about 30s."),
+]
 TableFile = Annotated[
     Path | None, typer.Option("--table", metavar="FILE.csv", help="Write bytes,hops,one_way_s, as --replay reads it.")
 ]
+
+BUDGET = "30s"
+"""Where none is stated; a busy machine may take longer."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class RealOptions:
     connect: str | None
     token: str | None
     max_bytes: str
-    budget: str
+    budget: str | None
     seed: int
     output: Path | None
 
@@ -149,7 +155,8 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
             between=options.between,
             medium=options.medium,
             max_bytes=round(units.parse(options.max_bytes, units.SIZE, field="--max-bytes")),
-            budget_s=units.parse_duration(options.budget, field="--budget"),
+            budget_s=units.parse_duration(options.budget or BUDGET, field="--budget"),
+            firm=options.budget is not None,
             seed=options.seed,
             address=address,
             token=token,

@@ -114,6 +114,7 @@ def measure_sweep(
     store: Path | None,
     on_progress: Progress,
     most_passes: int = MOST_PASSES,
+    firm: bool = True,
 ) -> Sweep:
     """Measure a sweep, or go on with one that was broken off.
 
@@ -127,11 +128,13 @@ def measure_sweep(
         Told what is done and the share of the budget used.
     most_passes
         Visits to each cell after which the rest of the budget is left, at least 3.
+    firm
+        Whether a budget too small is refused; otherwise three visits are made however long they take.
 
     Raises
     ------
     ScenarioError
-        If the budget is too small for three visits to each cell, with what is needed; or if the store holds another
+        If a firm budget is too small for three visits to each cell, with what is needed; or if the store holds another
         sweep.
     CalibrationError
         If a process ends.
@@ -139,13 +142,24 @@ def measure_sweep(
     cells = plan.cells
     with Visits(store, subject=plan.to_dict(), machine=machine) as visits:
         done = np.bincount([visit.cell for visit in visits.made], minlength=len(cells))
-        if visits.spent_s < budget_s and done.min() < most_passes:
-            limits = (time.monotonic() - visits.spent_s, budget_s, most_passes)
+        short = not firm and done.min() < LEAST_PASSES
+        if (visits.spent_s < budget_s or short) and done.min() < most_passes:
+            limits = _Limits(time.monotonic() - visits.spent_s, budget_s, most_passes, firm)
             with _readers(plan, machine) as readers:
                 _spend(plan, readers, visits, done=done, limits=limits, on_progress=on_progress)
         elif done.min() < LEAST_PASSES:
             _refuse(visits, len(cells), int(np.maximum(LEAST_PASSES - done, 0).sum()), visits.spent_s, budget_s)
         return _summed(plan, visits)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """When a sweep ends."""
+
+    begin: float
+    budget_s: float
+    most_passes: int
+    firm: bool
 
 
 def _readers(plan: SweepPlan, machine: Machine) -> Readers:
@@ -158,13 +172,13 @@ def _spend(
     visits: Visits,
     *,
     done: NDArray[np.int64],
-    limits: tuple[float, float, int],
+    limits: _Limits,
     on_progress: Progress,
 ) -> None:
     """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
-    begin, budget_s, most_passes = limits
+    begin, budget_s = limits.begin, limits.budget_s
     cells, made = plan.cells, 0
-    for number in range(int(done.min()), most_passes):
+    for number in range(int(done.min()), limits.most_passes):
         order = stream(plan.seed, "apexmap", "order", number).permutation(len(cells))
         for index in (int(index) for index in order if done[index] <= number):
             started = time.monotonic()
@@ -174,11 +188,11 @@ def _spend(
             done[index] += 1
             made += 1
             left = int(np.maximum(LEAST_PASSES - done, 0).sum())
-            if made == _PROBED and left:
+            if limits.firm and made == _PROBED and left:
                 _refuse(visits, len(cells), left, now - begin, budget_s, clearly=2.0)
-            if now - begin > budget_s and left:
+            if limits.firm and now - begin > budget_s and left:
                 _refuse(visits, len(cells), left, now - begin, budget_s)
-            if now - begin > budget_s:
+            if now - begin > budget_s and not left:
                 return
             on_progress(f"pass {number + 1}", (now - begin) / budget_s)
 

@@ -113,6 +113,8 @@ class Plan:
     seed: int
     further_sizes: frozenset[int] | None = None
     """Where the patterns but the first are measured; None for all sizes."""
+    firm: bool = True
+    """Whether a budget too small is refused; otherwise the least samples are taken however long that is."""
 
     @property
     def keys(self) -> list[tuple[str, int]]:
@@ -160,7 +162,7 @@ def run_campaign(
     Raises
     ------
     ScenarioError
-        If the budget does not suffice for three samples of each, with what would.
+        If a firm budget does not suffice for three samples of each, with what would.
     CalibrationError
         If it takes far longer than foretold.
     """
@@ -175,7 +177,7 @@ def run_campaign(
             spent_s = time.monotonic() - begin
             if number >= LEAST_SAMPLES and spent_s + _cost_s(once_s[pattern, size]) > plan.budget_s:
                 return list(points.values())
-            if spent_s > _GRANTED * plan.budget_s:
+            if plan.firm and spent_s > _GRANTED * plan.budget_s:
                 raise CalibrationError(
                     f"--budget: {units.show_duration(spent_s)} spent of {units.show_duration(plan.budget_s)} with "
                     "samples missing, a machine less busy or a larger budget needed"
@@ -237,7 +239,7 @@ def _first_pass(plan: Plan, sampler: Sampler, begin: float) -> dict[tuple[str, i
                 message_s = min(message_s, sampler(pattern, size, rounds=1, batches=9))
             once_s[pattern, size] = _round_s(pattern, message_s)
         spent_s = time.monotonic() - begin
-        if spent_s > plan.budget_s and index >= min(5, len(plan.sizes) - 1):
+        if plan.firm and spent_s > plan.budget_s and index >= min(5, len(plan.sizes) - 1):
             per_byte_s = max(1e-9, once_s[plan.patterns[0], size] / size if size >= 2**20 else 0.0)
             rest = plan.sizes[index + 1 :]
             each_s = (spent_s - ready_s) / (index + 1)
@@ -268,7 +270,7 @@ def _check_budget(
 ) -> None:
     missing = {key: max(0, LEAST_SAMPLES - points[key[1]].count(key[0])) for key in once_s}
     needed_s = spent_s + MARGIN * sum(missing[key] * _cost_s(seconds) for key, seconds in once_s.items())
-    if needed_s > plan.budget_s:
+    if plan.firm and needed_s > plan.budget_s:
         raise _too_small(plan, needed_s)
 
 

@@ -51,6 +51,8 @@ class LinkPlan:
     medium: str | None = None
     max_bytes: int = MAX_BYTES
     budget_s: float = 30.0
+    firm: bool = True
+    """Whether a budget too small is refused."""
     seed: int = 0
     address: Address | None = None
     """With `tcp`: a host that listens; None for loopback."""
@@ -138,7 +140,7 @@ def measure_link_times(
     require_linux()
     machine = this_machine()
     cpus = _places(machine, far=plan.address is not None)
-    campaign = Plan(message_sizes(plan.max_bytes), PATTERNS, plan.budget_s, plan.seed, FURTHER_SIZES)
+    campaign = Plan(message_sizes(plan.max_bytes), PATTERNS, plan.budget_s, plan.seed, FURTHER_SIZES, plan.firm)
     about: dict[str, Any] = {"cpus": [list(pair) for pair in cpus], "pairs": len(cpus)}
     if plan.address is not None:
         about |= {"cpus": [pair[0] for pair in cpus], "host": plan.address.host}

@@ -157,8 +157,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(campaign, "MOST_SAMPLES", 4)
 
 
-def campaign_of(tmp_path, sampler, *, seed=1, budget_s=100.0, sizes=(1, 2, 1000)):
-    plan = Plan(sizes, PATTERNS, budget_s, seed)
+def campaign_of(tmp_path, sampler, *, seed=1, budget_s=100.0, sizes=(1, 2, 1000), firm=True):
+    plan = Plan(sizes, PATTERNS, budget_s, seed, firm=firm)
     store = open_store(tmp_path / "l.partial", plan, subject={"medium": "none"}, machine=None)
     return run_campaign(plan, sampler, store, on_progress=lambda _stage, _share: None)
 
@@ -217,6 +217,12 @@ def test_a_budget_too_small_says_what_is_needed(tmp_path):
     with pytest.raises(ScenarioError, match=r"--budget: 10 ms found, about \d+s needed for 3 samples of 3 sizes"):
         campaign_of(tmp_path, Sampled(), budget_s=0.01)
     assert not (tmp_path / "l.partial").exists()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_budget_that_is_not_firm_suffices_for_the_least(tmp_path):
+    points = campaign_of(tmp_path, Sampled(), budget_s=1e-9, firm=False)
+    assert {point.count(pattern) for point in points for pattern in PATTERNS} == {3}
 
 
 def test_one_pe_is_too_few(monkeypatch):
