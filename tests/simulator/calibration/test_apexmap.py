@@ -125,8 +125,8 @@ def test_a_budget_too_small_says_how_much(tmp_path):
     assert len(kept) == 2  # the head and the visit that was made
 
 
-def test_a_budget_that_is_not_firm_suffices_for_the_least(tmp_path):
-    found = measure_sweep(sweep(), machine=HERE, budget_s=1e-3, store=tmp_path / "visits", on_progress=silent, firm=False)
+def test_a_budget_that_is_not_firm_suffices_for_the_least():
+    found = measure_sweep(sweep(), machine=HERE, budget_s=1e-3, store=None, on_progress=silent, firm=False)
     assert found.visits == 3 * len(found.cells)
 
 
