@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.advice import advice_document
+    from advisor.explanation import Explanation, explain
     from advisor.export import export_files, save_exports
     from advisor.recommendation import Recommendation, recommend
     from advisor.search import AllocationAdvice, search_allocation
 
 _HOMES = {
     "AllocationAdvice": "advisor.search",
+    "Explanation": "advisor.explanation",
     "Recommendation": "advisor.recommendation",
     "advice_document": "advisor.advice",
+    "explain": "advisor.explanation",
     "export_files": "advisor.export",
     "recommend": "advisor.recommendation",
     "save_exports": "advisor.export",
@@ -22,8 +25,10 @@ _HOMES = {
 
 __all__ = [
     "AllocationAdvice",
+    "Explanation",
     "Recommendation",
     "advice_document",
+    "explain",
     "export_files",
     "recommend",
     "save_exports",

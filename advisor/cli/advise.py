@@ -26,6 +26,9 @@ def advise(
         ),
     ] = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
+    explained: Annotated[
+        bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Find the partition with the least mean makespan and compare it with the naive strategies on the same draws.
@@ -34,13 +37,15 @@ def advise(
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
-    from advisor import advice_document, export_files, recommend, save_exports
-    from advisor.report import render_advice
+    from advisor import advice_document, explain, export_files, recommend, save_exports
+    from advisor.report import render_advice, render_explanation
     from simulator import dump_scenario, files, load_scenario
 
     loaded = load_scenario(scenario)
     recommendation = recommend(loaded, replications=replications, seed=seed)
     document = advice_document(loaded, recommendation)
+    if explained:
+        document |= explain(loaded, recommendation).to_dict()
     if output is not None and output.suffix == ".json":
         files.write_json(output, document)
     elif output is not None:
@@ -54,6 +59,8 @@ def advise(
         print_json(document)
         return
     print(render_advice(document))
+    if explained:
+        print(f"\n{render_explanation(document)}")
     if output is not None:
         print(f"advice written to {output}")
     if "exports" in document:

@@ -31,7 +31,7 @@ def render_text(document: Document, *, width: int = 100) -> str:
         _baselines(document),
         _verification(document),
     ]
-    lines = [line for block in blocks if block for line in [*_wrapped(block, width=max(40, width)), ""]]
+    lines = [line for block in blocks if block for line in [*wrapped(block, width=max(40, width)), ""]]
     paths = [(label, document.get(key)) for label, key in (("Scenario", "scenario"), ("Report", "report"))]
     lines += [f"{label:<10}{clean(path)}" for label, path in paths if path]
     return "\n".join(lines).rstrip() + "\n"
@@ -52,11 +52,11 @@ def render_advice(document: Document, *, width: int = 100) -> str:
     long = wording.long_partition(document)
     facts += [f"{wording.unit_of(document).capitalize():<10}{long}"] if long else []
     blocks = [[wording.answer(document)], facts, _warnings(document), _baselines(document)]
-    lines = [line for block in blocks if block for line in [*_wrapped(block, width=max(40, width)), ""]]
+    lines = [line for block in blocks if block for line in [*wrapped(block, width=max(40, width)), ""]]
     return "\n".join(lines).rstrip()
 
 
-def _wrapped(block: Sequence[str], *, width: int) -> list[str]:
+def wrapped(block: Sequence[str], *, width: int) -> list[str]:
     """The lines of a block, long ones continued under the text that they begin with."""
     lines = []
     for line in block:
@@ -89,7 +89,7 @@ def _speeds(document: Document) -> list[list[str]]:
     tables = []
     for kernel, header, rows in wording.speed_tables(document, columns=MOST_COLUMNS):
         table = [f"Speed of {kernel} in Gflop/s (middle of its band)"]
-        table += _table(["PE", *header], rows[:MOST_ROWS])
+        table += table(["PE", *header], rows[:MOST_ROWS])
         table += [f"  and {len(rows) - MOST_ROWS} more PEs, in the report"] if len(rows) > MOST_ROWS else []
         tables.append(table)
     unstable = wording.unstable_text(document)
@@ -116,7 +116,7 @@ def _baselines(document: Document) -> list[str]:
     header = ["strategy", wording.unit_of(document), "mean", "gain", "faster in"]
     return [
         "Predicted makespan in s; gain of the recommended strategy (*) over each; how often it is faster",
-        *_table(header, rows, left=2),
+        *table(header, rows, left=2),
         "  +/-: 95 % interval of the mean",
     ]
 
@@ -141,10 +141,10 @@ def _verification(document: Document) -> list[str]:
         )
     header = ["strategy", "predicted", "measured", "all runs", "runs", "error"]
     title = "Predicted and measured median makespan in s"
-    return [title, *_table(header, rows)] if rows else []
+    return [title, *table(header, rows)] if rows else []
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
     """Aligned columns under a header: the first `left` ones to the left, numbers to the right, a `*` beside them."""
     cells = [header, *rows]
     marked = [any(row[column].endswith(" *") for row in rows) for column in range(len(header))]
