@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from advisor.explanation.next_measurement import NextMeasurement, next_measurement
+from advisor.explanation.optimum import alternatives, best_of
 from advisor.explanation.reasons import Other, Reasons, others, reasons
-from advisor.explanation.sensitivity import Sensitivity, effect, sensitivities
+from advisor.explanation.sensitivity import Sensitivity, sensitivities
 from advisor.explanation.simulations import OutOfRuns, Simulations
 from advisor.explanation.switch_points import Switches, SwitchPoint, switches_of_load, switches_of_size
 from advisor.recommendation import Recommendation
-from simulator import Scenario
+from simulator import Configuration, Scenario
 
 __all__ = [
     "Explanation",
@@ -23,6 +24,8 @@ __all__ = [
     "explain",
 ]
 
+BETTER = 0.005
+"""Regret of the unchanged scenario from which on the better partition is told."""
 MOST_RUNS = 200_000
 """Simulated runs that an explanation may take by default."""
 
@@ -44,6 +47,8 @@ class Explanation:
     """Of each configuration that was asked about."""
     search_regret: float | None
     """What the short search gains on these draws where nothing is changed: regrets up to here mean nothing."""
+    better: Configuration | None
+    """What it found there, if that is half a percent faster: the advice itself can be bettered."""
     left_out: tuple[str, ...]
     """Questions that the runs did not suffice for."""
 
@@ -59,13 +64,14 @@ class Explanation:
                 "most_runs": self.most_runs,
                 "replications": self.replications,
                 "search_regret": self.search_regret,
+                "better_partition": None if self.better is None else list(self.better.partition),
                 "left_out": list(self.left_out),
             },
         }
 
 
 def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: int = MOST_RUNS) -> Explanation:
-    """Ask the simulator about a recommended configuration; the same draws for everything, so the same seed, same answer.
+    """Ask the simulator about a recommended configuration, everything on the same draws.
 
     Regrets are against the best that a short search finds in the changed scenario on the same draws, by mean makespan.
 
@@ -81,14 +87,17 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     scenario = replace(scenario, seed=runs.seed, replications=drawn)
     simulations = Simulations(limit=most_runs, replications=drawn, seed=runs.seed)
     left_out: list[str] = []
-    why, unchanged = None, None
+    why, unchanged, better = None, None, None
     try:
         why = reasons(scenario, recommendation, simulations)
         why = replace(why, others=others(scenario, recommendation, simulations))
     except OutOfRuns:
         left_out.append("why" if why is None else "other PEs")
     with suppress(OutOfRuns):
-        unchanged = effect(scenario, scenario, 0.0, chosen, simulations).regret
+        kept_s = float(simulations.makespans_s(scenario, chosen).mean())
+        best = best_of(scenario, simulations, [chosen, *alternatives(scenario, chosen)])
+        unchanged = max(0.0, kept_s / best.mean_s - 1)
+        better = best.configuration if unchanged >= BETTER else None
     sensitive, missing = sensitivities(scenario, chosen, simulations)
     measure = next_measurement(scenario, chosen, simulations, least=unchanged or 0.0)
     switches = tuple(find(scenario, chosen, simulations) for find in (switches_of_load, switches_of_size))
@@ -102,6 +111,7 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
         most_runs,
         simulations.replications,
         unchanged,
+        better,
         tuple(left_out),
     )
 

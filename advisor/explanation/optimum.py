@@ -11,10 +11,12 @@ from advisor.partitioners import even_split
 from advisor.recommendation import model_times
 from simulator import Configuration, RunSet, Scenario
 
-ROUNDS = 6
+ROUNDS = 12
 """Of moves, at most."""
-STEPS = (1 / 25, 1 / 60, 1 / 150, 1 / 400)
+STEPS = (1 / 25, 1 / 100, 1 / 400, 1 / 2000)
 """Shares of all units that a move takes from one process to another."""
+LEVELLED = (0.25, 0.5, 1.0)
+"""Parts of the way to ends at one time that a move of all processes goes."""
 SETTLING = 8
 """Rounds in which shares follow the times they take."""
 
@@ -86,67 +88,89 @@ def alternatives(scenario: Scenario, chosen: Configuration) -> list[Configuratio
 
 def best_of(scenario: Scenario, simulations: Simulations, starts: Sequence[Configuration]) -> Seen:
     """The best of some configurations, bettered where it has one process per PE; never worse than each of them."""
-    runs = simulations.runs(scenario, tuple(starts))
-    place = int(np.argmin(runs.makespan_s.mean(axis=1)))
-    seen = Seen(starts[place], np.asarray(runs.makespan_s[place]))
-    return bettered(scenario, simulations, seen, _ends(runs, place))
+    seen, ends = _least(simulations.runs(scenario, tuple(starts)), starts)
+    return _bettered(scenario, simulations, seen, ends, np.arange(len(scenario.platform.pes)), least=0)
 
 
-def bettered(
-    scenario: Scenario,
-    simulations: Simulations,
-    seen: Seen,
-    ends: NDArray[np.float64],
-    *,
-    within: Collection[int] | None = None,
+def best_within(
+    scenario: Scenario, simulations: Simulations, pes: Collection[int], *, like: Configuration | None = None
 ) -> Seen:
-    """Move units between the process that computes longest and the first that is done, while the mean falls.
+    """The best partition over exactly these PEs that is found, one process on each.
 
     Parameters
     ----------
-    ends
-        When each process ends computing, in the mean; (process,).
-    within
-        PEs that take part, with a unit each at least; by default any may.
+    like
+        A configuration whose shares are tried too, where it has one process per PE.
+    """
+    starts = [balanced(scenario, pes)]
+    if like is not None and one_each(like):
+        starts.append(_scaled(scenario, like, pes))
+    seen, ends = _least(simulations.runs(scenario, tuple(starts)), starts)
+    if len(pes) == 1:
+        return seen
+    return _bettered(scenario, simulations, seen, ends, np.array(sorted(pes)), least=1)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What processes of one configuration do in the mean; (process,)."""
+
+    computed: NDArray[np.float64]
+    """When each ends computing."""
+    busy: NDArray[np.float64]
+    """How long each computes."""
+
+
+def _least(runs: RunSet, starts: Sequence[Configuration]) -> tuple[Seen, _Ends]:
+    """The one with the least mean makespan."""
+    place = int(np.argmin(runs.makespan_s.mean(axis=1)))
+    computed, busy = runs.computed_ticks[place].mean(axis=0), runs.busy_ticks[place].mean(axis=0)
+    return Seen(starts[place], np.asarray(runs.makespan_s[place])), _Ends(computed, busy)
+
+
+def _scaled(scenario: Scenario, like: Configuration, pes: Collection[int]) -> Configuration:
+    """Shares in proportion to another configuration's; PEs that have none there get its usual share."""
+    given = np.array(like.partition, dtype=np.float64)
+    given[given == 0] = np.median(given[given > 0])
+    chosen = np.array(sorted(pes))
+    units, partition = scenario.application.work.units, np.zeros(given.size, dtype=np.int64)
+    partition[chosen] = _whole(units * given[chosen] / given[chosen].sum(), units)
+    return Configuration.one_each("scaled", scenario.application.work.fitting(tuple(partition.tolist())))
+
+
+def _bettered(
+    scenario: Scenario, simulations: Simulations, seen: Seen, ends: _Ends, allowed: NDArray[np.int64], *, least: int
+) -> Seen:
+    """Move units while the mean makespan falls: among all processes at once, and between the last and the first.
+
+    Parameters
+    ----------
+    allowed
+        PEs that may take part.
+    least
+        Units that each of them keeps.
     """
     if not one_each(seen.configuration) or len(seen.configuration.placement) == 1:
         return seen
-    allowed = np.array(sorted(within)) if within is not None else np.arange(ends.size)
-    least = 0 if within is None else 1
     fitting = scenario.application.work.fitting
     for _ in range(ROUNDS):
         moves = [fitting(move) for move in _moves(seen.configuration.partition, ends, allowed, least)]
         moves = [move for move in dict.fromkeys(moves) if move != seen.configuration.partition]
         if not moves:
             break
-        tried = tuple(Configuration.one_each("tried", move) for move in moves)
-        runs = simulations.runs(scenario, tried)
-        best = int(np.argmin(runs.makespan_s.mean(axis=1)))
-        if float(runs.makespan_s[best].mean()) >= seen.mean_s:
+        tried = [Configuration.one_each("tried", move) for move in moves]
+        best, best_ends = _least(simulations.runs(scenario, tuple(tried)), tried)
+        if best.mean_s >= seen.mean_s:
             break
-        seen, ends = Seen(tried[best], np.asarray(runs.makespan_s[best])), _ends(runs, best)
+        seen, ends = best, best_ends
     return seen
 
 
-def best_within(scenario: Scenario, simulations: Simulations, pes: Collection[int]) -> Seen:
-    """The best partition over exactly these PEs that is found, one process on each."""
-    start = balanced(scenario, pes)
-    runs = simulations.runs(scenario, (start,))
-    seen = Seen(start, np.asarray(runs.makespan_s[0]))
-    return bettered(scenario, simulations, seen, _ends(runs, 0), within=pes) if len(pes) > 1 else seen
-
-
-def _ends(runs: RunSet, place: int) -> NDArray[np.float64]:
-    return np.asarray(runs.computed_ticks[place].mean(axis=0))
-
-
-def _moves(
-    partition: tuple[int, ...], ends: NDArray[np.float64], allowed: NDArray[np.int64], least: int
-) -> list[tuple[int, ...]]:
+def _moves(partition: tuple[int, ...], ends: _Ends, allowed: NDArray[np.int64], least: int) -> list[tuple[int, ...]]:
     busy = allowed[np.array(partition)[allowed] > 0]
-    late = int(busy[np.argmax(ends[busy])])
-    early = int(allowed[np.argmin(ends[allowed])])
-    found = []
+    late = int(busy[np.argmax(ends.computed[busy])])
+    early = int(allowed[np.argmin(ends.computed[allowed])])
+    found = [_levelled(partition, ends, busy, part) for part in LEVELLED] if busy.size > 2 else []
     for source, target in ((late, early), (early, late)):
         for step in STEPS:
             moved = min(max(1, round(step * sum(partition))), partition[source] - least)
@@ -156,6 +180,17 @@ def _moves(
                 changed[target] += moved
                 found.append(tuple(changed))
     return found
+
+
+def _levelled(partition: tuple[int, ...], ends: _Ends, busy: NDArray[np.int64], part: float) -> tuple[int, ...]:
+    """Units moved among all processes so that all would end computing at one time, or a part of the way there."""
+    units = np.array(partition, dtype=np.float64)[busy]
+    rates = units / np.maximum(ends.busy[busy], 1.0)
+    level = float((rates * ends.computed[busy]).sum() / rates.sum())
+    wanted = np.maximum(1.0, units + part * rates * (level - ends.computed[busy]))
+    found = np.zeros(len(partition), dtype=np.int64)
+    found[busy] = _whole(wanted * (sum(partition) / wanted.sum()), sum(partition))
+    return tuple(found.tolist())
 
 
 def _whole(shares: NDArray[np.float64], units: int) -> NDArray[np.int64]:

@@ -115,7 +115,9 @@ def reasons(scenario: Scenario, recommendation: Recommendation, simulations: Sim
     return Reasons(
         tuple(sorted(limits, key=lambda limit: (-limit.path_share, -limit.computes_last))),
         messages,
-        *shares,
+        shares[0],
+        shares[1],
+        shares[2],
         tuple(sorted(waits, key=lambda wait: -wait.seconds)),
         _costs(scenario, chosen, simulations),
     )
@@ -208,7 +210,7 @@ def _makespan_s(
 ) -> float | None:
     try:
         if one_each(chosen):
-            return best_within(scenario, simulations, pes).mean_s
+            return best_within(scenario, simulations, pes, like=chosen).mean_s
         kept = tuple(pe for pe in chosen.placement if pe in pes)
         placement = (*kept, *(pe for pe in pes if pe not in kept))
         return float(simulations.makespans_s(scenario, evenly(scenario, placement)).mean())

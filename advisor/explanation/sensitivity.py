@@ -1,7 +1,8 @@
-"""Sensitivity: what a changed speed, link, load or memory makes of the recommended configuration, and what it regrets."""
+"""Sensitivity: what a changed speed, link, load or memory makes of the advice, and what the advice regrets then."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str,
             f"speed of {called(scenario, kind)}",
             "speed",
             kind.pes,
-            lambda factor, pes=kind.pes: changes.with_speed(scenario, pes, factor),
+            partial(_speed, scenario, kind.pes),
         )
     for kind in kinds:
         if scenario.platform.pes[kind.pes[0]].load is not None:
@@ -96,7 +97,7 @@ def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str,
                 f"load of {called(scenario, kind)}",
                 "load",
                 kind.pes,
-                lambda factor, pes=kind.pes: changes.with_load(scenario, factor, pes),
+                partial(_load, scenario, kind.pes),
             )
     if len(scenario.platform.pes) > 1:
         yield "link latency", "latency", (), lambda factor: changes.with_link(scenario, latency=factor)
@@ -105,6 +106,14 @@ def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str,
     if shares or scenario.with_configurations((chosen,)).pages:
         yield "memory size", "memory size", (), lambda factor: changes.with_memory(scenario, capacity=factor)
         yield "memory access time", "memory access", (), lambda factor: changes.with_memory(scenario, access=factor)
+
+
+def _speed(scenario: Scenario, pes: tuple[int, ...], factor: float) -> Scenario:
+    return changes.with_speed(scenario, pes, factor)
+
+
+def _load(scenario: Scenario, pes: tuple[int, ...], factor: float) -> Scenario:
+    return changes.with_load(scenario, factor, pes)
 
 
 def busiest(scenario: Scenario, chosen: Configuration) -> Sequence[Kind]:
@@ -116,7 +125,7 @@ def busiest(scenario: Scenario, chosen: Configuration) -> Sequence[Kind]:
 def called(scenario: Scenario, kind: Kind) -> str:
     """A kind in words."""
     first = scenario.platform.pes[kind.pes[0]].name
-    return first if kind.count == 1 else f"{first} and {kind.count - 1} alike"
+    return first if kind.count == 1 else f"{first} (and {kind.count - 1} alike)"
 
 
 def effect(scenario: Scenario, changed: Scenario, by: float, chosen: Configuration, simulations: Simulations) -> Effect:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def switches_of_size(
         return Switches("problem size", "", *span, 1.0, None, (), "the application has no parameter that is its size")
     asked = int(scenario.application.parameters[name])
     ends = [max(1.0, asked * factor) for factor in span]
-    values = {int(round(value)) for value in np.geomspace(*ends, GRID)} | {asked}
+    values = {round(value) for value in np.geomspace(ends[0], ends[1], GRID).tolist()} | {asked}
     axis = _Axis(
         "problem size",
         name,
@@ -118,7 +119,7 @@ def switches_of_load(
     """Switch points over the load of all loaded PEs, times a factor."""
     if all(pe.load is None for pe in scenario.platform.pes):
         return Switches("load", "factor", *span, 1.0, None, (), "no PE has a load")
-    values = {float(value) for value in np.linspace(*span, GRID)} | {1.0}
+    values = {float(value) for value in np.linspace(span[0], span[1], GRID)} | {1.0}
     axis = _Axis(
         "load",
         "factor",
@@ -143,8 +144,10 @@ class _Strategies:
         if value not in self._seen:
             try:
                 changed = self._axis.change(value)
-                found = [best_within(changed, self._simulations, pes) for pes in self._sets]
-                if not one_each(self._chosen):
+                found = [best_within(changed, self._simulations, pes, like=self._chosen) for pes in self._sets]
+                if value == self._axis.asked:
+                    found.append(Seen(self._chosen, self._simulations.makespans_s(changed, self._chosen)))
+                elif not one_each(self._chosen):
                     several = evenly(changed, self._chosen.placement)
                     found.append(Seen(several, self._simulations.makespans_s(changed, several)))
             except ScenarioError:
@@ -174,7 +177,7 @@ def _switches(scenario: Scenario, axis: _Axis, chosen: Configuration, simulation
         usable = [value for value in axis.values if strategies.at(value)]
         if len(usable) < len(axis.values):
             note = "some values cannot be simulated"
-        for low, high in zip(usable, usable[1:], strict=False):
+        for low, high in pairwise(usable):
             points += _between(scenario, axis, strategies, low, high)
     except OutOfRuns:
         note = "not all looked at: the runs allowed were spent"

@@ -6,6 +6,8 @@ from advisor.report.wording import Document, clean, number, percent
 
 MOST_LIMITS = 4
 MOST_PARAMETERS = 8
+LEAST_SHARE = 0.05
+"""Of the critical path or of replications, below which a PE is not said to limit."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait."""
 
@@ -28,6 +30,7 @@ def render_explanation(document: Document, *, width: int = 100) -> str:
         _switches(document),
         _sensitivity(document),
         _next(document),
+        _better(document),
         _spent(document),
     ]
     lines = [line for block in blocks if block for line in [*wrapped(block, width=max(40, width)), ""]]
@@ -38,27 +41,24 @@ def _why(document: Document) -> list[str]:
     why = document.get("why")
     if not why:
         return []
-    limits = why["limits"][:MOST_LIMITS]
-    lines = [
-        "Why",
-        *(
-            f"  {clean(one['pe'])} {'limits' if place == 0 else 'next'}: its computing is {percent(one['path_share'])} of the "
-            f"critical path, and it computes last in {percent(one['computes_last'])} of replications"
-            for place, one in enumerate(limits)
-        ),
-        f"  PEs in use: {percent(why['computing'])} of their time computing, {percent(why['waiting'])} in messages and "
-        f"waiting, {percent(why['idle'])} done early",
-    ]
-    makespan_s = number(
-        (wording.entry_of(document, document.get("recommended")).get("predicted_makespan_s") or {}).get("mean")
-    )
-    waits = [one for one in why["waits"] if makespan_s and one["seconds"] >= LEAST_WAIT * makespan_s][:MOST_LIMITS]
+    limits = [one for one in why["limits"] if max(one["path_share"], one["computes_last"]) >= LEAST_SHARE]
+    lines = ["Why"]
+    for place, one in enumerate(limits[:MOST_LIMITS]):
+        how = f"{clean(one['pe'])} {'limits' if place == 0 else 'next'}: its computing is {percent(one['path_share'])}"
+        last = f"it computes last in {percent(one['computes_last'])} of replications"
+        lines.append(f"  {how} of the critical path; {last}")
+    spent = f"{percent(why['computing'])} of their time computing, {percent(why['waiting'])} in messages and waiting"
+    lines.append(f"  PEs in use: {spent}, {percent(why['idle'])} done early")
+    predicted = wording.entry_of(document, document.get("recommended")).get("predicted_makespan_s") or {}
+    least = LEAST_WAIT * (number(predicted.get("mean")) or 0.0)
+    waits = [one for one in why["waits"] if one["seconds"] >= least]
     lines += [
-        f"  {clean(one['pe'])} waits {wording.duration(one['seconds'])} for {clean(one['waits_for'])}" for one in waits
+        f"  {clean(one['pe'])} waits {wording.duration(one['seconds'])} for {clean(one['waits_for'])}"
+        for one in waits[:MOST_LIMITS]
     ]
     rows = [
         [
-            f"no {one['of']}" if one["of"] != "problem size" else "best problem size",
+            "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
             _change(-one["share"], _half(one)),
             _change(-one["divided_anew"]),
         ]
@@ -100,7 +100,7 @@ def _switches(document: Document) -> list[str]:
 
 
 def _sensitivity(document: Document) -> list[str]:
-    found = document.get("sensitivity") or ()
+    found = list(document.get("sensitivity") or ())
     rows = [
         [
             clean(one["parameter"]),
@@ -127,7 +127,7 @@ def _next(document: Document) -> list[str]:
     top = found["ranked"][0] if found["ranked"] else None
     unstated = ", ".join(map(clean, found["unstated"]))
     more = [f"  No uncertainty is stated of: {unstated}"] if unstated else []
-    if found["measure"] is None:
+    if found["measure"] is None or top is None:
         why = f"the most would be {percent(top['regret'], 2)}, {clean(top['parameter'])}" if top else "none is stated"
         return [f"Measure next: nothing; no stated uncertainty makes the advice regret much ({why})", *more]
     span = f"{_change(top['low'])} to {_change(top['high'])}, {clean(top['stated'])}"
@@ -140,13 +140,19 @@ def _next(document: Document) -> list[str]:
 
 def _spent(document: Document) -> list[str]:
     spent = document["explanation"]
-    lines = [
-        f"Explained by {spent['simulated_runs']} simulated runs of at most {spent['most_runs']}, "
-        f"{wording.counted(spent['replications'], 'replication')} each"
-    ]
+    runs = f"{spent['simulated_runs']} simulated runs of at most {spent['most_runs']}"
+    lines = [f"Explained by {runs}, {wording.counted(spent['replications'], 'replication')} each"]
     return lines + (
         [f"Left out for want of runs: {', '.join(map(clean, spent['left_out']))}"] if spent["left_out"] else []
     )
+
+
+def _better(document: Document) -> list[str]:
+    spent = document["explanation"]
+    if not spent.get("better_partition"):
+        return []
+    faster = f"{percent(spent['search_regret'], 1)} faster on these draws"
+    return [f"While explaining, a partition was found that is {faster}: better_partition with --json"]
 
 
 def _half(entry: Document) -> float:

@@ -88,10 +88,10 @@ def _speeds(document: Document) -> list[list[str]]:
     """One table per kernel: a row per PE, a column per size."""
     tables = []
     for kernel, header, rows in wording.speed_tables(document, columns=MOST_COLUMNS):
-        table = [f"Speed of {kernel} in Gflop/s (middle of its band)"]
-        table += table(["PE", *header], rows[:MOST_ROWS])
-        table += [f"  and {len(rows) - MOST_ROWS} more PEs, in the report"] if len(rows) > MOST_ROWS else []
-        tables.append(table)
+        lines = [f"Speed of {kernel} in Gflop/s (middle of its band)"]
+        lines += table(["PE", *header], rows[:MOST_ROWS])
+        lines += [f"  and {len(rows) - MOST_ROWS} more PEs, in the report"] if len(rows) > MOST_ROWS else []
+        tables.append(lines)
     unstable = wording.unstable_text(document)
     if tables and unstable:
         tables[-1].append(f"  * {unstable}")

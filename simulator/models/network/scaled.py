@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PacketisedModel, PiecewiseModel
 from simulator.models.network.link_models import Floats, LinkModel, PacketModel
 
@@ -21,7 +23,7 @@ def scaled_model(
     """
 
     def times(values: Floats) -> Floats:
-        return latency * values[0] + (values - values[0]) / bandwidth
+        return np.asarray(latency * values[0] + (values - values[0]) / bandwidth)
 
     if isinstance(model, LinkModel):
         return LinkModel(model.sizes_bytes, times(model.times_s))
@@ -41,10 +43,11 @@ def scaled_model(
 
 
 def _packetised(model: PacketisedModel, latency: float, bandwidth: float) -> PacketisedModel:
+    """A further packet, start-up of the hop included, goes by the bandwidth."""
     return replace(
         model,
         alpha_s=latency * model.alpha_s,
         beta_s=latency * model.beta_s,
-        alpha2_s=model.alpha2_s / bandwidth,
+        alpha2_s=(model.alpha2_s + model.beta_s) / bandwidth - latency * model.beta_s,
         tau_s_per_byte=model.tau_s_per_byte / bandwidth,
     )
