@@ -80,7 +80,7 @@ def next_measurement(
     """Put each parameter at both ends of its stated uncertainty, and see what the advice regrets there.
 
     Speeds: both edges of the band, for all of a kind together. Loads: the 95 % interval of the trace's mean, from the
-    means of ten parts of it. Links and memory levels state none.
+    means of ten parts of it, where replications draw its start. Links and memory levels state none.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _stated(scenario: Scenario, chosen: Configuration) -> Iterator[_Stated]:
             ends = cut.low / cut.mid - 1, cut.high / cut.mid - 1
             edges = changes.with_edge(scenario, kind.pes, "low"), changes.with_edge(scenario, kind.pes, "high")
             yield f"speed of {name}", "edges of its speed band", ends, edges, _speed_command(pe, kernel)
-        if pe.load is not None:
+        if pe.load is not None and pe.load.drawn:
             half = mean_half_width(pe.load)
             if half > 0:
                 low = max(-half, -1.0)
@@ -133,8 +133,13 @@ def _stated(scenario: Scenario, chosen: Configuration) -> Iterator[_Stated]:
 
 
 def mean_half_width(load: Load) -> float:
-    """Half the 95 % interval of a trace's mean, as a share of it, from the means of ten parts; 0 for a constant."""
+    """Half the 95 % interval of a trace's mean, as a share of it, from the means of ten parts.
+
+    0 for a constant, and for fewer than two samples in each part: that is a pattern written out, which states none.
+    """
     trace = load.trace
+    if trace.values.size < 2 * BLOCKS:
+        return 0.0
     values = 1 - trace.values if load.rule == "given" else trace.values
     knots = np.append(trace.times_s, trace.end_s)
     totals = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))

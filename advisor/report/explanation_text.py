@@ -8,6 +8,8 @@ MOST_LIMITS = 4
 MOST_PARAMETERS = 8
 LEAST_SHARE = 0.05
 """Of the critical path or of replications, below which a PE is not said to limit."""
+LEAST_GAIN = 1.005
+"""Ratio below which two strategies are as good as equal."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait."""
 
@@ -89,8 +91,8 @@ def _switches(document: Document) -> list[str]:
         for point in found["points"]:
             below, above = point["below"], point["above"]
             lines.append(
-                f"  {name} {_value(point['value'])}: from here on {clean(above['strategy'])} {_gain(above)}, "
-                f"below it {clean(below['strategy'])} {_gain(below)}"
+                f"  {name} {_value(point['value'])}: from here on {clean(above['strategy'])}{_gain(above)}, "
+                f"below it {clean(below['strategy'])}{_gain(below)}"
             )
         if not found["points"] and found["strategy"]:
             lines.append(f"  {name} {span}: {clean(found['strategy'])} stays best")
@@ -171,7 +173,7 @@ def _change(share: object, half: float = 0.0, *, decimals: int = 1) -> str:
 
 def _gain(side: Document) -> str:
     ratio = number(side["gain"])
-    return "" if ratio is None else f"({wording.times(ratio)} times faster at {_value(side['at'])})"
+    return "" if ratio is None or ratio < LEAST_GAIN else f" ({wording.times(ratio)} times faster at {_value(side['at'])})"
 
 
 def _value(value: object) -> str:

@@ -133,9 +133,10 @@ def test_without_a_stated_uncertainty_nothing_is_measured():
 
 def test_the_interval_of_a_traces_mean():
     """Ten parts of means 1, 2, 1, 2 ...: deviation sqrt(10 / 36)."""
-    load = Load(trace(range(10), [1, 2] * 5, 10), "fair")
+    load = Load(trace(range(20), [1, 1, 2, 2] * 5, 20), "fair")
     assert mean_half_width(load) == pytest.approx(2.262 * np.sqrt(10 / 36) / np.sqrt(10) / 1.5)
-    assert mean_half_width(Load(trace([0], [3], 10), "fair")) == 0
+    assert mean_half_width(Load(trace(range(20), [3] * 20, 20), "fair")) == 0
+    assert mean_half_width(Load(trace(range(10), [1, 2] * 5, 10), "fair")) == 0
 
 
 def test_loads_scaled():
