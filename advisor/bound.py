@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-
 from advisor.strategies import most_processes
 from simulator import PE, Scenario, availability
 

@@ -173,15 +173,8 @@ def recommend(
     compared = strategies(scenario, found, left_out=left_out)
     runs = run(scenario.with_configurations(compared.candidates))
     ranking = _ranking(scenario, runs, objective, lower_bound_s(scenario, vary))
-    made = Recommendation(
-        compared.candidates[ranking.best.candidate],
-        runs,
-        compared,
-        tuple(vary),
-        ranking,
-        spent + runs.makespan_ticks.size,
-        (),
-    )
+    best, evaluations = compared.candidates[ranking.best.candidate], spent + runs.makespan_ticks.size
+    made = Recommendation(best, runs, compared, tuple(vary), ranking, evaluations, ())
     return replace(made, confirmations=_confirmed(scenario, made, confirm)) if confirm else made
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from advisor import Recommendation
     from simulator import Scenario
 
+VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -21,13 +23,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")],
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
-    vary: Annotated[
-        str | None,
-        typer.Option(
-            metavar="partition|allocation|both",
-            help="What may vary. By default both where PEs have several cores, for hpl the allocation; else the first.",
-        ),
-    ] = None,
+    vary: Annotated[str | None, typer.Option(metavar="partition|allocation|both", help=VARY_HELP)] = None,
     objective: Annotated[str, typer.Option(metavar="mean|p95|worst", help="What is to be least.")] = "mean",
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
     budget: Annotated[
@@ -57,22 +53,20 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.objectives import check_objective
     from advisor.pareto import pareto_fronts
     from advisor.recommendation import BUDGET, recommend
-    from simulator import ScenarioError, files, load_scenario
+    from simulator import files, load_scenario
 
-    loaded = load_scenario(scenario)
-    asked = _varied(vary, loaded)
-    if budget is not None and "allocation" not in asked:
-        raise ScenarioError("--budget: found where the partition alone varies, allowed with --vary allocation or both")
+    loaded = load_scenario(scenario, oversized=True)
     recommendation = recommend(
         loaded,
         replications=replications,
         seed=seed,
-        vary=asked,
+        vary=_varied(vary, loaded, budget),
         objective=check_objective(objective),
         budget=BUDGET if budget is None else budget,
     )
-    fronts = pareto_fronts(loaded, recommendation) if pareto else None
-    document = advice_document(loaded, recommendation, top=top, fronts=fronts)
+    document = advice_document(
+        loaded, recommendation, top=top, fronts=pareto_fronts(loaded, recommendation) if pareto else None
+    )
     if output is not None:
         _write(output, document, loaded, recommendation)
     if hostfile is not None:
@@ -107,14 +101,15 @@ def _tell(document: dict[str, Any], output: Path | None, top: int | None) -> Non
         print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
 
 
-def _varied(vary: str | None, scenario: "Scenario") -> tuple[str, ...]:
-    """What varies, by the option or as is usual for the scenario."""
+def _varied(vary: str | None, scenario: "Scenario", budget: int | None) -> tuple[str, ...]:
+    """What varies, by the option or as is usual for the scenario; a budget is for allocations."""
     from advisor.strategies import usual_vary
     from simulator import ScenarioError
 
-    if vary is None:
-        return usual_vary(scenario)
     named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
-    if vary not in named:
+    if vary is not None and vary not in named:
         raise ScenarioError(f"--vary: {vary!r} found, one of {', '.join(named)} allowed")
-    return named[vary]
+    varied = usual_vary(scenario) if vary is None else named[vary]
+    if budget is not None and "allocation" not in varied:
+        raise ScenarioError("--budget: found where the partition alone varies, allowed with --vary allocation or both")
+    return varied
