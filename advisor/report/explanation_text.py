@@ -143,7 +143,7 @@ def _next(document: Document) -> list[str]:
 def _spent(document: Document) -> list[str]:
     spent = document["explanation"]
     runs = f"{spent['simulated_runs']} simulated runs of at most {spent['most_runs']}"
-    lines = [f"Explained by {runs}, {wording.counted(spent['replications'], 'replication')} each"]
+    lines = [f"Explained by {runs}, {wording.counted(spent['replications'], 'replication')} each; by mean makespans"]
     return lines + (
         [f"Left out for want of runs: {', '.join(map(clean, spent['left_out']))}"] if spent["left_out"] else []
     )
@@ -173,7 +173,9 @@ def _change(share: object, half: float = 0.0, *, decimals: int = 1) -> str:
 
 def _gain(side: Document) -> str:
     ratio = number(side["gain"])
-    return "" if ratio is None or ratio < LEAST_GAIN else f" ({wording.times(ratio)} times faster at {_value(side['at'])})"
+    return (
+        "" if ratio is None or ratio < LEAST_GAIN else f" ({wording.times(ratio)} times faster at {_value(side['at'])})"
+    )
 
 
 def _value(value: object) -> str:

@@ -255,12 +255,12 @@ def _spent(own: Sequence[Document], *, messages: bool) -> float | None:
 
 def _baselines(document: Document) -> Table:
     rows = []
-    for entry in document.get("baselines") or ():
+    for label, entry in wording.strategies(document):
         predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
         gain = entry.get("gain_of_recommended")
         rows.append(
             [
-                clean(entry.get("name")),
+                label,
                 wording.partition_text(entry.get("partition"), most=wording.MOST_NAMED),
                 wording.with_interval(predicted),
                 wording.spread(predicted, low="p05", high="p95"),

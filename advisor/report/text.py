@@ -9,6 +9,8 @@ from advisor.report.wording import Document, clean, number
 MOST_WARNINGS = 4
 MOST_COLUMNS = 6
 MOST_ROWS = 8
+TOP = 3
+"""Of a ranking, if nothing else is asked for."""
 
 _GAP = "   "
 
@@ -37,8 +39,8 @@ def render_text(document: Document, *, width: int = 100) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def render_advice(document: Document, *, width: int = 100) -> str:
-    """Write an advice for a terminal: the answer, what it is for, warnings, and the table of strategies.
+def render_advice(document: Document, *, width: int = 100, top: int = TOP) -> str:
+    """Write an advice for a terminal: the answer, what it is for, warnings, strategies, ranking and Pareto fronts.
 
     Parameters
     ----------
@@ -46,12 +48,23 @@ def render_advice(document: Document, *, width: int = 100) -> str:
         What `advice_document` made.
     width
         Columns of the terminal.
+    top
+        How many of the ranking.
     """
     settings = f"{document.get('replications')} replications, seed {document.get('seed')}"
     facts = [f"{'Asked':<10}{wording.asked(document)}, {settings}"]
     long = wording.long_partition(document)
     facts += [f"{wording.unit_of(document).capitalize():<10}{long}"] if long else []
-    blocks = [[wording.answer(document)], facts, _warnings(document), _baselines(document)]
+    runs = wording.confirmed_text(document)
+    facts += [f"{'Runs':<10}{runs}"] if runs else []
+    blocks = [
+        [wording.answer(document)],
+        facts,
+        _warnings(document),
+        _baselines(document),
+        _ranking(document, top),
+        *(_front(document, front) for front in document.get("pareto") or ()),
+    ]
     lines = [line for block in blocks if block for line in [*wrapped(block, width=max(40, width)), ""]]
     return "\n".join(lines).rstrip()
 
@@ -100,24 +113,67 @@ def _speeds(document: Document) -> list[list[str]]:
 
 def _baselines(document: Document) -> list[str]:
     rows = []
-    for entry in document.get("baselines") or ():
-        predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
+    for label, entry in wording.strategies(document):
+        best = entry.get("name") == document.get("recommended")
         rows.append(
             [
-                f"{clean(entry.get('name'))}{' *' if best else ''}",
+                f"{label}{' *' if best else ''}",
                 wording.partition_text(entry.get("partition"), most=3),
-                wording.with_interval(predicted),
+                wording.with_interval(wording.judged(document, entry)),
                 wording.NOTHING if best else wording.with_interval(entry.get("gain_of_recommended")),
                 wording.NOTHING if best else wording.probability(entry.get("probability_recommended_faster")),
             ]
         )
     if not rows:
         return []
-    header = ["strategy", wording.unit_of(document), "mean", "gain", "faster in"]
+    objective = clean(document.get("objective") or "mean")
+    header = ["strategy", wording.unit_of(document), objective, "gain", "faster in"]
     return [
         "Predicted makespan in s; gain of the recommended strategy (*) over each; how often it is faster",
         *table(header, rows, left=2),
-        "  +/-: 95 % interval of the mean",
+        f"  +/-: 95 % interval of the {objective}",
+    ]
+
+
+def _ranking(document: Document, top: int) -> list[str]:
+    """The best candidates, with how sure it is that they are the best."""
+    rows = []
+    for entry in (document.get("ranking") or ())[:top]:
+        value = {"mean": entry.get("value_s"), "low": entry.get("low_s"), "high": entry.get("high_s")}
+        rows.append(
+            [
+                clean(entry.get("name")),
+                wording.with_interval(value),
+                wording.probability(entry.get("p_best")),
+                wording.probability(entry.get("p_within_1_percent")),
+                wording.percent(entry.get("regret"), 1),
+            ]
+        )
+    if len(rows) < 2:
+        return []
+    header = ["best by it", clean(document.get("objective") or "mean"), "is best", "within 1 %", "above bound"]
+    return [
+        f"The best {len(rows)}: how sure it is to be best and within 1 % of the best; how far above a lower bound",
+        *table(header, rows),
+    ]
+
+
+def _front(document: Document, front: Document) -> list[str]:
+    """A Pareto front, fastest first."""
+    of, unit = clean(front.get("of")), clean(front.get("unit"))
+    rows = [
+        [
+            clean(point.get("name")),
+            wording.partition_text(point.get("partition"), most=3),
+            wording.digits(point.get("objective_s"), 4),
+            wording.digits(point.get(of), 4),
+        ]
+        for point in front.get("points") or ()
+    ]
+    header = ["configuration", wording.unit_of(document), f"{clean(document.get('objective'))} (s)", f"{of} ({unit})"]
+    return [
+        f"Pareto front of makespan and {of}, exact over {front.get('considered')} configurations: {front.get('scope')}",
+        *table(header, rows, left=2),
     ]
 
 

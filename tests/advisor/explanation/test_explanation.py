@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from advisor import Recommendation, explain
+from advisor import explain, recommend
 from advisor.explanation import changes
 from advisor.explanation.next_measurement import mean_half_width, next_measurement
 from advisor.explanation.reasons import others, reasons
@@ -26,9 +28,9 @@ def two(*, latency_s=1e-9, load=None, second=SPEED, replications=1):
 
 
 def advised(made, *partition):
-    """The recommendation of a partition, whatever a search would say."""
+    """The recommendation of a partition, whatever the search says."""
     chosen = Configuration.one_each("advised", partition)
-    return Recommendation(chosen, run(made.with_configurations((chosen,))), (chosen,))
+    return replace(recommend(made, confirm=0), configuration=chosen, runs=run(made.with_configurations((chosen,))))
 
 
 def simulations(made, limit=100_000):
