@@ -9,6 +9,8 @@ from advisor.report.wording import Document, clean, number
 MOST_WARNINGS = 4
 MOST_COLUMNS = 6
 MOST_ROWS = 8
+NAME_WIDTH = 24
+"""Of the names of a strategy in its table; further names are on lines of their own."""
 TOP = 3
 """Of a ranking, if nothing else is asked for."""
 
@@ -115,15 +117,17 @@ def _baselines(document: Document) -> list[str]:
     rows = []
     for label, entry in wording.strategies(document):
         best = entry.get("name") == document.get("recommended")
+        name, *further = textwrap.wrap(label, NAME_WIDTH, break_long_words=False, break_on_hyphens=False)
         rows.append(
             [
-                f"{label}{' *' if best else ''}",
+                f"{name}{' *' if best else ''}",
                 wording.partition_text(entry.get("partition"), most=3),
                 wording.with_interval(wording.judged(document, entry)),
                 wording.NOTHING if best else wording.with_interval(entry.get("gain_of_recommended")),
                 wording.NOTHING if best else wording.probability(entry.get("probability_recommended_faster")),
             ]
         )
+        rows += [[f"  {more}", "", "", "", ""] for more in further]
     if not rows:
         return []
     objective = clean(document.get("objective") or "mean")
