@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
 
 
+Explained = Annotated[
+    bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("advise")(advise)
@@ -41,9 +46,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         ),
     ] = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
-    explained: Annotated[
-        bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
-    ] = False,
+    explained: Explained = False,
     as_json: Json = False,
 ) -> None:
     """Find the partition or the allocation with the least makespan and compare it with the naive strategies.

@@ -153,8 +153,8 @@ def _better(document: Document) -> list[str]:
     spent = document["explanation"]
     if not spent.get("better_partition"):
         return []
-    faster = f"{percent(spent['search_regret'], 1)} faster on these draws"
-    return [f"While explaining, a partition was found that is {faster}: better_partition with --json"]
+    longer = f"the advice takes {percent(spent['search_regret'], 1)} longer on these draws"
+    return [f"A better partition was found while explaining: {longer}; better_partition with --json"]
 
 
 def _half(entry: Document) -> float:
