@@ -50,7 +50,7 @@ class Explanation:
     better: Configuration | None
     """What it found there, if that is half a percent faster: the advice itself can be bettered."""
     left_out: tuple[str, ...]
-    """Questions that the runs did not suffice for."""
+    """Questions that the runs did not suffice for, or whose changed scenario cannot be run."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields `why`, `switch_points`, `sensitivity`, `measure_next` and `explanation` of an advice."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from advisor.explanation.simulations import Simulations
 from advisor.partitioners import even_split
 from advisor.recommendation import model_times
-from simulator import Configuration, RunSet, Scenario
+from simulator import Configuration, Scenario, ScenarioError
 
 ROUNDS = 12
 """Of moves, at most."""
@@ -88,7 +88,7 @@ def alternatives(scenario: Scenario, chosen: Configuration) -> list[Configuratio
 
 def best_of(scenario: Scenario, simulations: Simulations, starts: Sequence[Configuration]) -> Seen:
     """The best of some configurations, bettered where it has one process per PE; never worse than each of them."""
-    seen, ends = _least(simulations.runs(scenario, tuple(starts)), starts)
+    seen, ends = _least(scenario, simulations, starts)
     return _bettered(scenario, simulations, seen, ends, np.arange(len(scenario.platform.pes)), least=0)
 
 
@@ -101,11 +101,16 @@ def best_within(
     ----------
     like
         A configuration whose shares are tried too, where it has one process per PE.
+
+    Raises
+    ------
+    ScenarioError
+        If their memory and swap do not hold what they would need.
     """
     starts = [balanced(scenario, pes)]
     if like is not None and one_each(like):
         starts.append(_scaled(scenario, like, pes))
-    seen, ends = _least(simulations.runs(scenario, tuple(starts)), starts)
+    seen, ends = _least(scenario, simulations, starts)
     if len(pes) == 1:
         return seen
     return _bettered(scenario, simulations, seen, ends, np.array(sorted(pes)), least=1)
@@ -121,11 +126,19 @@ class _Ends:
     """How long each computes."""
 
 
-def _least(runs: RunSet, starts: Sequence[Configuration]) -> tuple[Seen, _Ends]:
-    """The one with the least mean makespan."""
+def _least(scenario: Scenario, simulations: Simulations, tried: Sequence[Configuration]) -> tuple[Seen, _Ends]:
+    """The one with the least mean makespan, of those that memory and swap hold."""
+    starts = [one for one in tried if not _limited(scenario) or scenario.lacking_bytes(one) <= 0]
+    if not starts:
+        raise ScenarioError("application: no partition that memory and swap hold found, at least one needed")
+    runs = simulations.runs(scenario, tuple(starts))
     place = int(np.argmin(runs.makespan_s.mean(axis=1)))
     computed, busy = runs.computed_ticks[place].mean(axis=0), runs.busy_ticks[place].mean(axis=0)
     return Seen(starts[place], np.asarray(runs.makespan_s[place])), _Ends(computed, busy)
+
+
+def _limited(scenario: Scenario) -> bool:
+    return any(node.memory_bytes is not None and node.swap_bytes is not None for node in scenario.platform.nodes)
 
 
 def _scaled(scenario: Scenario, like: Configuration, pes: Collection[int]) -> Configuration:
@@ -159,7 +172,10 @@ def _bettered(
         if not moves:
             break
         tried = [Configuration.one_each("tried", move) for move in moves]
-        best, best_ends = _least(simulations.runs(scenario, tuple(tried)), tried)
+        try:
+            best, best_ends = _least(scenario, simulations, tried)
+        except ScenarioError:  # no move that memory holds
+            break
         if best.mean_s >= seen.mean_s:
             break
         seen, ends = best, best_ends

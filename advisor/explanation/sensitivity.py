@@ -105,6 +105,7 @@ def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str,
     shares = scenario.application.memory is not None and any(node.levels for node in scenario.platform.nodes)
     if shares or scenario.with_configurations((chosen,)).pages:
         yield "memory size", "memory size", (), lambda factor: changes.with_memory(scenario, capacity=factor)
+    if shares:
         yield "memory access time", "memory access", (), lambda factor: changes.with_memory(scenario, access=factor)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -142,18 +143,24 @@ class _Strategies:
     def at(self, value: float) -> list[Seen]:
         """Best first; empty where the scenario cannot be run."""
         if value not in self._seen:
-            try:
-                changed = self._axis.change(value)
-                found = [best_within(changed, self._simulations, pes, like=self._chosen) for pes in self._sets]
-                if value == self._axis.asked:
-                    found.append(Seen(self._chosen, self._simulations.makespans_s(changed, self._chosen)))
-                elif not one_each(self._chosen):
-                    several = evenly(changed, self._chosen.placement)
-                    found.append(Seen(several, self._simulations.makespans_s(changed, several)))
-            except ScenarioError:
-                found = []
+            found = []
+            for pes in (*self._sets, None):
+                with suppress(ScenarioError):  # too large, or too small, for these PEs
+                    found.append(self._of(value, pes))
             self._seen[value] = sorted(found, key=lambda seen: seen.mean_s)
         return self._seen[value]
+
+    def _of(self, value: float, pes: frozenset[int] | None) -> Seen:
+        """The best of a set of PEs, or what was advised if None: at other values than the asked one its processes."""
+        changed = self._axis.change(value)
+        if pes is not None:
+            return best_within(changed, self._simulations, pes, like=self._chosen)
+        if value == self._axis.asked:
+            return Seen(self._chosen, self._simulations.makespans_s(changed, self._chosen))
+        if one_each(self._chosen):
+            raise ScenarioError("one process per PE is among the sets")
+        several = evenly(changed, self._chosen.placement)
+        return Seen(several, self._simulations.makespans_s(changed, several))
 
     def _compared(self) -> list[frozenset[int]]:
         """The advised PEs, all, and the fastest ones at both ends and at the asked value."""

@@ -144,9 +144,7 @@ def _spent(document: Document) -> list[str]:
     spent = document["explanation"]
     runs = f"{spent['simulated_runs']} simulated runs of at most {spent['most_runs']}"
     lines = [f"Explained by {runs}, {wording.counted(spent['replications'], 'replication')} each; by mean makespans"]
-    return lines + (
-        [f"Left out for want of runs: {', '.join(map(clean, spent['left_out']))}"] if spent["left_out"] else []
-    )
+    return lines + ([f"Left out: {', '.join(map(clean, spent['left_out']))}"] if spent["left_out"] else [])
 
 
 def _better(document: Document) -> list[str]:

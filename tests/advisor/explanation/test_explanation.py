@@ -6,13 +6,14 @@ import pytest
 from advisor import explain, recommend
 from advisor.explanation import changes
 from advisor.explanation.next_measurement import mean_half_width, next_measurement
+from advisor.explanation.optimum import best_within
 from advisor.explanation.reasons import others, reasons
 from advisor.explanation.sensitivity import sensitivities
 from advisor.explanation.simulations import OutOfRuns, Simulations
 from advisor.explanation.switch_points import switches_of_load, switches_of_size
-from simulator import LinkModel, run
+from simulator import LinkModel, ScenarioError, run
 from simulator.configuration import Configuration
-from simulator.platform import Load
+from simulator.platform import Load, Node, Platform
 from tests.simulator.platforms import band, pe, scenario, trace
 
 N = 600
@@ -146,6 +147,37 @@ def test_loads_scaled():
     assert scaled.platform.pes[1].load.trace.values.tolist() == [2, 4]
     given = scenario([pe("a", load=trace([0, 1, 2], [1, 0.6, 0.2], 3), rule="given")], N)
     assert changes.with_load(given, 2.0).platform.pes[0].load.trace.values == pytest.approx([1, 0.2, 0.01])
+
+
+def with_memory(memories, **options):
+    """Two nodes of one PE each; bytes of memory in matrices."""
+    made = two()
+    pes = [replace(one, node=name) for one, name in zip(made.platform.pes, "AB", strict=True)]
+    nodes = [
+        Node(name, memory_bytes=int(8 * N * N * size), **options) for name, size in zip("AB", memories, strict=True)
+    ]
+    return replace(made, platform=Platform(tuple(pes), made.platform.network, tuple(nodes)))
+
+
+def test_what_paging_costs():
+    """a needs three matrices and has less, so it pages, whatever b does; without, halves of WORK_S."""
+    made = with_memory((2.5, 3.0))
+    now_s = float(simulations(made).makespans_s(made, Configuration.one_each("advised", (300, 300)))[0])
+    costs = {cost.of: cost for cost in reasons(made, advised(made, 300, 300), simulations(made)).costs}
+    assert costs["paging"].makespan_s == pytest.approx(WORK_S / 2, rel=1e-6)
+    assert costs["paging"].share == pytest.approx(1 - WORK_S / 2 / now_s)
+    assert now_s > 1.1 * WORK_S / 2
+
+
+def test_what_memory_does_not_hold_is_not_proposed():
+    """b holds its matrix and half of its rows, not two thirds of them."""
+    made = with_memory((3.1, 2.01), swap_bytes=0)
+    found = best_within(made, simulations(made), [0, 1])
+    assert found.configuration.partition == (300, 300)
+    tight = with_memory((3.1, 1.5), swap_bytes=0)
+    assert explain(tight, advised(tight, 500, 100)).better.partition[1] <= 150
+    with pytest.raises(ScenarioError, match="memory and swap"):
+        best_within(with_memory((2.9, 3.0), swap_bytes=0), simulations(tight), [0])
 
 
 def fluctuating():
