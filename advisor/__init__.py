@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from advisor.advice import advice_document
     from advisor.export import export_files, save_exports
+    from advisor.pareto import pareto_fronts
     from advisor.recommendation import Recommendation, recommend
     from advisor.search import AllocationAdvice, search_allocation
 
@@ -14,6 +15,7 @@ _HOMES = {
     "Recommendation": "advisor.recommendation",
     "advice_document": "advisor.advice",
     "export_files": "advisor.export",
+    "pareto_fronts": "advisor.pareto",
     "recommend": "advisor.recommendation",
     "save_exports": "advisor.export",
     "search_allocation": "advisor.search",
@@ -25,6 +27,7 @@ __all__ = [
     "Recommendation",
     "advice_document",
     "export_files",
+    "pareto_fronts",
     "recommend",
     "save_exports",
     "search_allocation",
