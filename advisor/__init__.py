@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from advisor.advice import advice_document
     from advisor.explanation import Explanation, explain
     from advisor.export import export_files, save_exports
+    from advisor.pareto import pareto_fronts
     from advisor.recommendation import Recommendation, recommend
     from advisor.search import AllocationAdvice, search_allocation
 
@@ -17,6 +18,7 @@ _HOMES = {
     "advice_document": "advisor.advice",
     "explain": "advisor.explanation",
     "export_files": "advisor.export",
+    "pareto_fronts": "advisor.pareto",
     "recommend": "advisor.recommendation",
     "save_exports": "advisor.export",
     "search_allocation": "advisor.search",
@@ -30,6 +32,7 @@ __all__ = [
     "advice_document",
     "explain",
     "export_files",
+    "pareto_fronts",
     "recommend",
     "save_exports",
     "search_allocation",

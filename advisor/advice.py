@@ -5,7 +5,7 @@ from typing import Any
 
 from advisor.pareto import Front
 from advisor.recommendation import Recommendation
-from advisor.strategies import EQUAL_WORK
+from advisor.strategies import uneven
 from simulator import Scenario, provenance
 
 
@@ -79,7 +79,7 @@ def _warnings(scenario: Scenario, recommendation: Recommendation) -> list[str]:
         if not entry.agrees
     ]
     name = scenario.application.name
-    if name in EQUAL_WORK and len(set(recommendation.configuration.partition)) > 1:
+    if uneven(scenario, recommendation.configuration):
         lines.append(
             f"{name} gives each process as much as any other: it cannot run the recommended shares as they are"
         )

@@ -17,7 +17,7 @@ from advisor.partitioners.by_times import Times
 from advisor.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
-from advisor.strategies import Strategies, certain, most_processes, renamed, strategies, within_memory
+from advisor.strategies import Strategies, certain, most_processes, renamed, strategies, within_memory, without_uneven
 from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, run, units
 
 VARIED = ("partition", "allocation")
@@ -170,7 +170,8 @@ def recommend(
     left_out = _without_allocations(scenario, vary)
     searched = [name for name in vary if name != "allocation" or not left_out]
     found, spent = _found(scenario, benchmark_speeds, searched, objective, budget)
-    compared = strategies(scenario, found, left_out=left_out)
+    found, uneven = without_uneven(scenario, vary, found)
+    compared = strategies(scenario, found, left_out=(*left_out, *uneven))
     runs = run(scenario.with_configurations(compared.candidates))
     ranking = _ranking(scenario, runs, objective, lower_bound_s(scenario, vary))
     best, evaluations = compared.candidates[ranking.best.candidate], spent + runs.makespan_ticks.size

@@ -81,6 +81,24 @@ def _no_memory(lacking: Mapping[str, float]) -> ScenarioError:
     return ScenarioError(f"platform: nodes: {found}: {units.show_size(lacking[name])}; {allowed}")
 
 
+def uneven(scenario: Scenario, configuration: Configuration) -> bool:
+    """Whether an application of equal work shall give some processes more than others."""
+    shares = [count for count in configuration.partition if count]
+    return scenario.application.name in EQUAL_WORK and max(shares) - min(shares) > 1
+
+
+def without_uneven(
+    scenario: Scenario, vary: Sequence[str], found: Sequence[Configuration]
+) -> tuple[list[Configuration], tuple[str, ...]]:
+    """What an application of equal work can run as it is, where only the allocation varies; and a line on the rest."""
+    if "partition" in vary:
+        return list(found), ()
+    kept = [one for one in found if not uneven(scenario, one)]
+    left = [one.name for one in found if one not in kept and one.name != "allocation"]  # the best of the others
+    told = f"left out: {scenario.application.name} gives each process as much as any other (--vary both shows them)"
+    return kept, (f"strategies {', '.join(left)}: {told}",) if left else ()
+
+
 def within_memory(scenario: Scenario, times_s: Times) -> tuple[int, ...]:
     """The partition by times, in which no PE gets more than its part of its node's memory and swap, if that is enough.
 

@@ -103,7 +103,9 @@ def _figures(document: Document) -> dict[str, Any]:
         "speed": plots.speed_bands_svg(document.get("kernels") or (), caches=caches),
         "load": plots.load_svg(document.get("load")),
         "timeline": plots.gantt_svg(document.get("timeline") or ()),
-        "baselines": plots.baselines_svg(document.get("baselines") or (), document.get("recommended")),
+        "baselines": plots.baselines_svg(
+            [entry for _, entry in wording.strategies(document)], document.get("recommended")
+        ),
         "verification": plots.verification_svg(document.get("verification") or ()),
     }
     return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704  (plots escapes every text in it)

@@ -50,12 +50,16 @@ def test_never_worse_than_the_best_baseline_and_above_the_bound(number, vary, ob
 
 
 def test_advice_for_equal_work_varies_the_allocation():
-    made = drawn(1, application="hpl", parameters={"n": 160, "nb": 8})
-    made = replace(made, platform=Platform.uniform(tuple(replace(one, cores=1) for one in made.platform.pes), LINK))
+    pes = tuple(pe(f"p{place}", band(0.9 * speed, speed, speed)) for place, speed in enumerate((4e9, 1e9, 1e9)))
+    application = Application("hpl", "dgemm", {"n": 160, "nb": 8})
+    made = replace(scenario(pes, 8, link=LINK, replications=12), application=application)
     assert usual_vary(made) == ("allocation",)
-    assert most_processes(made) > 1
+    assert most_processes(made) == 4
     found = recommend(made, vary=usual_vary(made), budget=60)
     assert all(gain.mean >= 1 for gain in found.baselines.values())
+    assert {"speed-ratio", "greedy", "one-per-pe"} <= set(found.baselines)
+    assert all(max(one.partition) - min(one.partition) <= 1 for one in found.candidates)
+    assert any("gives each process as much as any other" in line for line in found.strategies.left_out)
     assert usual_vary(scenario([pe("a"), pe("b")], 8)) == ("partition",)
     assert usual_vary(scenario([replace(pe("a"), cores=2)], 8)) == ("partition", "allocation")
 
