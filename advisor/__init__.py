@@ -5,15 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.advice import advice_document
+    from advisor.explanation import Explanation, explain
     from advisor.export import export_files, save_exports
+    from advisor.pareto import pareto_fronts
     from advisor.recommendation import Recommendation, recommend
     from advisor.search import AllocationAdvice, search_allocation
 
 _HOMES = {
     "AllocationAdvice": "advisor.search",
+    "Explanation": "advisor.explanation",
     "Recommendation": "advisor.recommendation",
     "advice_document": "advisor.advice",
+    "explain": "advisor.explanation",
     "export_files": "advisor.export",
+    "pareto_fronts": "advisor.pareto",
     "recommend": "advisor.recommendation",
     "save_exports": "advisor.export",
     "search_allocation": "advisor.search",
@@ -22,9 +27,12 @@ _HOMES = {
 
 __all__ = [
     "AllocationAdvice",
+    "Explanation",
     "Recommendation",
     "advice_document",
+    "explain",
     "export_files",
+    "pareto_fronts",
     "recommend",
     "save_exports",
     "search_allocation",

@@ -11,9 +11,14 @@ from simulator import Configuration, Scenario
 
 
 def baselines(
-    units: int, *, benchmark_speeds: Sequence[float], sustained_speeds: Sequence[float]
+    units: int,
+    *,
+    benchmark_speeds: Sequence[float],
+    sustained_speeds: Sequence[float],
+    peak_speeds: Sequence[float],
+    kinds: Sequence[Sequence[int]],
 ) -> list[Configuration]:
-    """The baselines for a partition of units over PEs, one process on each, in order.
+    """The baselines for a partition of units over PEs, one process on each, in order; `one-per-pe` is `equal`.
 
     Parameters
     ----------
@@ -23,14 +28,24 @@ def baselines(
         What one small benchmark showed on each PE: the constant model.
     sustained_speeds
         Best knowledge of each PE's speed with its load: picks the fastest PE.
+    peak_speeds
+        Highest speed of each PE at any size, without load.
+    kinds
+        PEs that are alike, by index: that of the fastest PE is the fastest kind.
     """
-    count = len(sustained_speeds)
-    alone = [0] * count
-    alone[int(np.argmax(sustained_speeds))] = units
+    count, fastest = len(sustained_speeds), int(np.argmax(sustained_speeds))
+    alone, same = [0] * count, [0] * count
+    alone[fastest] = units
+    members = next(kind for kind in kinds if fastest in kind)
+    for pe, share in zip(members, even_split(units, len(members)), strict=True):
+        same[pe] = share
     named = {
         "equal": even_split(units, count),
+        "peak": constant_split(units, peak_speeds),
         "constant": constant_split(units, benchmark_speeds),
         "fastest-pe": tuple(alone),
+        "fastest-kind": tuple(same),
+        "one-per-pe": even_split(units, count),
     }
     return [Configuration.one_each(name, partition) for name, partition in named.items()]
 

@@ -1,6 +1,6 @@
 """Objectives: the one number that a configuration is judged by, from its makespans."""
 
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,15 @@ def statistic(makespans_s: NDArray[np.float64], objective: Objective) -> NDArray
     return np.asarray(np.max(makespans_s, axis=-1))
 
 
-def check_objective(objective: str) -> None:
-    """Refuse an objective that does not exist.
+def check_objective(objective: str) -> Objective:
+    """The objective of that name.
 
     Raises
     ------
     ScenarioError
-        With those that do.
+        If there is none, with those that there are.
     """
-    if objective not in get_args(Objective):
-        raise ScenarioError(f"objective: {objective!r} found, one of {', '.join(get_args(Objective))} allowed")
+    for known in get_args(Objective):
+        if objective == known:
+            return cast("Objective", known)
+    raise ScenarioError(f"objective: {objective!r} found, one of {', '.join(get_args(Objective))} allowed")

@@ -1,59 +1,112 @@
 """Recommendation: which configuration, what it is predicted to take, and how it compares with the naive strategies."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.baselines import baselines
+from advisor.bound import lower_bound_s, sizes
+from advisor.objectives import Objective, check_objective, statistic
 from advisor.partitioners import by_times, refined
 from advisor.partitioners.by_times import Times
-from advisor.ranking import Gain, gain
-from advisor.search import SOUGHT, search_allocation
-from simulator import Configuration, RunSet, Scenario, ScenarioError, availability, describe, run
+from advisor.ranking import Gain, Ranked, Ranking, gain, rank
+from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
+from advisor.simulated import configuration_of, kinds_of, mean_share
+from advisor.strategies import Strategies, certain, most_processes, renamed, strategies, within_memory, without_uneven
+from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, run, units
 
 VARIED = ("partition", "allocation")
-FEW = 8
-"""Up to so many processes each number of them is tried; beyond, each power of two and all PEs."""
+BUDGET = 300
+"""Simulated runs that the search for an allocation may take."""
+MOST_CONFIRMED = 1024
+"""Processes up to which the reference engine runs a configuration again: it takes its time."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The configuration with the least mean makespan among all candidates, and how they compare."""
+    """The configuration with the least objective (the mean makespan) among all candidates, and how they compare."""
 
     configuration: Configuration
     runs: RunSet
     """All candidates on the same draws."""
-    candidates: tuple[Configuration, ...]
+    strategies: Strategies
+    """What was compared, under which names."""
+    varied: tuple[str, ...]
+    ranking: Ranking
+    """Of the candidates, by their place."""
+    evaluations: int
+    """Simulated runs in all, without those of the reference engine."""
+    confirmations: tuple[Confirmation, ...]
+    """The best candidates by the reference engine, on the same draws."""
+
+    @property
+    def candidates(self) -> tuple[Configuration, ...]:
+        """All that were compared."""
+        return self.strategies.candidates
+
+    @property
+    def objective(self) -> Objective:
+        """What the recommended one has the least of."""
+        return self.ranking.objective
 
     @property
     def predicted(self) -> dict[str, float]:
         """Mean makespan in seconds with its 95 % interval, median, 5 % and 95 % quantiles."""
         return describe(self.runs.of(self.configuration.name))
 
-    @property
+    @cached_property
     def baselines(self) -> dict[str, Gain]:
-        """By name, how many times longer each other candidate takes."""
-        best = self.runs.of(self.configuration.name)
-        return {c.name: gain(self.runs.of(c.name), best) for c in self.candidates}
+        """By name, how many times longer each other candidate takes; candidates of several names have several."""
+        best, seed = self.runs.of(self.configuration.name), self.runs.seed
+        found = {c.name: gain(self.runs.of(c.name), best, self.objective, seed=seed) for c in self.candidates}
+        return found | {name: found[same] for name, same in self.strategies.also.items()}
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One entry per candidate, plain data for JSON and the report."""
+        """One entry per name of a candidate, plain data for JSON and the report."""
+        by_name = {candidate.name: candidate for candidate in self.candidates}
+        places = {candidate.name: place for place, candidate in enumerate(self.candidates)}
+        ranked = {entry.candidate: entry for entry in self.ranking.ranked}
         entries = []
-        for candidate in self.candidates:
-            against = gain(self.runs.of(candidate.name), self.runs.of(self.configuration.name))
+        for name in (*by_name, *self.strategies.also):
+            same = self.strategies.also.get(name, name)
+            against, makespans, judged = self.baselines[name], self.runs.of(same), ranked[places[same]]
             entries.append(
                 {
-                    "name": candidate.name,
-                    "partition": list(candidate.partition),
-                    "predicted_makespan_s": describe(self.runs.of(candidate.name)),
+                    "name": name,
+                    "same_as": None if same == name else same,
+                    "partition": list(by_name[same].partition),
+                    "placement": list(by_name[same].placement),
+                    "predicted_makespan_s": describe(makespans),
+                    "objective_s": {"value": judged.value_s, "low": judged.low_s, "high": judged.high_s},
                     "gain_of_recommended": {"mean": against.mean, "low": against.low, "high": against.high},
                     "probability_recommended_faster": against.probability,
                 }
             )
         return entries
+
+    def ranked(self, top: int | None = None) -> list[dict[str, Any]]:
+        """The best candidates by the objective, best first, plain data; all by default."""
+        return [self._ranked(entry) for entry in self.ranking.ranked[:top]]
+
+    def _ranked(self, entry: Ranked) -> dict[str, Any]:
+        name, bound_s = self.candidates[entry.candidate].name, self.ranking.bound_s
+        known = self.runs.makespan_ticks.shape[1] > 1 or entry.p_best in {0.0, 1.0}
+        return {
+            "name": name,
+            "also": self.strategies.names_of(name),
+            "value_s": entry.value_s,
+            "low_s": None if math.isnan(entry.low_s) else entry.low_s,
+            "high_s": None if math.isnan(entry.high_s) else entry.high_s,
+            "runs": self.runs.makespan_ticks.shape[1],
+            "p_best": entry.p_best if known else None,
+            "p_within_1_percent": entry.p_near if known else None,
+            "regret": None if bound_s is None else entry.value_s / bound_s - 1,
+        }
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -72,8 +125,11 @@ def recommend(
     replications: int | None = None,
     seed: int | None = None,
     vary: Sequence[str] = ("partition",),
+    objective: Objective = "mean",
+    budget: int = BUDGET,
+    confirm: int = 1,
 ) -> Recommendation:
-    """Find a partition for one process per PE and compare it with the baselines, all on the same draws.
+    """Find a partition for one process per PE, or an allocation, and compare it with the baselines on the same draws.
 
     With `allocation` among what varies, equal shares on the best PEs, as many processes on each as is best, are a
     candidate too, and the naive allocations are among the baselines; `search_allocation` tells more of that search.
@@ -88,13 +144,21 @@ def recommend(
     replications, seed
         In place of the scenario's own.
     vary
-        `partition`, or `partition` and `allocation`.
+        `partition`, `allocation` or both.
+    objective
+        What is to be least.
+    budget
+        Simulated runs that the search for an allocation may take; all candidates then have all replications.
+    confirm
+        Replications that the reference engine runs of the two best, 0 for none.
 
     Raises
     ------
     ScenarioError
-        If there is no such application, or its parameters or its model do not fit it, or something else shall vary.
+        If there is no such application or objective, parameters or model do not fit the application, something else
+        shall vary, or memory and swap hold no candidate.
     """
+    check_objective(objective)
     for name in vary:
         if name not in VARIED:
             raise ScenarioError(f"vary: {name!r} found, {' and '.join(VARIED)} allowed")
@@ -103,57 +167,148 @@ def recommend(
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
-    candidates = _candidates(scenario, benchmark_speeds)
+    left_out = _without_allocations(scenario, vary)
+    searched = [name for name in vary if name != "allocation" or not left_out]
+    found, spent = _found(scenario, benchmark_speeds, searched, objective, budget)
+    found, uneven = without_uneven(scenario, vary, found)
+    compared = strategies(scenario, found, left_out=(*left_out, *uneven))
+    runs = run(scenario.with_configurations(compared.candidates))
+    ranking = _ranking(scenario, runs, objective, lower_bound_s(scenario, vary))
+    best, evaluations = compared.candidates[ranking.best.candidate], spent + runs.makespan_ticks.size
+    made = Recommendation(best, runs, compared, tuple(vary), ranking, evaluations, ())
+    return replace(made, confirmations=_confirmed(scenario, made, confirm)) if confirm else made
+
+
+def _found(
+    scenario: Scenario,
+    benchmark_speeds: Sequence[float] | None,
+    vary: Sequence[str],
+    objective: Objective,
+    budget: int,
+) -> tuple[list[Configuration], int]:
+    """The baselines and what was found, and the simulated runs that it took."""
+    found: list[Configuration] = []
+    spent = 0
+    if "partition" in vary:
+        found, spent = _partitions(scenario, benchmark_speeds, objective)
     if "allocation" in vary:
-        candidates += _allocations(scenario, candidates)
-    runs = run(scenario.with_configurations(tuple(candidates)))
-    best = int(np.argmin(runs.makespan_s.mean(axis=1)))
-    return Recommendation(candidates[best], runs, tuple(candidates))
+        more, runs = _allocations(scenario, objective, budget)
+        taken = {one.name for one in found} - {"fastest-pe", "fastest-kind"}
+        names = {one.name for one in more}
+        # without idle processes beside them, the PEs that a baseline takes are faster
+        found = [one for one in found if one.name not in names or one.name in taken]
+        found += [one for one in more if one.name not in taken]
+        spent += runs
+    return found, spent
 
 
-def _candidates(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list[Configuration]:
-    """The baselines, the functional partition, and what simulation makes of it."""
-    work, units = scenario.application.work, scenario.application.work.units
+def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: float) -> Ranking:
+    """All candidates, with all replications of each; where nothing is drawn, a second one would be the same."""
+    table = runs.makespan_s
+    if table.shape[1] == 1 and certain(scenario):
+        table = np.repeat(table, 2, axis=1)
+    return rank(
+        lambda places, numbers: table[np.ix_(places, numbers)],
+        table.shape[0],
+        runs=table.size,
+        objective=objective,
+        bound_s=bound_s,
+        finalists=table.shape[0],
+        seed=scenario.seed,
+    )
+
+
+def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmation, ...]:
+    """The reference engine's makespans of the two best in the first replications."""
+    best = [made.candidates[entry.candidate] for entry in made.ranking.ranked[:2]]
+    chosen = tuple(one for one in best if len(one.partition) <= MOST_CONFIRMED)
+    if not chosen:
+        return ()
+    count = min(replications, scenario.replications)
+    again = run(scenario.with_configurations(chosen), replications=count, engine="process").makespan_s
+    return tuple(
+        Confirmation(one.name, tuple(row.tolist()), tuple(made.runs.of(one.name)[:count].tolist()))
+        for one, row in zip(chosen, again, strict=True)
+    )
+
+
+def _partitions(
+    scenario: Scenario, benchmark_speeds: Sequence[float] | None, objective: Objective
+) -> tuple[list[Configuration], int]:
+    """The baselines, the functional partition, and what simulation makes of it; and the simulated runs."""
+    work, rows = scenario.application.work, scenario.application.work.units
+    bands = [pe.speed_of(scenario.application.kernel) for pe in scenario.platform.pes]
     if benchmark_speeds is None:
-        benchmark_speeds = [float(pe.speed_of(scenario.application.kernel).mid[0]) for pe in scenario.platform.pes]
-    everything = np.full(len(scenario.platform.pes), units, dtype=np.int64)
+        benchmark_speeds = [float(band.mid[0]) for band in bands]
+    everything = np.full(len(bands), rows, dtype=np.int64)
     sustained_speeds = 1 / model_times(scenario)(everything)
-    candidates = baselines(units, benchmark_speeds=benchmark_speeds, sustained_speeds=sustained_speeds.tolist())
-    candidates.append(Configuration.one_each("functional", _functional(scenario, sustained_speeds)))
-    candidates = [replace(candidate, partition=work.fitting(candidate.partition)) for candidate in candidates]
-    start = candidates[-1].partition
-    better = work.fitting(refined(start, lambda partition: _simulate(scenario, work.fitting(partition))))
-    if better not in {candidate.partition for candidate in candidates}:
-        candidates.append(Configuration.one_each("refined", better))
-    return candidates
+    found = baselines(
+        rows,
+        benchmark_speeds=benchmark_speeds,
+        sustained_speeds=sustained_speeds.tolist(),
+        peak_speeds=[float(band.mid.max()) for band in bands],
+        kinds=[kind.pes for kind in kinds_of(scenario)],
+    )
+    found.append(Configuration.one_each("functional", _functional(scenario, sustained_speeds)))
+    found = [replace(one, partition=work.fitting(one.partition)) for one in found]
+    if scenario.lacking_bytes(found[-1]) > 0:
+        limited = work.fitting(within_memory(scenario, model_times(scenario)))
+        found.append(Configuration.one_each("within-memory", limited))
+    if scenario.lacking_bytes(found[-1]) > 0:
+        return found, 0
+    better, spent = _refined(scenario, found[-1].partition, objective)
+    return [*found, Configuration.one_each("refined", better)], spent
 
 
-def _allocations(scenario: Scenario, others: Sequence[Configuration]) -> list[Configuration]:
-    """What the search for an allocation finds, and the naive allocations, but for names that are taken."""
-    advice = search_allocation(scenario, confirm=0)
-    plain = [candidate for candidate in advice.candidates if candidate.name not in SOUGHT]
-    best = advice.configuration
-    found = [] if best in plain else [replace(best, name="allocation")]
-    taken = {other.name for other in others}
-    for candidate in plain:
-        names = [name for name in candidate.name.split(", ") if name not in taken]
-        if candidate == best:
-            names = ["allocation", *names]
-        if names:
-            found.append(replace(candidate, name=", ".join(names)))
-    return found
+def _refined(scenario: Scenario, start: tuple[int, ...], objective: Objective) -> tuple[tuple[int, ...], int]:
+    """A partition bettered by simulation in replications of its own, and how many runs that took."""
+    work, spent = scenario.application.work, 0
+
+    def simulated(partition: tuple[int, ...]) -> tuple[float, NDArray[np.float64]]:
+        nonlocal spent
+        one = Configuration.one_each("candidate", work.fitting(partition))
+        if scenario.lacking_bytes(one) > 0:
+            return math.inf, np.zeros(len(partition))
+        runs = run(scenario.with_configurations((one,)), first_replication=SEARCH_FIRST)
+        spent += scenario.replications
+        return float(statistic(runs.makespan_s[0], objective)), runs.computed_ticks[0].mean(axis=0) * runs.tick_s
+
+    return work.fitting(refined(start, simulated)), spent
+
+
+def _allocations(scenario: Scenario, objective: Objective, budget: int) -> tuple[list[Configuration], int]:
+    """What the search for an allocation finds and the naive allocations, each name by itself, and the runs."""
+    advice = search_allocation(scenario, most=most_processes(scenario), objective=objective, budget=budget, confirm=0)
+    found = [renamed(one, name) for one in advice.candidates for name in one.name.split(", ") if name not in SOUGHT]
+    own = {one.name: one for one in advice.candidates if one.name in SOUGHT}
+    found += [renamed(own["model-optimum"], "model-optimum")] if "model-optimum" in own else []
+    return [*found, renamed(own.get("search", advice.configuration), "allocation")], advice.evaluations
+
+
+def _without_allocations(scenario: Scenario, vary: Sequence[str]) -> tuple[str, ...]:
+    """Why no allocation is searched: the search knows no limits of memory; empty if it can be.
+
+    Raises
+    ------
+    ScenarioError
+        If nothing else varies.
+    """
+    if "allocation" not in vary or not scenario.platform.nodes:
+        return ()
+    kinds = kinds_of(scenario, most=most_processes(scenario))
+    whole = np.array([[kind.count, kind.most] for kind in kinds])
+    missing = scenario.lacking_bytes(configuration_of(scenario, kinds, whole, "all"))
+    if missing == 0:
+        return ()
+    found = f"allocation: {whole.prod(axis=1).sum()} processes on all PEs need {units.show_size(missing)} more than"
+    if "partition" not in vary:
+        raise ScenarioError(f"{found} memory and swap hold, and the search knows no such limit: partition allowed")
+    return (f"{found} memory and swap hold: allocations are left out, the search knows no such limit",)
 
 
 def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
     """Mean share of each PE that its load leaves to one process; (PE,)."""
-    return np.array(
-        [
-            1.0
-            if pe.load is None
-            else np.average(availability(pe.load.trace.values, pe.load.rule), weights=pe.load.trace.durations_s)
-            for pe in scenario.platform.pes
-        ]
-    )
+    return np.array([mean_share(pe) for pe in scenario.platform.pes])
 
 
 def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
@@ -192,22 +347,22 @@ def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
     return times_s
 
 
+def functional_over(scenario: Scenario, pes: Sequence[int]) -> tuple[tuple[int, ...], float]:
+    """The functional partition over some PEs, one process on each, and the seconds that the model says it takes."""
+    times_s = model_times(scenario, pes)
+    part = by_times(scenario.application.work.units, len(pes), times_s)
+    return part, float(times_s(np.array(part)).max())
+
+
 def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tuple[int, ...]:
     """The functional partition; where more processes cost more in all, over the best number of the fastest PEs."""
     work, count = scenario.application.work, sustained_speeds.size
     fastest = np.argsort(-sustained_speeds, kind="stable").tolist()
-    sizes = {2**k for k in range(count.bit_length()) if 2**k > FEW} | {*range(1, min(count, FEW) + 1), count}
     found: list[tuple[float, tuple[int, ...]]] = []
-    for size in sorted(sizes) if work.varies_with_processes else [count]:
+    for size in sizes(count) if work.varies_with_processes else [count]:
         pes = sorted(fastest[:size])
-        times_s = model_times(scenario, pes)
-        part = by_times(work.units, size, times_s)
+        part, longest_s = functional_over(scenario, pes)
         whole = np.zeros(count, dtype=np.int64)
         whole[pes] = part
-        found.append((float(times_s(whole[pes]).max()), tuple(whole.tolist())))
+        found.append((longest_s, tuple(whole.tolist())))
     return min(found)[1]
-
-
-def _simulate(scenario: Scenario, partition: tuple[int, ...]) -> tuple[float, NDArray[np.float64]]:
-    runs = run(scenario.with_configurations((Configuration.one_each("candidate", partition),)))
-    return float(runs.makespan_s.mean()), runs.computed_ticks[0].mean(axis=0) * runs.tick_s

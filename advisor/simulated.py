@@ -22,7 +22,7 @@ SAME = 1e-9
 
 
 def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]:
-    """The kinds of PEs of a scenario: those with the same speed band, cores and load.
+    """The kinds of PEs of a scenario: those with the same speed band, cores, load, cost and power.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]
         if pe.load is not None:
             trace = pe.load.trace
             load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, pe.load.drawn
-        key = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes(), pe.cores, load
+        key = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes(), pe.cores, load, pe.cost_per_s, pe.power_w
         alike.setdefault(key, []).append(index)
     pes = scenario.platform.pes
     return tuple(Kind(pes[same[0]].name, tuple(same), most or pes[same[0]].cores) for same in alike.values())
@@ -138,18 +138,18 @@ def _pe_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64
     pe_s = np.full((len(kinds), most, processes.size), np.inf)
     for place, kind in enumerate(kinds):
         pe = scenario.platform.pes[kind.pes[0]]
-        alone_s = volumes / pe.speed_of(scenario.application.kernel).speed(sizes) / mean_share(pe)
-        each = np.arange(1, kind.most + 1)
-        pe_s[place, : kind.most] = np.maximum(1, each / pe.cores)[:, np.newaxis] * alone_s
+        alone_s = volumes / pe.speed_of(scenario.application.kernel).speed(sizes)
+        each = np.array([mean_share(pe, processes=count) for count in range(1, kind.most + 1)])
+        pe_s[place, : kind.most] = alone_s / each[:, np.newaxis]
     pe_s[:, :, work.units + 1 :] = np.inf  # the others would have nothing to do
     return pe_s
 
 
-def mean_share(pe: PE) -> float:
-    """Mean share of a PE that its load leaves to one process."""
+def mean_share(pe: PE, *, processes: int = 1) -> float:
+    """Mean share of a core that the load of a PE leaves to each of our processes on it."""
     if pe.load is None:
-        return 1.0
-    left = availability(pe.load.trace.values, pe.load.rule)
+        return min(1.0, pe.cores / processes)
+    left = availability(pe.load.trace.values, pe.load.rule, processes=processes, cores=pe.cores)
     return float(np.average(left, weights=pe.load.trace.durations_s))
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
+    from simulator.engines.log import critical_path, waits_by_pe
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -68,6 +69,7 @@ _HOMES = {
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "chrome_trace": "simulator.result_files",
+    "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
     "dump_scenario": "simulator.scenario_file",
@@ -82,6 +84,7 @@ _HOMES = {
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
+    "waits_by_pe": "simulator.engines.log",
 }
 """Public name -> the module that it comes from."""
 
@@ -110,6 +113,7 @@ __all__ = [
     "availability",
     "calibration",
     "chrome_trace",
+    "critical_path",
     "describe",
     "describe_node",
     "dump_scenario",
@@ -129,6 +133,7 @@ __all__ = [
     "scenario_schema",
     "this_machine",
     "units",
+    "waits_by_pe",
 ]
 
 

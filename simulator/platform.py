@@ -41,10 +41,17 @@ class PE:
     """The logical processor it stands for, where it was measured."""
     cores: int = 1
     """Processes that it can run side by side, each at full speed."""
+    cost_per_s: float | None = None
+    """What a second of it costs, in a unit of the user's, if that is said."""
+    power_w: float | None = None
+    """Watts that it draws while a run has it, if that is said."""
 
     def __post_init__(self) -> None:
         if self.cores < 1:
             raise ScenarioError(f"platform: PE {self.name}: cores: {self.cores} found, at least 1 allowed")
+        for name, value in (("cost", self.cost_per_s), ("power", self.power_w)):
+            if value is not None and not 0 <= value < math.inf:
+                raise ScenarioError(f"platform: PE {self.name}: {name}: {value:g} found, at least 0 allowed")
 
     def speed_of(self, kernel: str) -> SpeedBand:
         """The speed band of a kernel.

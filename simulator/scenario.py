@@ -1,5 +1,6 @@
 """A scenario: everything that decides a simulated result, resolved and frozen, nothing implicit."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -179,6 +180,21 @@ class Scenario:
         if len(lines) > MOST_PAGING_LINES:
             lines[MOST_PAGING_LINES:] = [f"{len(lines) - MOST_PAGING_LINES} more nodes page"]
         return lines + _assumed_of_paging([nodes[number] for number in sorted(paging)], self.application)
+
+    def lacking_bytes(self, configuration: Configuration) -> float:
+        """Bytes of footprints for which the nodes have neither memory nor swap, in all; 0 where it can run.
+
+        Nodes that do not say how much memory and swap they have hold any footprint.
+        """
+        nodes = self.platform.known_nodes
+        if all(node.memory_bytes is None or node.swap_bytes is None for node in nodes):
+            return 0.0
+        footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
+        limits = [
+            math.inf if node.memory_bytes is None or node.swap_bytes is None else node.memory_bytes + node.swap_bytes
+            for node in nodes
+        ]
+        return float(np.maximum(held_bytes(self.platform, configuration, footprints) - limits, 0).sum())
 
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""

@@ -10,6 +10,7 @@ from simulator.errors import ScenarioError
 __all__ = [
     "BANDWIDTH",
     "DURATION",
+    "POWER",
     "SHARE",
     "SIZE",
     "SPEED",
@@ -43,6 +44,7 @@ DURATION: Final = {
 SIZE: Final = _scaled("B") | _scaled("b", "0.125") | _scaled("bit", "0.125")
 BANDWIDTH: Final = {f"{unit}/s": value for unit, value in SIZE.items()}
 SPEED: Final = _scaled("flop/s") | _scaled("units/s")
+POWER: Final = {"mW": Decimal("0.001")} | {f"{scale}W": Decimal(_DECIMAL[scale]) for scale in ("", "k", "M")}
 SHARE: Final = {"%": Decimal("0.01"), "": Decimal(1)}
 
 _EXAMPLES: Final = {
@@ -50,6 +52,7 @@ _EXAMPLES: Final = {
     id(SIZE): "a size such as 64KiB, 4MiB or 1GB",
     id(BANDWIDTH): "a bandwidth such as 1Gbit/s or 125MB/s",
     id(SPEED): "a speed such as 2.5Gflop/s",
+    id(POWER): "a power such as 150W or 1.5kW",
     id(SHARE): "a share such as 5% or 0.05",
 }
 
@@ -62,14 +65,14 @@ def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
     text
         What the user wrote; a bare number is refused unless the kind knows the empty unit.
     units
-        One of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `SHARE`.
+        One of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
     field
         Where it stands, for the message.
 
     Returns
     -------
     float
-        The value in SI: seconds, bytes, bytes per second, units per second.
+        The value in SI: seconds, bytes, bytes per second, units per second, watts.
 
     Raises
     ------

@@ -73,6 +73,15 @@ def test_the_way_from_sizes_to_a_speed_band(tmp_path):
 
 
 @pytest.mark.slow
+def test_an_advice_explained(tmp_path):
+    for name in ("scenarios", "traces"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    ((told, _),) = follow("explained.md", tmp_path)
+    quoted = next(block for language, block in blocks("explained.md") if language == "text")
+    assert told.endswith(quoted)
+
+
+@pytest.mark.slow
 def test_the_way_from_nodes_to_a_cluster(tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     told = list(follow("from-nodes.md", tmp_path))

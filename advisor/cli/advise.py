@@ -1,11 +1,22 @@
 """`apportion advise`: which partition of a scenario's work is best, and what that gains over the naive ones."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli.options import Json, print_json
+
+if TYPE_CHECKING:
+    from advisor import Recommendation
+    from simulator import Scenario
+
+VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
+
+
+Explained = Annotated[
+    bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -13,10 +24,19 @@ def register(app: typer.Typer) -> None:
     app.command("advise")(advise)
 
 
-def advise(
+def advise(  # noqa: PLR0913, PLR0917 - one per option
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")],
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    vary: Annotated[str | None, typer.Option(metavar="partition|allocation|both", help=VARY_HELP)] = None,
+    objective: Annotated[str, typer.Option(metavar="mean|p95|worst", help="What is to be least.")] = "mean",
+    top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, metavar="RUNS", help="Simulated runs of the search for an allocation; 300.")
+    ] = None,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -26,35 +46,80 @@ def advise(
         ),
     ] = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
+    explained: Explained = False,
     as_json: Json = False,
 ) -> None:
-    """Find the partition with the least mean makespan and compare it with the naive strategies on the same draws.
+    """Find the partition or the allocation with the least makespan and compare it with the naive strategies.
 
     The scenario's own configurations are not looked at. Example:
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
-    from advisor import advice_document, export_files, recommend, save_exports
-    from advisor.report import render_advice
-    from simulator import dump_scenario, files, load_scenario
+    from advisor import advice_document, explain, export_files
+    from advisor.objectives import check_objective
+    from advisor.pareto import pareto_fronts
+    from advisor.recommendation import BUDGET, recommend
+    from simulator import files, load_scenario
 
-    loaded = load_scenario(scenario)
-    recommendation = recommend(loaded, replications=replications, seed=seed)
-    document = advice_document(loaded, recommendation)
-    if output is not None and output.suffix == ".json":
-        files.write_json(output, document)
-    elif output is not None:
-        document["exports"] = save_exports(loaded, recommendation.configuration, output)
-        compared = loaded.with_configurations(recommendation.candidates)
-        files.write_text(output / "scenario.yaml", dump_scenario(compared))
-        files.write_json(output / "advice.json", document)
+    loaded = load_scenario(scenario, oversized=True)
+    recommendation = recommend(
+        loaded,
+        replications=replications,
+        seed=seed,
+        vary=_varied(vary, loaded, budget),
+        objective=check_objective(objective),
+        budget=BUDGET if budget is None else budget,
+    )
+    document = advice_document(
+        loaded, recommendation, top=top, fronts=pareto_fronts(loaded, recommendation) if pareto else None
+    )
+    if explained:
+        document |= explain(loaded, recommendation).to_dict()
+    if output is not None:
+        _write(output, document, loaded, recommendation)
     if hostfile is not None:
         files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
     if as_json:
         print_json(document)
+    else:
+        _tell(document, output, top)
+
+
+def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:
+    """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
+    from advisor import save_exports
+    from simulator import dump_scenario, files
+
+    if output.suffix == ".json":
+        files.write_json(output, document)
         return
-    print(render_advice(document))
+    document["exports"] = save_exports(scenario, recommendation.configuration, output)
+    compared = scenario.with_configurations(recommendation.candidates)
+    files.write_text(output / "scenario.yaml", dump_scenario(compared))
+    files.write_json(output / "advice.json", document)
+
+
+def _tell(document: dict[str, Any], output: Path | None, top: int | None) -> None:
+    from advisor.report import render_advice, render_explanation
+
+    print(render_advice(document) if top is None else render_advice(document, top=top))
+    if "explanation" in document:
+        print(f"\n{render_explanation(document)}")
     if output is not None:
         print(f"advice written to {output}")
     if "exports" in document:
         print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
+
+
+def _varied(vary: str | None, scenario: "Scenario", budget: int | None) -> tuple[str, ...]:
+    """What varies, by the option or as is usual for the scenario; a budget is for allocations."""
+    from advisor.strategies import usual_vary
+    from simulator import ScenarioError
+
+    named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
+    if vary is not None and vary not in named:
+        raise ScenarioError(f"--vary: {vary!r} found, one of {', '.join(named)} allowed")
+    varied = usual_vary(scenario) if vary is None else named[vary]
+    if budget is not None and "allocation" not in varied:
+        raise ScenarioError("--budget: found where the partition alone varies, allowed with --vary allocation or both")
+    return varied

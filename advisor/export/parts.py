@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.export.layout import Layout
+from advisor.partitioners import even_split
 from simulator import files
 
 HPL_DAT = """\
@@ -75,11 +76,15 @@ def metis_weights(layout: Layout) -> str:
 
 
 def hpl_dat(layout: Layout, parameters: Mapping[str, Any]) -> str | None:
-    """HPL's input for a 1 x Q grid of these ranks; None if they have unequal numbers of blocks per cycle.
+    """HPL's input for a 1 x Q grid of these ranks; None if they have unequal numbers of blocks.
+
+    Blocks that cannot be divided evenly are dealt out by HPL as `even_split` does: one more for the first ranks.
 
     HPL gives each process as many blocks as any other: unequal PEs need unequal numbers of processes.
     """
-    if len({rank.units for rank in layout.ranks}) > 1:
+    shares = tuple(rank.units for rank in layout.ranks)
+    blocks = -(-int(parameters["n"]) // int(parameters["nb"]))
+    if len(set(shares)) > 1 and shares != even_split(blocks, len(shares)):
         return None
     bcast = BROADCASTS.get(str(parameters.get("broadcast", "ring")), 0)
     return HPL_DAT.format(n=parameters["n"], nb=parameters["nb"], q=len(layout.ranks), bcast=bcast)

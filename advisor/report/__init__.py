@@ -1,6 +1,7 @@
 """The report of a run: one self-contained HTML file, or plain text for the terminal."""
 
+from advisor.report.explanation_text import render_explanation
 from advisor.report.html import render_html
 from advisor.report.text import render_advice, render_text
 
-__all__ = ["render_advice", "render_html", "render_text"]
+__all__ = ["render_advice", "render_explanation", "render_html", "render_text"]

@@ -103,7 +103,9 @@ def _figures(document: Document) -> dict[str, Any]:
         "speed": plots.speed_bands_svg(document.get("kernels") or (), caches=caches),
         "load": plots.load_svg(document.get("load")),
         "timeline": plots.gantt_svg(document.get("timeline") or ()),
-        "baselines": plots.baselines_svg(document.get("baselines") or (), document.get("recommended")),
+        "baselines": plots.baselines_svg(
+            [entry for _, entry in wording.strategies(document)], document.get("recommended")
+        ),
         "verification": plots.verification_svg(document.get("verification") or ()),
     }
     return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704  (plots escapes every text in it)
@@ -255,12 +257,12 @@ def _spent(own: Sequence[Document], *, messages: bool) -> float | None:
 
 def _baselines(document: Document) -> Table:
     rows = []
-    for entry in document.get("baselines") or ():
+    for label, entry in wording.strategies(document):
         predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
         gain = entry.get("gain_of_recommended")
         rows.append(
             [
-                clean(entry.get("name")),
+                label,
                 wording.partition_text(entry.get("partition"), most=wording.MOST_NAMED),
                 wording.with_interval(predicted),
                 wording.spread(predicted, low="p05", high="p95"),

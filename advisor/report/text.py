@@ -9,6 +9,10 @@ from advisor.report.wording import Document, clean, number
 MOST_WARNINGS = 4
 MOST_COLUMNS = 6
 MOST_ROWS = 8
+NAME_WIDTH = 24
+"""Of the names of a strategy in its table; further names are on lines of their own."""
+TOP = 3
+"""Of a ranking, if nothing else is asked for."""
 
 _GAP = "   "
 
@@ -31,14 +35,14 @@ def render_text(document: Document, *, width: int = 100) -> str:
         _baselines(document),
         _verification(document),
     ]
-    lines = [line for block in blocks if block for line in [*_wrapped(block, width=max(40, width)), ""]]
+    lines = [line for block in blocks if block for line in [*wrapped(block, width=max(40, width)), ""]]
     paths = [(label, document.get(key)) for label, key in (("Scenario", "scenario"), ("Report", "report"))]
     lines += [f"{label:<10}{clean(path)}" for label, path in paths if path]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def render_advice(document: Document, *, width: int = 100) -> str:
-    """Write an advice for a terminal: the answer, what it is for, warnings, and the table of strategies.
+def render_advice(document: Document, *, width: int = 100, top: int = TOP) -> str:
+    """Write an advice for a terminal: the answer, what it is for, warnings, strategies, ranking and Pareto fronts.
 
     Parameters
     ----------
@@ -46,17 +50,28 @@ def render_advice(document: Document, *, width: int = 100) -> str:
         What `advice_document` made.
     width
         Columns of the terminal.
+    top
+        How many of the ranking.
     """
     settings = f"{document.get('replications')} replications, seed {document.get('seed')}"
     facts = [f"{'Asked':<10}{wording.asked(document)}, {settings}"]
     long = wording.long_partition(document)
     facts += [f"{wording.unit_of(document).capitalize():<10}{long}"] if long else []
-    blocks = [[wording.answer(document)], facts, _warnings(document), _baselines(document)]
-    lines = [line for block in blocks if block for line in [*_wrapped(block, width=max(40, width)), ""]]
+    runs = wording.confirmed_text(document)
+    facts += [f"{'Runs':<10}{runs}"] if runs else []
+    blocks = [
+        [wording.answer(document)],
+        facts,
+        _warnings(document),
+        _baselines(document),
+        _ranking(document, top),
+        *(_front(document, front) for front in document.get("pareto") or ()),
+    ]
+    lines = [line for block in blocks if block for line in [*wrapped(block, width=max(40, width)), ""]]
     return "\n".join(lines).rstrip()
 
 
-def _wrapped(block: Sequence[str], *, width: int) -> list[str]:
+def wrapped(block: Sequence[str], *, width: int) -> list[str]:
     """The lines of a block, long ones continued under the text that they begin with."""
     lines = []
     for line in block:
@@ -88,10 +103,10 @@ def _speeds(document: Document) -> list[list[str]]:
     """One table per kernel: a row per PE, a column per size."""
     tables = []
     for kernel, header, rows in wording.speed_tables(document, columns=MOST_COLUMNS):
-        table = [f"Speed of {kernel} in Gflop/s (middle of its band)"]
-        table += _table(["PE", *header], rows[:MOST_ROWS])
-        table += [f"  and {len(rows) - MOST_ROWS} more PEs, in the report"] if len(rows) > MOST_ROWS else []
-        tables.append(table)
+        lines = [f"Speed of {kernel} in Gflop/s (middle of its band)"]
+        lines += table(["PE", *header], rows[:MOST_ROWS])
+        lines += [f"  and {len(rows) - MOST_ROWS} more PEs, in the report"] if len(rows) > MOST_ROWS else []
+        tables.append(lines)
     unstable = wording.unstable_text(document)
     if tables and unstable:
         tables[-1].append(f"  * {unstable}")
@@ -100,24 +115,69 @@ def _speeds(document: Document) -> list[list[str]]:
 
 def _baselines(document: Document) -> list[str]:
     rows = []
-    for entry in document.get("baselines") or ():
-        predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
+    for label, entry in wording.strategies(document):
+        best = entry.get("name") == document.get("recommended")
+        name, *further = textwrap.wrap(label, NAME_WIDTH, break_long_words=False, break_on_hyphens=False)
         rows.append(
             [
-                f"{clean(entry.get('name'))}{' *' if best else ''}",
+                f"{name}{' *' if best else ''}",
                 wording.partition_text(entry.get("partition"), most=3),
-                wording.with_interval(predicted),
+                wording.with_interval(wording.judged(document, entry)),
                 wording.NOTHING if best else wording.with_interval(entry.get("gain_of_recommended")),
                 wording.NOTHING if best else wording.probability(entry.get("probability_recommended_faster")),
             ]
         )
+        rows += [[f"  {more}", "", "", "", ""] for more in further]
     if not rows:
         return []
-    header = ["strategy", wording.unit_of(document), "mean", "gain", "faster in"]
+    objective = clean(document.get("objective") or "mean")
+    header = ["strategy", wording.unit_of(document), objective, "gain", "faster in"]
     return [
         "Predicted makespan in s; gain of the recommended strategy (*) over each; how often it is faster",
-        *_table(header, rows, left=2),
-        "  +/-: 95 % interval of the mean",
+        *table(header, rows, left=2),
+        f"  +/-: 95 % interval of the {objective}",
+    ]
+
+
+def _ranking(document: Document, top: int) -> list[str]:
+    """The best candidates, with how sure it is that they are the best."""
+    rows = []
+    for entry in (document.get("ranking") or ())[:top]:
+        value = {"mean": entry.get("value_s"), "low": entry.get("low_s"), "high": entry.get("high_s")}
+        rows.append(
+            [
+                clean(entry.get("name")),
+                wording.with_interval(value),
+                wording.probability(entry.get("p_best")),
+                wording.probability(entry.get("p_within_1_percent")),
+                wording.percent(entry.get("regret"), 1),
+            ]
+        )
+    if len(rows) < 2:
+        return []
+    header = ["best by it", clean(document.get("objective") or "mean"), "is best", "within 1 %", "above bound"]
+    return [
+        f"The best {len(rows)}: how sure it is to be best and within 1 % of the best; how far above a lower bound",
+        *table(header, rows),
+    ]
+
+
+def _front(document: Document, front: Document) -> list[str]:
+    """A Pareto front, fastest first."""
+    of, unit = clean(front.get("of")), clean(front.get("unit"))
+    rows = [
+        [
+            clean(point.get("name")),
+            wording.partition_text(point.get("partition"), most=3),
+            wording.digits(point.get("objective_s"), 4),
+            wording.digits(point.get(of), 4),
+        ]
+        for point in front.get("points") or ()
+    ]
+    header = ["configuration", wording.unit_of(document), f"{clean(document.get('objective'))} (s)", f"{of} ({unit})"]
+    return [
+        f"Pareto front of makespan and {of}, exact over {front.get('considered')} configurations: {front.get('scope')}",
+        *table(header, rows, left=2),
     ]
 
 
@@ -141,10 +201,10 @@ def _verification(document: Document) -> list[str]:
         )
     header = ["strategy", "predicted", "measured", "all runs", "runs", "error"]
     title = "Predicted and measured median makespan in s"
-    return [title, *_table(header, rows)] if rows else []
+    return [title, *table(header, rows)] if rows else []
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
     """Aligned columns under a header: the first `left` ones to the left, numbers to the right, a `*` beside them."""
     cells = [header, *rows]
     marked = [any(row[column].endswith(" *") for row in rows) for column in range(len(header))]

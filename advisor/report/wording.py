@@ -132,9 +132,9 @@ def answer(document: Document) -> str:
     partition = best.get("partition") or []
     if not partition:
         return "No recommendation: the run ended before a partition was simulated."
-    if len(partition) == 1:
+    if len(partition) == 1 and len(pe_names(document)) == 1:
         return f"There is one PE only, so it does all {partition[0]} {unit_of(document)}: nothing to apportion."
-    who = _who_gets_what(document, partition)
+    who = _who_gets_what(document, best)
     if best.get("name") == "equal":
         return f"Give {who}, an equal split: no other partition is predicted to be faster."
     measured = number(document.get("measured_gain"))
@@ -143,20 +143,83 @@ def answer(document: Document) -> str:
     return f"Give {who}: {_gain_text(document)}."
 
 
-def _who_gets_what(document: Document, partition: Sequence[int]) -> str:
-    unit, names = unit_of(document), pe_names(document)
-    if len(partition) > MOST_NAMED:
-        return f"the {len(partition)} PEs between {min(partition)} and {max(partition)} {unit} each"
-    first, *others = [f"{name} {part or 'no'}" for name, part in zip(names, partition, strict=False)]
-    return f"{', '.join([f'{first} {unit}', *others[:-1]])} and {others[-1]}{'' if partition[-1] else f' {unit}'}"
+def shares(document: Document, entry: Document) -> list[tuple[str, list[int]]]:
+    """PEs by name, and what each of their processes gets, in the order of the processes."""
+    partition, placement = entry.get("partition") or [], entry.get("placement") or []
+    pes = [clean(name) for name in document.get("pes") or ()]
+    if len(placement) != len(partition) or placement == list(range(len(partition))) or not pes:
+        return [(name, [part]) for name, part in zip(pe_names(document), partition, strict=False)]
+    found: dict[str, list[int]] = {}
+    for pe, part in zip(placement, partition, strict=True):
+        found.setdefault(pes[pe], []).append(part)
+    return list(found.items())
+
+
+def _share_text(parts: Sequence[int]) -> str:
+    if len(parts) == 1:
+        return str(parts[0] or "no")
+    return f"{len(parts)} x {parts[0]}" if len(set(parts)) == 1 else partition_text(parts)
+
+
+def _who_gets_what(document: Document, entry: Document) -> str:
+    unit, given, partition = unit_of(document), shares(document, entry), entry["partition"]
+    if len(given) > MOST_NAMED:
+        most = max(len(parts) for _, parts in given)
+        processes = f" with {len(partition)} processes" if most > 1 else ""
+        each = "each process " if processes else ""
+        low, high = min(partition), max(partition)
+        if low == high:
+            return f"the {len(given)} PEs{processes} {each}{low} {unit}{'' if processes else ' each'}"
+        return f"the {len(given)} PEs{processes} {each}between {low} and {high} {unit}{'' if processes else ' each'}"
+    first, *others = [f"{name} {_share_text(parts)}" for name, parts in given]
+    if not others:
+        return f"{first} {unit}"
+    return f"{', '.join([f'{first} {unit}', *others[:-1]])} and {others[-1]}{'' if any(given[-1][1]) else f' {unit}'}"
 
 
 def long_partition(document: Document) -> str:
     """Who gets how much, where the sentence of the answer could not say it; otherwise nothing."""
-    partition = entry_of(document, document.get("recommended")).get("partition") or []
-    if len(partition) <= MOST_NAMED:
+    given = shares(document, entry_of(document, document.get("recommended")))
+    if len(given) <= MOST_NAMED:
         return ""
-    return ", ".join(f"{name} {part}" for name, part in zip(pe_names(document), partition, strict=False))
+    return ", ".join(f"{name} {_share_text(parts) if any(parts) else 0}" for name, parts in given)
+
+
+def strategies(document: Document) -> list[tuple[str, Document]]:
+    """The entries of a table of strategies, each once, under all its names."""
+    entries = document.get("baselines") or ()
+    also: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.get("same_as"):
+            also.setdefault(str(entry["same_as"]), []).append(clean(entry.get("name")))
+    return [
+        (", ".join([clean(entry.get("name")), *also.get(str(entry.get("name")), [])]), entry)
+        for entry in entries
+        if not entry.get("same_as")
+    ]
+
+
+def judged(document: Document, entry: Document) -> Document:
+    """The objective of an entry, as `mean`, `low` and `high`."""
+    found, plain = entry.get("objective_s"), entry.get("predicted_makespan_s") or {}
+    if not found or document.get("objective", "mean") == "mean":
+        return plain
+    return {"mean": found.get("value"), "low": found.get("low"), "high": found.get("high")}
+
+
+def confirmed_text(document: Document) -> str:
+    """How much was simulated, and what the reference engine says; nothing for documents without it."""
+    if number(document.get("evaluations")) is None:
+        return ""
+    told = f"{document['evaluations']} simulated in all"
+    entries = document.get("confirmed") or ()
+    if not entries:
+        return told
+    names = " and ".join(clean(entry.get("configuration")) for entry in entries)
+    if all(entry.get("screened_by") == "process" for entry in entries):
+        return f"{told}, by the SimPy engine"
+    agrees = all(entry.get("agrees") for entry in entries)
+    return f"{told}; the SimPy engine {'gives the same' if agrees else 'DISAGREES'} for {names}"
 
 
 def _gain_text(document: Document) -> str:

@@ -6,6 +6,7 @@
 | communication | sum over its processes of what SEND, RECV, EXCHANGE, BARRIER, FARM and READ_WRITE took, waiting included, less what they computed meanwhile | process-seconds |
 | idle | makespan times the number of its processes, less busy and communication: asleep, or ended | process-seconds |
 | link bytes | sum of the payloads of all messages and disk transfers whose route has the directed link | bytes |
+| waits | of each operation the time from its start until the last other process that it waited for was ready | s |
 | critical path | from the last finish back to tick 0: of each operation what came last of all that it waited for | ticks |
 """  # noqa: E501 - a table
 
@@ -24,7 +25,7 @@ from simulator.program import ANY
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Scenario
 
-__all__ = ["Step", "Times", "critical_path", "link_bytes", "times_by_pe"]
+__all__ = ["Step", "Times", "critical_path", "link_bytes", "times_by_pe", "waits_by_pe"]
 
 COMMUNICATION = ("send", "recv", "exchange", "barrier", "farm", "read_write")
 
@@ -121,6 +122,26 @@ def critical_path(scenario: Scenario, runs: RunSet, configuration: int, replicat
         first = cause == columns.first[columns.process[cause]]
         row = -1 if first else cause - 1
     return steps[::-1]
+
+
+def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> dict[tuple[str, str], float]:
+    """Seconds that processes of one PE waited for those of another to be ready, by their names; without message times.
+
+    Raises
+    ------
+    ScenarioError
+        If this replication was not logged.
+    """
+    log = _log(runs, configuration, replication)
+    columns = assemble(scenario.program(scenario.configurations[configuration]))
+    eager_bytes = scenario.platform.network.eager_bytes or -1
+    causes = _Causes(columns, log, eager=columns.amount <= eager_bytes)
+    found: dict[tuple[str, str], int] = defaultdict(int)
+    for row, entry in enumerate(log):
+        ready_ticks, cause = causes.of(row)
+        if log[cause].process != entry.process and ready_ticks > entry.start_ticks:
+            found[entry.pe, log[cause].pe] += ready_ticks - entry.start_ticks
+    return {pair: ticks * runs.tick_s for pair, ticks in found.items()}
 
 
 class _Causes:

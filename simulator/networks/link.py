@@ -1,10 +1,10 @@
 """Links: a latency and a bandwidth, for each direction or for both together."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.errors import ScenarioError
-from simulator.models.network import MessageModel
+from simulator.models.network import MessageModel, scaled_model
 
 
 @dataclass(frozen=True)
@@ -30,3 +30,12 @@ class Link:
     def of_model(cls, name: str, model: MessageModel, *, shared: bool = False) -> "Link":
         """A link with measured times: latency and bandwidth are the model's."""
         return cls(name, model.latency_s, model.bandwidth_bytes_per_s, shared, model)
+
+    def scaled(self, *, latency: float = 1.0, bandwidth: float = 1.0) -> "Link":
+        """The same link with so many times the latency and the bandwidth; see `scaled_model`."""
+        if self.model is not None:
+            model = scaled_model(self.model, latency=latency, bandwidth=bandwidth)
+            return Link.of_model(self.name, model, shared=self.shared)
+        return replace(
+            self, latency_s=latency * self.latency_s, bandwidth_bytes_per_s=bandwidth * self.bandwidth_bytes_per_s
+        )

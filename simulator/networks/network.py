@@ -1,20 +1,22 @@
 """A network: its links, which of them join two nodes, and the contention between messages that pass the same one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import ScenarioError
-from simulator.models.network import LinkModel, MessageModel, PacketModel
+from simulator.models.network import LinkModel, MessageModel, PacketModel, scaled_model
 from simulator.networks.link import Link
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Contention = Literal["none", "fifo", "fair"]
 """Messages on one link: do not meet; one after the other, first come first served; all at once, max-min fair."""
+NO_TIME_S, NO_LIMIT = 1e-12, 1e30
+"""Latency in seconds and bytes per second of messages that cost nothing."""
 UP, DOWN = 0, 1
 """Directions of a link: `2 * link + direction` names one of them; a shared link has the first only."""
 
@@ -115,6 +117,28 @@ class Network:
     def links(self) -> tuple[Link, ...]:
         """All links; none where one model holds for all."""
         return () if self.topology is None else self.topology.links
+
+    def scaled(self, *, latency: float = 1.0, bandwidth: float = 1.0) -> "Network":
+        """The same network, every link of which has so many times the latency and the bandwidth; loopbacks stay.
+
+        The one model of a network without links is scaled for messages within a node too, where no loopback is given.
+        """
+        if self.model is not None:
+            return replace(self, model=scaled_model(self.model, latency=latency, bandwidth=bandwidth))
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, Link):
+                return value.scaled(latency=latency, bandwidth=bandwidth)
+            return tuple(map(changed, value)) if isinstance(value, tuple) else value
+
+        found: Any = self.topology
+        parts = {field.name: changed(getattr(found, field.name)) for field in fields(found) if field.init}
+        return replace(self, topology=replace(found, **parts))
+
+    @property
+    def free(self) -> "Network":
+        """The same nodes joined by messages that take next to no time; who waits for whom stays."""
+        return Network.uniform(LinkModel.from_latency(NO_TIME_S, NO_LIMIT), eager_bytes=self.eager_bytes)
 
     def loopback_s(self, sizes_bytes: Floats) -> Floats:
         """Message times within a node.

@@ -23,7 +23,7 @@ from simulator.scenario_file.yaml_text import Document, read_document
 __all__ = ["dump_scenario", "load_scenario", "resolved_text", "scenario_schema"]
 
 
-def load_scenario(path: str | Path, *, changes: Sequence[str] = ()) -> Scenario:
+def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: bool = False) -> Scenario:
     """Read a scenario file; a path in it is relative to the file.
 
     Parameters
@@ -31,13 +31,15 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = ()) -> Scenario:
     changes
         `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md. Where they
         set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
+    oversized
+        Take configurations that memory and swap do not hold, where these are not what is asked about.
 
     Raises
     ------
     ScenarioError
         With one line per fault, each naming file, line, column and field.
     """
-    return _read(Path(path), changes)[0]
+    return _read(Path(path), changes, oversized=oversized)[0]
 
 
 def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
@@ -61,7 +63,7 @@ def scenario_schema() -> str:
     return json.dumps(head | {key: value for key, value in schema.items() if key != "title"}, indent=1) + "\n"
 
 
-def _read(path: Path, changes: Sequence[str]) -> tuple[Scenario, ScenarioForm]:
+def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
     document = read_document(path)
     form = _form(document)
     named = NamedFiles(path.parent, {path.name: path})
@@ -72,7 +74,7 @@ def _read(path: Path, changes: Sequence[str]) -> tuple[Scenario, ScenarioForm]:
         document, made = with_changes(base, changes, expand=partial(_levels, named))
         form = _form(document)
         measured = measured_on(base_form, base, document, named)
-    scenario = resolve(form, document, named, measured=measured)
+    scenario = resolve(form, document, named, measured=measured, oversized=oversized)
     notes = (*scenario.notes, *_told(scenario, made))
     return replace(scenario, inputs=named.hashes(), changes=made, notes=notes), form
 

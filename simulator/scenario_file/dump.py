@@ -174,9 +174,11 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     if link is not None:
         body["link"] = _link(link)
     entries, key = [], []
-    for alike, group in groupby(
-        pes, key=lambda pe: (id(pe.speeds), id(pe.load), pe.cpu, pe.cores, traces.get(pe.name))
-    ):
+
+    def alike_by(pe: PE) -> tuple[Any, ...]:
+        return id(pe.speeds), id(pe.load), pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, traces.get(pe.name)
+
+    for alike, group in groupby(pes, key=alike_by):
         members = list(group)
         pattern = compact([pe.name for pe in members]) if len(members) > 1 else None
         named = [(pattern, members[0])] if pattern else [(pe.name, pe) for pe in members]
@@ -202,6 +204,10 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         entry["cpu"] = pe.cpu
     if pe.cores != 1:
         entry["cores"] = pe.cores
+    if pe.cost_per_s is not None:
+        entry["cost"] = pe.cost_per_s
+    if pe.power_w is not None:
+        entry["power"] = quantity(pe.power_w, units.POWER, ("W", "kW"))
     entry["speeds"] = {kernel: speed_data(band) for kernel, band in pe.speeds.items()}
     if pe.load is not None:
         held = pe.load.trace

@@ -114,5 +114,7 @@ Payload = Annotated[int, _as_text(_quantity(units.SIZE, whole=True))]
 """Bytes above zero."""
 Speed = Annotated[float, _as_text(_quantity(units.SPEED))]
 """Units of volume per second."""
+Power = Annotated[float, _as_text(_quantity(units.POWER, zero=True))]
+"""Watts of at least zero."""
 Parameter = Annotated[float | str, PlainValidator(number_or_text, json_schema_input_type=float | str)]
 """A finite number or a text."""

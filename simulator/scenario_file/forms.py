@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from simulator.models.load import AfterEnd, AvailabilityRule
 from simulator.networks import Contention
-from simulator.scenario_file.form import Form, Latency, Parameter, Payload, Size, Speed
+from simulator.scenario_file.form import Form, Latency, Parameter, Payload, Power, Size, Speed
 from simulator.scenario_file.network_forms import DiskForm, LinkForm, Names, NetworkForm, text_or_list
 
 Name = Annotated[str, Field(min_length=1)]
@@ -108,6 +108,8 @@ class PEForm(Form):
     cores: int = Field(default=1, ge=1)
     speeds: dict[str, SpeedForm]
     load: LoadForm | None = None
+    cost: Annotated[float, Field(ge=0)] | None = None
+    power: Power | None = None
 
 
 class LevelForm(Form):

@@ -154,7 +154,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                     with document.at(*here, "pes", number, "name"):
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
-                parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores))
+                parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores, *kind.rates))
 
 
 def _host(form: NodeForm, name: str) -> str | None:
@@ -170,6 +170,8 @@ class _Kind:
     load: Load | None
     cpu: int | None
     cores: int
+    rates: tuple[float | None, float | None]
+    """Cost per second, and power."""
     pattern: str
     """Their names as the file writes them."""
     predicted: frozenset[str]
@@ -202,7 +204,7 @@ def _kind(
     if form.load is not None:
         with document.at(*here, "load", "trace"):
             load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
-    return _Kind(names, speeds, load, form.cpu, form.cores, form.name, _predicted(form))
+    return _Kind(names, speeds, load, form.cpu, form.cores, (form.cost, form.power), form.name, _predicted(form))
 
 
 def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:

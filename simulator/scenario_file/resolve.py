@@ -19,13 +19,17 @@ from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.yaml_text import Document
 
 
-def resolve(form: ScenarioForm, document: Document, named: NamedFiles, *, measured: Measured) -> Scenario:
+def resolve(
+    form: ScenarioForm, document: Document, named: NamedFiles, *, measured: Measured, oversized: bool = False
+) -> Scenario:
     """The scenario that a file means.
 
     Parameters
     ----------
     measured
         Levels that speeds were measured on, where the command line sets others.
+    oversized
+        Take configurations that memory and swap do not hold.
 
     Raises
     ------
@@ -46,7 +50,7 @@ def resolve(form: ScenarioForm, document: Document, named: NamedFiles, *, measur
     scenario = Scenario(platform, application, tuple(configurations), form.replications, form.seed, notes=notes)
     for configuration in scenario.configurations:  # partition and parameters are checked now, not in the middle
         with document.at("configurations", configuration.name):
-            _check(scenario, configuration, platform)
+            _check(scenario, configuration, platform, oversized=oversized)
     if not made.extrapolations:
         return scenario
     found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
@@ -66,11 +70,12 @@ def _needed(scenario: Scenario, found: Extrapolation) -> float:
     return largest
 
 
-def _check(scenario: Scenario, configuration: Configuration, platform: Platform) -> None:
+def _check(scenario: Scenario, configuration: Configuration, platform: Platform, *, oversized: bool) -> None:
     program = scenario.program(configuration)
     for pe in sorted({pe for pe, units in zip(configuration.placement, configuration.partition, strict=True) if units}):
         platform.pes[pe].speed_of(scenario.application.kernel)
-    check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
+    if not oversized:
+        check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
     check_routes(platform, configuration, program)
 
 

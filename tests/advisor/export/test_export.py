@@ -89,6 +89,7 @@ def test_hpl_gets_its_input_where_it_can_do_what_is_asked():
     values = {line.split()[1]: line.split()[0] for line in text[2:]}
     assert (values["Ns"], values["NBs"], values["Ps"], values["Qs"], values["BCASTs"]) == ("100", "10", "1", "3", "0")
     assert "HPL.dat" not in export_files(made, Configuration("x", (2, 1), (0, 1)))
+    assert "HPL.dat" in export_files(made, Configuration("x", (4, 3, 3), (0, 0, 1)))  # 10 blocks in turn
     assert "HPL.dat" not in export_files(spread("a.0"), Configuration("x", (60,), (0,)))
 
 

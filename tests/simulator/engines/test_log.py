@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from simulator.engines import process
-from simulator.engines.log import critical_path, link_bytes, times_by_pe
+from simulator.engines.log import critical_path, link_bytes, times_by_pe, waits_by_pe
 from simulator.errors import ApportionError, ScenarioError
 from simulator.program import ANY, Barrier, Compute, Delay, Farm, Recv, Send
 from tests.simulator.engines.programs import scenarios
@@ -51,6 +51,13 @@ def test_times_by_pe_by_hand():
     first, second = times_by_pe(runs, 0, 0)
     assert (first.busy_s, first.communication_s, first.idle_s) == (6.0, 2.0, 2.0)
     assert (second.busy_s, second.communication_s, second.idle_s) == (5.0, 2.0, 3.0)
+
+
+def test_who_waits_for_whom():
+    rows = [[Compute(5, 1), Send(1, 4), Barrier()], [Compute(2, 1), Recv(0), Compute(3, 1), Barrier()]]
+    assert waits_by_pe(build(rows), simulate(rows), 0, 0) == {("pe1", "pe0"): 3.0, ("pe0", "pe1"): 3.0}
+    rows = [[Compute(2, 1), Send(1, 4)], [Compute(7, 1), Recv(0)]]
+    assert waits_by_pe(build(rows), simulate(rows), 0, 0) == {("pe0", "pe1"): 5.0}
 
 
 def test_bytes_by_link():

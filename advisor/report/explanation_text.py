@@ -1,0 +1,181 @@
+"""The explanation of an advice as plain text: why, switch points, sensitivity, and what to measure next."""
+
+from advisor.report import wording
+from advisor.report.text import table, wrapped
+from advisor.report.wording import Document, clean, number, percent
+
+MOST_LIMITS = 4
+MOST_PARAMETERS = 8
+LEAST_SHARE = 0.05
+"""Of the critical path or of replications, below which a PE is not said to limit."""
+LEAST_GAIN = 1.005
+"""Ratio below which two strategies are as good as equal."""
+LEAST_WAIT = 0.005
+"""Part of the makespan below which nobody is said to wait."""
+
+
+def render_explanation(document: Document, *, width: int = 100) -> str:
+    """Write the fields that an explained advice has for a terminal; nothing where there are none.
+
+    Parameters
+    ----------
+    document
+        An advice with the fields of `Explanation.to_dict`.
+    width
+        Columns of the terminal.
+    """
+    if "explanation" not in document:
+        return ""
+    blocks = [
+        _why(document),
+        _others(document),
+        _switches(document),
+        _sensitivity(document),
+        _next(document),
+        _better(document),
+        _spent(document),
+    ]
+    lines = [line for block in blocks if block for line in [*wrapped(block, width=max(40, width)), ""]]
+    return "\n".join(lines).rstrip()
+
+
+def _why(document: Document) -> list[str]:
+    why = document.get("why")
+    if not why:
+        return []
+    limits = [one for one in why["limits"] if max(one["path_share"], one["computes_last"]) >= LEAST_SHARE]
+    lines = ["Why"]
+    for place, one in enumerate(limits[:MOST_LIMITS]):
+        how = f"{clean(one['pe'])} {'limits' if place == 0 else 'next'}: its computing is {percent(one['path_share'])}"
+        last = f"it computes last in {percent(one['computes_last'])} of replications"
+        lines.append(f"  {how} of the critical path; {last}")
+    spent = f"{percent(why['computing'])} of their time computing, {percent(why['waiting'])} in messages and waiting"
+    lines.append(f"  PEs in use: {spent}, {percent(why['idle'])} done early")
+    predicted = wording.entry_of(document, document.get("recommended")).get("predicted_makespan_s") or {}
+    least = LEAST_WAIT * (number(predicted.get("mean")) or 0.0)
+    waits = [one for one in why["waits"] if one["seconds"] >= least]
+    lines += [
+        f"  {clean(one['pe'])} waits {wording.duration(one['seconds'])} for {clean(one['waits_for'])}"
+        for one in waits[:MOST_LIMITS]
+    ]
+    rows = [
+        [
+            "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
+            _change(-one["share"], _half(one)),
+            _change(-one["divided_anew"]),
+        ]
+        for one in why["costs"]
+    ]
+    return [*lines, *table(["makespan with", "as advised", "divided anew"], rows)]
+
+
+def _others(document: Document) -> list[str]:
+    others = (document.get("why") or {}).get("others") or ()
+    rows = [
+        [
+            f"{one['change']} {clean(one['pe'])}",
+            wording.seconds(one["makespan_s"], {"mean": one["makespan_s"]}),
+            _change(one["longer"]),
+        ]
+        for one in others
+    ]
+    return ["Other PEs, the work divided anew", *table(["PEs in use", "mean (s)", "longer"], rows)] if rows else []
+
+
+def _switches(document: Document) -> list[str]:
+    lines = []
+    for found in document.get("switch_points") or ():
+        name = clean(found["parameter"]) or clean(found["of"])
+        name = "load times" if found["of"] == "load" else name
+        span = f"{_value(found['low'])} to {_value(found['high'])}"
+        for point in found["points"]:
+            below, above = point["below"], point["above"]
+            lines.append(
+                f"  {name} {_value(point['value'])}: from here on {clean(above['strategy'])}{_gain(above)}, "
+                f"below it {clean(below['strategy'])}{_gain(below)}"
+            )
+        if not found["points"] and found["strategy"]:
+            lines.append(f"  {name} {span}: {clean(found['strategy'])} stays best")
+        if found["note"]:
+            lines.append(f"  {name} {span if found['strategy'] else ''}".rstrip() + f": {clean(found['note'])}")
+    return ["Switch points", *lines] if lines else []
+
+
+def _sensitivity(document: Document) -> list[str]:
+    found = list(document.get("sensitivity") or ())
+    rows = [
+        [
+            clean(one["parameter"]),
+            *(_change(effect["makespan"]) for effect in one["effects"]),
+            percent(one["regret"], 2),
+        ]
+        for one in found[:MOST_PARAMETERS]
+    ]
+    if not rows:
+        return []
+    header = ["parameter", *(_change(effect["change"], decimals=0) for effect in found[0]["effects"]), "regret"]
+    title = (
+        "Sensitivity: change of the makespan of this advice, and what it regrets against advice for the changed value"
+    )
+    least = number(document["explanation"].get("search_regret"))
+    notes = [f"  regret of the unchanged scenario on these draws: {percent(least, 2)}"] if least else []
+    return [title, *table(header, rows), *notes]
+
+
+def _next(document: Document) -> list[str]:
+    found = document.get("measure_next") or {}
+    if not found:
+        return []
+    top = found["ranked"][0] if found["ranked"] else None
+    unstated = ", ".join(map(clean, found["unstated"]))
+    more = [f"  No uncertainty is stated of: {unstated}"] if unstated else []
+    if found["measure"] is None or top is None:
+        why = f"the most would be {percent(top['regret'], 2)}, {clean(top['parameter'])}" if top else "none is stated"
+        return [f"Measure next: nothing; no stated uncertainty makes the advice regret much ({why})", *more]
+    span = f"{_change(top['low'])} to {_change(top['high'])}, {clean(top['stated'])}"
+    return [
+        f"Measure next: {clean(top['parameter'])} ({span}; the advice may regret {percent(top['regret'], 2)})",
+        f"  {clean(found['command'])}",
+        *more,
+    ]
+
+
+def _spent(document: Document) -> list[str]:
+    spent = document["explanation"]
+    runs = f"{spent['simulated_runs']} simulated runs of at most {spent['most_runs']}"
+    lines = [f"Explained by {runs}, {wording.counted(spent['replications'], 'replication')} each; by mean makespans"]
+    return lines + ([f"Left out: {', '.join(map(clean, spent['left_out']))}"] if spent["left_out"] else [])
+
+
+def _better(document: Document) -> list[str]:
+    spent = document["explanation"]
+    if not spent.get("better_partition"):
+        return []
+    longer = f"the advice takes {percent(spent['search_regret'], 1)} longer on these draws"
+    return [f"A better partition was found while explaining: {longer}; better_partition with --json"]
+
+
+def _half(entry: Document) -> float:
+    return (float(entry["high"]) - float(entry["low"])) / 2
+
+
+def _change(share: object, half: float = 0.0, *, decimals: int = 1) -> str:
+    found = number(share)
+    if found is None:
+        return wording.NOTHING
+    spread = f" +/- {100 * half:.{decimals}f}" if half >= 0.5 * 10 ** -(decimals + 2) else ""
+    text = f"{100 * found:+.{decimals}f}"
+    zero = f"{0:.{decimals}f}"
+    return f"{zero if text[1:] == zero else text}{spread} %"
+
+
+def _gain(side: Document) -> str:
+    ratio = number(side["gain"])
+    return (
+        "" if ratio is None or ratio < LEAST_GAIN else f" ({wording.times(ratio)} times faster at {_value(side['at'])})"
+    )
+
+
+def _value(value: object) -> str:
+    found = number(value)
+    return wording.NOTHING if found is None else f"{found:.0f}" if found % 1 == 0 else f"{found:.3g}"

@@ -1,0 +1,128 @@
+"""`apportion advise`: what it is asked for, what it refuses, and that its host file starts what it advises."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from advisor.cli import main
+
+TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial"
+MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)
+SHARED = """
+format: 1
+platform:
+  nodes:
+    - name: here
+      host: localhost
+      pes:
+        - {name: wide, cores: 3, speeds: {dgemm: 1 Gflop/s}, cost: 3}
+        - {name: narrow, speeds: {dgemm: 0.2 Gflop/s}, cost: 0.5}
+  network: {topology: bus, link: {latency: 1us, bandwidth: 100Gbit/s}, loopback: {latency: 1us, bandwidth: 100GB/s}}
+application: {name: APP, kernel: dgemm, parameters: {n: 240}}
+configurations: {equal: {partition: equal}}
+replications: 1
+"""
+
+
+@pytest.fixture
+def advise(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["apportion", "advise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return end.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A PE of three cores, on which three processes are worth more than one."""
+    path = tmp_path / "shared.yaml"
+    path.write_text(SHARED.replace("APP", "matmul"))
+    return path
+
+
+def test_an_allocation_is_advised_where_pes_have_cores(advise, shared, tmp_path):
+    code, out, err = advise(shared, "--pareto", "--top", "2", "-o", tmp_path / "out")
+    assert (code, err) == (0, "")
+    assert out.startswith("Give wide 3 x 80 rows: ")
+    assert "The best 2: " in out
+    assert "Pareto front of makespan and cost, exact over" in out
+    document = json.loads((tmp_path / "out" / "advice.json").read_text())
+    assert document["varied"] == ["partition", "allocation"]
+    assert (document["partition"], document["placement"]) == ([80, 80, 80], [0, 0, 0])
+    assert document["ranking"][0]["name"] == document["recommended"]
+    assert len(document["ranking"]) == 2
+    assert {"speed-ratio", "greedy", "fastest-kind", "one-per-pe"} <= {entry["name"] for entry in document["baselines"]}
+    assert all(entry["agrees"] for entry in document["confirmed"])
+    assert document["regret"] == pytest.approx(document["ranking"][0]["value_s"] / document["lower_bound_s"] - 1)
+    (front,) = document["pareto"]
+    assert front["points"][-1]["cost"] <= front["points"][0]["cost"]
+    assert front["points"][0]["objective_s"] == document["ranking"][0]["value_s"]
+
+
+if MPICH:
+
+    def test_the_host_file_of_an_allocation_starts_its_ranks(advise, shared, tmp_path):
+        assert advise(shared, "-o", tmp_path / "out", "--hostfile", tmp_path / "hosts")[0] == 0
+        assert (tmp_path / "hosts").read_text() == (tmp_path / "out" / "hostfile").read_text()
+        document = json.loads((tmp_path / "out" / "advice.json").read_text())
+        processes = len(document["placement"])
+        assert (tmp_path / "hosts").read_text().splitlines()[1:] == [f"localhost:{processes}"]
+        command = [MPICH, "-f", "hosts", "-n", str(processes), "sh", "-c", "echo $PMI_RANK"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+        assert Counter(done.stdout.split()) == Counter(str(rank) for rank in range(processes))
+        assert Counter(
+            rank["pe"] for rank in json.loads((tmp_path / "out" / "partition.json").read_text())["ranks"]
+        ) == {"wide": 3}
+
+
+@pytest.mark.parametrize("objective", ["p95", "worst"])
+def test_objectives_are_what_is_ranked(advise, objective):
+    code, out, _ = advise(TUTORIAL / "three-pes.yaml", "--objective", objective, "--replications", "20", "--json")
+    document = json.loads(out)
+    assert (code, document["objective"]) == (0, objective)
+    values = [entry["value_s"] for entry in document["ranking"]]
+    assert values == sorted(values)
+    assert min(entry["gain_of_recommended"]["mean"] for entry in document["baselines"]) >= 1
+    assert f" {objective} " in advise(TUTORIAL / "three-pes.yaml", "--objective", objective, "--replications", "20")[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--objective", "median"], "objective: 'median' found, one of mean, p95, worst allowed"),
+        (["--top", "0"], "--top"),
+        (["--vary", "speed"], "--vary: 'speed' found, one of partition, allocation, both allowed"),
+        (["--vary", "partition", "--budget", "50"], "--budget: found where the partition alone varies"),
+        (["--vary", "allocation", "--budget", "5"], "budget: "),
+    ],
+)
+def test_bad_options_are_one_line(advise, shared, options, told):
+    code, out, err = advise(shared, *options)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert told in err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("APP", "lu", "'lu' found, one of cholesky"),
+        ("host: localhost", "host: localhost\n      memory: 1MiB\n      swap: 0B", "lacks the least: "),
+        (", cost: 3", "", "PE wide: cost: none found"),
+    ],
+)
+def test_scenarios_that_allow_no_advice_are_one_line(advise, tmp_path, old, new, told):
+    path = tmp_path / "s.yaml"
+    path.write_text(SHARED.replace(old, new).replace("APP", "matmul"))
+    code, out, err = advise(path, "--pareto")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert told in err
