@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from advisor.explanation.simulations import Simulations
 from advisor.partitioners import even_split
+from advisor.partitioners.whole import whole_units
 from advisor.recommendation import model_times
 from simulator import Configuration, Scenario, ScenarioError
 
@@ -61,7 +62,7 @@ def balanced(scenario: Scenario, pes: Collection[int]) -> Configuration:
         weights = whole / times_s(whole)
         shares = work.units * weights / weights.sum()
     partition = np.zeros(len(scenario.platform.pes), dtype=np.int64)
-    partition[chosen] = _whole(shares, work.units)
+    partition[chosen] = whole_units(shares, work.units)
     return Configuration.one_each("balanced", work.fitting(tuple(partition.tolist())))
 
 
@@ -147,7 +148,7 @@ def _scaled(scenario: Scenario, like: Configuration, pes: Collection[int]) -> Co
     given[given == 0] = np.median(given[given > 0])
     chosen = np.array(sorted(pes))
     units, partition = scenario.application.work.units, np.zeros(given.size, dtype=np.int64)
-    partition[chosen] = _whole(units * given[chosen] / given[chosen].sum(), units)
+    partition[chosen] = whole_units(units * given[chosen] / given[chosen].sum(), units)
     return Configuration.one_each("scaled", scenario.application.work.fitting(tuple(partition.tolist())))
 
 
@@ -205,14 +206,5 @@ def _levelled(partition: tuple[int, ...], ends: _Ends, busy: NDArray[np.int64], 
     level = float((rates * ends.computed[busy]).sum() / rates.sum())
     wanted = np.maximum(1.0, units + part * rates * (level - ends.computed[busy]))
     found = np.zeros(len(partition), dtype=np.int64)
-    found[busy] = _whole(wanted * (sum(partition) / wanted.sum()), sum(partition))
+    found[busy] = whole_units(wanted * (sum(partition) / wanted.sum()), sum(partition))
     return tuple(found.tolist())
-
-
-def _whole(shares: NDArray[np.float64], units: int) -> NDArray[np.int64]:
-    """Whole numbers that add up to all units, by largest remainders."""
-    whole = np.floor(shares).astype(np.int64)
-    rest = units - int(whole.sum())
-    order = np.argsort(whole - shares, kind="stable")
-    whole[order[:rest]] += 1
-    return whole

@@ -144,6 +144,7 @@ def test_a_budget_that_is_none(tmp_path, budget):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_an_output_that_is_a_file_or_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("precious")
     for output, message in ((tmp_path / "file", "a file found, a folder allowed"), (Path("/proc/x"), "can be written")):

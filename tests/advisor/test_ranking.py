@@ -30,6 +30,7 @@ def test_ties_count_half():
     assert gain(np.array([1.0, 2.0]), np.array([1.0, 1.0])).probability == 0.75
 
 
+@pytest.mark.slow
 def test_description_agrees_with_an_independent_tool():
     from scipy import stats
 

@@ -83,6 +83,7 @@ def test_greedy_stops_at_the_first_pe_that_does_not_help(small):
     assert 1 < first < 12
 
 
+@pytest.mark.slow
 def test_recommend_may_vary_the_allocation_too(small):
     calm = replace(small, replications=20)
     found = recommend(calm, vary=("partition", "allocation"))

@@ -85,6 +85,7 @@ def contrast(first: tuple[float, ...], second: tuple[float, ...]) -> float:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 @pytest.mark.parametrize("width", [360, pytest.param(700, marks=pytest.mark.slow), 1180])
+@pytest.mark.slow
 def test_no_page_scrolls_sideways(opened, name, width):
     page = opened(name, size={"width": width, "height": 740})
     page.eval_on_selector_all("details", "all => all.forEach(details => details.open = true)")

@@ -179,6 +179,7 @@ def test_load_says_its_mean_weighted_by_time():
     assert "between 1 and 2" in description(svg)
 
 
+@pytest.mark.slow
 def test_a_long_load_is_thinned_without_losing_extremes_or_the_mean():
     count = 100_000
     values = [float(k % 2) for k in range(count)]

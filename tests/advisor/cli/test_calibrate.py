@@ -27,6 +27,7 @@ def test_a_replay_gives_one_document(tmp_path, method):
     assert set(found["band"]) == {"sizes", "low", "mid", "high"}
 
 
+@pytest.mark.slow
 def test_a_model_is_written_shown_drawn_and_predicts(tmp_path):
     done = apportion("calibrate", "speed", "--replay", DGEMM, "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
     assert done.returncode == 0

@@ -71,6 +71,7 @@ def test_a_command_that_does_nothing_is_told(tmp_path):
     assert any("it hardly grows" in line for line in json.loads(done.stdout)["warnings"])
 
 
+@pytest.mark.slow
 def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
     said = "f = open('log', 'a'); f.write(sys.argv[1] + '\\n'); f.close()"
     crash = f"import os, sys\n{said}\nif len(set(open('log'))) > 4: os.abort()\n"  # at the fifth size, on any machine

@@ -65,6 +65,7 @@ def starts(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [(), ("-o", "m.json")])
+@pytest.mark.slow
 def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     arguments = (*counted(tmp_path), "--method", "grid", "--json", *ending)
     first = start(*arguments, cwd=tmp_path)

@@ -41,6 +41,7 @@ def test_where_the_time_goes_adds_up_to_the_mean_makespan(process):
             assert total == pytest.approx(configuration["makespan_s"]["mean"], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
     folder, trace = tmp_path / "runs", tmp_path / "trace.json"
     simulate(THREE, "--replications", "3", "-o", folder, "--timeline", trace)

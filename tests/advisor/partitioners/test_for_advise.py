@@ -96,3 +96,19 @@ def test_refined_finds_the_balance_that_the_model_missed(start):
 
 def test_refined_keeps_what_is_best_already():
     assert refined((5, 5), lambda p: (max(p), np.array(p, dtype=float))) == (5, 5)
+
+
+def test_refined_levels_many_processes_at_once():
+    """Forty processes, each with a rate of its own that the start does not know: no pair of moves gets there."""
+    rates = 1 + np.arange(40) % 7
+    calls = []
+
+    def simulate(partition):
+        calls.append(partition)
+        ends = np.array(partition) / rates + 5.0
+        return float(ends.max()), ends
+
+    found = refined(even_split(100_000, 40), simulate)
+    assert sum(found) == 100_000
+    assert simulate(found)[0] == pytest.approx(100_000 / rates.sum() + 5, rel=2e-3)
+    assert len(calls) < 60

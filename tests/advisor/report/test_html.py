@@ -156,6 +156,7 @@ def test_key_figures_machine_and_provenance_are_told(page):
     assert {name: facts.get(name) for name in expected} == expected
 
 
+@pytest.mark.slow
 def test_a_flood_of_warnings_is_folded_but_complete():
     page = Page(render_html(sample_document() | {"warnings": [f"warning {k}" for k in range(40)]}))
     assert {f"warning {k}" for k in range(40)} == {text for text in words(page, "li") if text.startswith("warning")}
@@ -190,6 +191,7 @@ def test_it_is_small_even_with_a_day_of_load_and_many_pes(text):
     assert len(render_html(document).encode()) < 1_500_000
 
 
+@pytest.mark.slow
 def test_strings_from_outside_are_escaped_wherever_they_stand():
     document = hostile(sample_document())
     text = render_html(document)

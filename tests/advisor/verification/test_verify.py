@@ -168,6 +168,7 @@ def test_a_budget_too_small_says_what_is_needed(tmp_path):
     assert "error: --budget: 5s found, at least" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_verification_goes_on_where_it_was(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))

@@ -86,6 +86,7 @@ def test_a_visit_reads_enough_and_draws_little():
 
 
 @pytest.mark.skipif(HERE.pe_count < 2, reason="one PE")
+@pytest.mark.slow
 def test_two_processes_read_what_the_other_owns():
     plan = sweep(processes=2)
     with Readers(plan, warm_bytes=2**16) as readers:
@@ -96,6 +97,7 @@ def test_two_processes_read_what_the_other_owns():
             assert switches >= 0
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     plan, store = sweep(), tmp_path / "visits"
     earlier = [Visit(number, cell, (1.0,), 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]

@@ -49,6 +49,7 @@ def test_a_rank_that_dies_is_named_and_the_rest_ends():
     assert relatives() == []
 
 
+@pytest.mark.slow
 def test_a_kernel_that_cannot_allocate_says_so():
     with Ranks(PAIR[:1]) as ranks, pytest.raises(CalibrationError, match=r"ended early: .*(MemoryError|allocate)"):
         ranks.prepare("dgemm", 10_000_000, 1)
@@ -79,6 +80,7 @@ def cpu_seconds(processes):
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
+@pytest.mark.slow
 def test_a_competitor_follows_its_trace_and_rests_afterwards():
     with Competitor(PAIR[-1], trace([0, 0.3], [1, 0], 0.6)) as competitor:
         child = psutil.Process(relatives()[0])
@@ -93,6 +95,7 @@ def test_a_competitor_follows_its_trace_and_rests_afterwards():
         assert sum(child.cpu_times()[:2]) - before < 0.05
 
 
+@pytest.mark.slow
 def test_each_loop_is_busy_from_its_own_level_on():
     """Load 2, then 1: while both loops are on they share, and the second rests for the other half."""
     with Competitor(PAIR[-1], trace([0, 0.3], [2, 1], 0.6)) as competitor:

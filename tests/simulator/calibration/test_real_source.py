@@ -54,6 +54,7 @@ def test_a_kernel_is_measured_and_kept(tmp_path):
         assert relatives() == []  # nothing had to run
 
 
+@pytest.mark.slow
 def test_memory_is_found_by_allocation_alone():
     share = 2e7 / memory_available_bytes()
     with RealSource.of_kernel("triad", cpu=CPU, time_cap_s=5, memory_share=share) as source:
@@ -140,6 +141,7 @@ def test_options_out_of_range_are_refused():
             RealSource.of_kernel("triad", **{**QUICK, **options})
 
 
+@pytest.mark.slow
 def test_an_unlike_machine_or_subject_is_refused(tmp_path):
     store = tmp_path / "store.json"
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK):

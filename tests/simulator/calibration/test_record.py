@@ -122,6 +122,7 @@ def test_a_killed_recording_loses_at_most_the_interval_under_way(tmp_path):
     assert text.endswith("\n")
 
 
+@pytest.mark.slow
 def test_a_machine_that_slept_leaves_rows_out_and_keeps_the_clock(tmp_path):
     path = tmp_path / "t.csv"
     child = start_recording(path)

@@ -290,6 +290,7 @@ def test_the_interpreter_sees_a_deadlock():
         run(assemble(Program(((Send(1, 1), Recv(1)), (Send(0, 1), Recv(0))), (0, 0))))
 
 
+@pytest.mark.slow
 def test_linear_collectives_of_many_processes_stay_small():
     """Only the root has a place for each process: no table of processes times processes."""
     count = 1_000

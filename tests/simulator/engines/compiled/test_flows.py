@@ -13,6 +13,9 @@ from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, links, qu
 from simulator.engines.compiled.queues import NO_RATE, RUNNING, take_first
 from simulator.engines.compiled.wide import delivered, ticks_until
 
+pytestmark = pytest.mark.slow
+"""Their kernels take seconds to compile; the agreement of the engines covers them by default."""
+
 LAST = 2**62
 
 
@@ -148,7 +151,6 @@ LARGE = st.sampled_from([2**40, 2**40, 2**40 // 3, 2**41 + 1]) | st.integers(2**
 @example(([2 * 2**40] * 2, [[1, 0], [1], [0, 1]], [31, 35, 36], [3, 3, 1]))  # ending one reorders the list of another
 @example(([5 * 2**40, 2 * 2**40], [[0], [0, 1]], [10, 10], [0, 0]))
 @example(([13, 6], [[0, 1], [0], [0]], [10, 20, 30], [0, 0, 5]))
-@pytest.mark.slow
 def test_flows_follow_the_rule_on_any_links(network):
     agree(*network)
 

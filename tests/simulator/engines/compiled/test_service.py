@@ -17,6 +17,9 @@ from simulator.errors import TraceError
 from simulator.models.load import LoadTrace
 from simulator.platform import PE, Load
 
+pytestmark = pytest.mark.slow
+"""Their kernels take seconds to compile; the agreement of the engines covers them by default."""
+
 TICK = 1e-12
 _AT, _WHEN, _FINISH = range(3)
 
@@ -106,7 +109,6 @@ def loaded(draw):
 
 @given(pe=loaded(), m=st.integers(1, 4), data=st.data())
 @settings(max_examples=400, deadline=None)
-@pytest.mark.slow
 def test_tables_say_what_the_reference_says(pe, m, data):
     tables = service_tables([pe], np.array([m]), tick_s=TICK)
     reference, table = Reference(service_table(pe, m, tick_s=TICK)), int(tables.of_pe[0]) + m - 1

@@ -1,0 +1,19 @@
+"""Shares as whole units."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def whole_units(shares: NDArray[np.float64], units: int) -> NDArray[np.int64]:
+    """Whole numbers that add up to all units, by largest remainders.
+
+    Parameters
+    ----------
+    shares
+        At least 0, adding up to `units` but for rounding; (process,).
+    """
+    whole = np.floor(shares).astype(np.int64)
+    rest = units - int(whole.sum())
+    order = np.argsort(whole - shares, kind="stable")
+    whole[order[:rest]] += 1
+    return whole
