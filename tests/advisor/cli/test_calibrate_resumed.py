@@ -122,7 +122,8 @@ def alike(document):
     return {name: value for name, value in document.items() if name != "provenance"}
 
 
-@pytest.mark.parametrize("method", [pytest.param("gbbp", marks=pytest.mark.slow), "adaptive"])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["gbbp", "adaptive"])
 def test_a_killed_replay_gives_the_result_of_an_undisturbed_one(tmp_path, method):
     jagged(tmp_path / "sizes.csv")
     arguments = ("--replay", "sizes.csv", "--method", method, *(("--budget", "5s") if method == "adaptive" else ()))

@@ -38,6 +38,7 @@ def test_functions_give_the_definition_as_one_document(folder):
     assert len(found["t_s"]) == 60
 
 
+@pytest.mark.slow
 def test_functions_take_durations_and_foretell_runs(folder):
     done = apportion(
         "trace", "functions", "t.csv", "--window", "1min", "--ideal", "10s,1h", "-o", "f.svg", "--json", cwd=folder

@@ -150,6 +150,7 @@ def test_every_rank_runs_its_command_on_its_pe(tmp_path):
     assert done.makespan_s == max(usage.wall_s for usage in done.compute) > 0
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_is_one_line(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))
