@@ -54,12 +54,13 @@ def verify(
     plan = VerifyPlan(replace(scenario, seed=scenario.seed if seed is None else seed), recommended, words, budget_s)
     plan.check()
     files.make_folder(output)
-    kept = output / "runs.jsonl"
+    kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     try:
         with progress_lines(budget_s) as told:
             document = check(plan, kept=kept, on_progress=lambda _, share: told("verify", share))
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error
+    files.set_aside(output, ("verification.json",))
     files.write_json(output / "verification.json", document)
     files.remove(kept)
     if as_json:

@@ -69,7 +69,8 @@ class VerifyPlan:
         """What makes two plans the same measurement."""
         configurations = [asdict(configuration) for configuration in self.scenario.configurations]
         application = self.scenario.application
-        loads = [pe.load.trace.values.tolist() for pe in self.scenario.platform.pes if pe.load]
+        traces = [(pe.cpu, pe.load.trace) for pe in self.scenario.platform.pes if pe.load is not None]
+        loads = [[cpu, trace.times_s.tolist(), trace.values.tolist(), trace.end_s] for cpu, trace in traces]
         asked: list[Any] = [application.kernel, dict(application.parameters), self.command, self.cpus]
         what = [configurations, asked, loads, self.scenario.seed]
         return files.digest(json.dumps(what, default=str).encode())
@@ -179,14 +180,15 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
     if kept is None or not kept.exists():
         return None
     key, names = plan.key, [configuration.name for configuration in plan.scenario.configurations]
-    found: dict[tuple[str, int], Mapping[str, Any]] = {}
+    found: dict[tuple[str, int], tuple[float, tuple[Usage, ...]]] = {}
     for number, line in enumerate(files.read_text(kept).splitlines(), start=1):
         try:
             entry = json.loads(line)
             if entry["key"] == key:
-                found[entry["configuration"], entry["repetition"]] = entry
+                usages = tuple(Usage(**usage) for usage in entry["usages"])
+                found[entry["configuration"], entry["repetition"]] = float(entry["makespan_s"]), usages
         except (ValueError, KeyError, TypeError):
-            if line.endswith("}"):
+            if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
                 raise ScenarioError(f"{kept}:{number}: no run found, a file that verify wrote allowed") from None
     whole = 0
     while all((name, whole) in found for name in names):
@@ -194,8 +196,8 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
     if not whole:
         return None
     rows = [found[name, repetition] for repetition in range(whole) for name in names]
-    times = {name: np.array([found[name, r]["makespan_s"] for r in range(whole)]) for name in names}
-    return Verification(times, tuple(tuple(Usage(**usage) for usage in row["usages"]) for row in rows))
+    times = {name: np.array([found[name, r][0] for r in range(whole)]) for name in names}
+    return Verification(times, tuple(usages for _, usages in rows))
 
 
 def _repetitions(verification: Verification) -> int:

@@ -176,20 +176,33 @@ def test_a_killed_verification_goes_on_where_it_was(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-m", "advisor.cli", "verify", str(path), "--command", "sleep 0.0{units}", "--budget"]
     first = subprocess.Popen([*words, "1h"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
-    kept = tmp_path / "out" / "verify" / "runs.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and (not kept.exists() or kept.read_text().count("\n") < 4):
+    folder, deadline = tmp_path / "out" / "verify", time.monotonic() + 60
+    while time.monotonic() < deadline and sum(p.read_text().count("\n") for p in folder.glob("runs-*.jsonl")) < 4:
         time.sleep(0.02)
     first.send_signal(signal.SIGKILL)
     first.wait()
+    (kept,) = folder.glob("runs-*.jsonl")
     with kept.open("a") as stream:
         stream.write('{"key": "torn')
+    other = folder / "runs-00000000.jsonl"
+    other.write_text("another plan's\n")
+    (folder / "verification.json").write_text("{}")
     done = subprocess.run([*words, "1s", "--json"], cwd=tmp_path, env=environment, capture_output=True, check=False)
     document = json.loads(done.stdout)
     assert done.returncode == 0
     assert document["repetitions_reused"] >= 4
     assert document["repetitions"] >= document["repetitions_reused"]
     assert not kept.exists()
+    assert other.exists()
+    assert (folder / "earlier-1" / "verification.json").read_text() == "{}"
+
+
+def test_a_file_of_runs_that_holds_something_else_is_refused(tmp_path):
+    plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
+    kept = tmp_path / "runs.jsonl"
+    kept.write_text(json.dumps({"key": plan.key, "configuration": "equal", "repetition": 0}) + "\n")
+    with pytest.raises(ScenarioError, match=r"runs\.jsonl:1: no run found, a file that verify wrote allowed"):
+        verify(plan, kept=kept, on_progress=lambda *_: None)
 
 
 @pytest.mark.slow
