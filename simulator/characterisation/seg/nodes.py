@@ -1,0 +1,81 @@
+"""The nodes of a software execution graph.
+
+After Papaefstathiou and others, "An Analysis of Processor Resource Models for Use in Performance Prediction", CS-RR-279,
+University of Warwick, 1995.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from simulator.formula import Formula
+from simulator.models.resource import NO_RUVS, Ruvs
+
+
+@dataclass(frozen=True)
+class Processing:
+    """A step without loops and branches."""
+
+    name: str
+    ruvs: Ruvs = field(default=NO_RUVS)
+    """What one execution uses, by method."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A body that is done `count` times."""
+
+    name: str
+    count: Formula
+    body: "Node"
+    ruvs: Ruvs = field(default=NO_RUVS)
+    """Of one iteration's own bookkeeping: counter, test, jump."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One of several arms, each with its probability."""
+
+    name: str
+    arms: tuple[tuple[Formula, "Node"], ...]
+    """Probability (a formula of the parameters), and what is done; the probabilities add up to 1."""
+    ruvs: Ruvs = field(default=NO_RUVS)
+    """Of the test itself."""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Parts, one after the other."""
+
+    name: str
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """Another graph, with arguments in place of its parameters."""
+
+    name: str
+    graph: str
+    arguments: tuple[tuple[str, Formula], ...] = ()
+    """Its parameter -> a formula of ours."""
+    ruvs: Ruvs = field(default=NO_RUVS)
+    """Of the call itself."""
+
+
+Node: TypeAlias = Processing | Loop | Branch | Sequence | Call
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph with the names that its formulas use."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Node
+
+
+@dataclass(frozen=True)
+class Seg:
+    """Graphs that may call each other; the first is where execution begins."""
+
+    graphs: tuple[Graph, ...]
