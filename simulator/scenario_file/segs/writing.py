@@ -5,9 +5,10 @@ from typing import Any
 from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg
 from simulator.characterisation.seg.nodes import Node
 from simulator.characterisation.seg.walk import parts_of
+from simulator.characterisation.templates.work import SegWork
 from simulator.formula import Formula
 from simulator.models.resource import Amount, Guess, Ruvs
-from simulator.scenario_file.dump import yaml_text
+from simulator.scenario_file.yaml_writing import yaml_text
 
 Data = dict[str, Any]
 
@@ -63,3 +64,22 @@ def _amount(amount: Amount) -> Any:
     if isinstance(amount, Guess):
         return {"low": amount.low, "likely": amount.likely, "high": amount.high}
     return int(amount) if float(amount).is_integer() and abs(amount) < 2**53 else float(amount)
+
+
+def application_data(work: SegWork) -> Data:
+    """What a scenario says of a graph under a template, beside its parameters; what is usual is left out."""
+    steps = {}
+    for name, step in work.steps.items():
+        arguments = {own: _expression(formula) for own, formula in step.arguments.items() if formula.text != own}
+        steps[name] = {"graph": step.graph, **({"arguments": arguments} if arguments else {})}
+    return {
+        "graph": seg_data(work.seg),
+        "template": work.template.name,
+        "units": work.total,
+        "iterations": work.iterations,
+        "steps": steps,
+        "messages": {name: _expression(formula) for name, formula in work.messages.items()},
+        **({"grid_rows": work.grid_rows} if work.grid_rows != 1 else {}),
+        **({} if work.footprint is None else {"footprint": _expression(work.footprint)}),
+        "resource_model": work.method,
+    }
