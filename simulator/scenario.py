@@ -54,6 +54,13 @@ class Application:
         return cls("program", kernel, {}, written=program)
 
     @property
+    def prepared_as(self) -> dict[str, str]:
+        """Template and resource model, where it has them, as plain data for JSON."""
+        if self.prepared is None:
+            return {}
+        return {"template": self.prepared.template.name, "resource_model": self.prepared.method}
+
+    @property
     def work(self) -> Work:
         """What is computed, unit by unit.
 
