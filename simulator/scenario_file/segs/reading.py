@@ -84,7 +84,7 @@ def seg_of(form: SegForm, document: Document, *, at: Place = ()) -> Seg:
     lines = list(maker.lines)
     for fault in faults(seg):
         place = (*at, *fault.place)
-        if not any(failed[: len(place)] == place for failed in maker.failed):  # what is no formula is told once
+        if not any(failed[: len(place)] == place for failed in maker.failed):
             lines.append(f"{document.place(place)}: {fault.text}")
     if lines:
         raise ScenarioError(lines)
@@ -103,7 +103,7 @@ class _Maker:
     document: Document
     lines: list[str] = field(default_factory=list)
     failed: list[Place] = field(default_factory=list)
-    """Where texts are no formulas."""
+    """Where texts are no formulas, or formulas are made of others: what is wrong there is told elsewhere."""
 
     def graph(self, name: str, form: GraphForm, here: Place) -> Graph:
         held = None if form.working_set is None else self._formula(form.working_set, (*here, "working_set"))
@@ -136,6 +136,7 @@ class _Maker:
     def _arms(self, form: BranchForm, here: Place) -> tuple[tuple[Formula, Node], ...]:
         texts = [arm.probability for arm in form.arms]
         rest = [number for number, text in enumerate(texts) if text == ELSE]
+        self.failed.extend((*here, "arms", number, "probability") for number in rest)
         if len(rest) > 1:
             where = self.document.place((*here, "arms", rest[1], "probability"))
             self.lines.append(f"{where}: {ELSE!r} found a second time, one allowed")
