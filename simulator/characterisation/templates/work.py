@@ -49,10 +49,29 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What a scenario says, as texts."""
+
+    template: str
+    units: str
+    parameters: Mapping[str, float | str]
+    iterations: str = "1"
+    steps: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    """Step of the template -> graph, and formulas for those of its parameters that are not called alike here."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    grid_rows: int = 1
+    footprint: str | None = None
+    method: Method | None = None
+    """None: the one for which there are RUVs and costs."""
+
+
+@dataclass(frozen=True)
 class SegWork(Work):
     """A graph under a template, its units divided among the processes."""
 
     seg: Seg
+    asked: Asked
+    """What it was made of, with nothing left to defaults."""
     template: Template
     method: Method
     parameters: Mapping[str, float]
@@ -64,15 +83,18 @@ class SegWork(Work):
     """Payload in bytes of each of the template's messages."""
     resources: tuple[HardwareModel, ...]
     """The unlike ones of the platform, the first PE's first."""
-    grid_rows: int = 1
     footprint: Formula | None = None
     """Bytes that a process holds; None: nothing that is looked at."""
-    _bands: dict[int, SpeedBand] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def units(self) -> int:
         """Units that a partition divides."""
         return self.total
+
+    @cached_property
+    def _bands(self) -> dict[int, tuple[HardwareModel, SpeedBand]]:
+        """Speed functions by the identity of their resource models, which are kept: identities of the dead return."""
+        return {}
 
     @cached_property
     def varies_with_processes(self) -> bool:
@@ -125,10 +147,9 @@ class SegWork(Work):
                 found = f"{times.s[-1]:g} s found for {self.total} units on {resource.name or 'its PE'}"
                 raise ScenarioError(f"resource_model: {self.method}: {found}, a time above 0 allowed")
             high, mid, low = (sizes / np.maximum(s, LEAST_S) for s in (times.low_s, times.s, times.high_s))
-            self._bands[id(resource)] = SpeedBand(sizes.astype(np.float64), low, mid, high if times.is_range else mid)
-            if not times.is_range:
-                self._bands[id(resource)] = SpeedBand(sizes.astype(np.float64), mid, mid, mid)
-        return self._bands[id(resource)]
+            ends = (low, mid, high) if times.is_range else (mid, mid, mid)
+            self._bands[id(resource)] = resource, SpeedBand(sizes.astype(np.float64), *ends)
+        return self._bands[id(resource)][1]
 
     def program(self, configuration: Configuration) -> Program:
         """The program as if all ran on PEs like the first one; see `program_on`."""
@@ -232,7 +253,7 @@ class Placed:
     @property
     def grid_rows(self) -> int:
         """Rows of the grid of processes."""
-        return self.work.grid_rows
+        return self.work.asked.grid_rows
 
     def compute(self, step: str, **names: ArrayLike) -> tuple[Compute, ...]:
         """See `Stage.compute`; volumes as the module's first lines say."""

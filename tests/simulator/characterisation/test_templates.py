@@ -5,15 +5,15 @@ import pytest
 
 from simulator import run
 from simulator.characterisation import Graph, Loop, Processing, Seg, expected_time
-from simulator.characterisation.templates.making import Asked, make_seg_work
+from simulator.characterisation.templates.making import make_seg_work
+from simulator.characterisation.templates.work import Asked
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.formula import parse
 from simulator.models import Cost, CostVector, HardwareModel, MemoryTerm
 from simulator.models.network import LinkModel
 from simulator.platform import PE, Platform
-from simulator.scenario import Application, Scenario
-from simulator.scenario_file.segs.application import with_derived_speeds
+from simulator.scenario import Application, Scenario, with_derived_speeds
 
 LATENCY_S, BANDWIDTH = 1e-4, 1e6
 SWIFT, SLOW = (
@@ -240,3 +240,13 @@ def test_speed_functions_meet_the_graph_between_their_knots():
     units = np.unique(np.geomspace(1, 1e5, 1000).astype(int))
     exact = units / expected_time(seg, {"n": units}, SWIFT.vector("hllc")).s
     assert np.max(np.abs(work.band(SWIFT).speed(units) / exact - 1)) < 0.01
+
+
+def test_other_parameters_make_another_graph_and_other_speeds():
+    """What explanations and searches over the problem size ask: nothing of the old size may stay."""
+    asked = Asked("multiphase", "n", {"n": 10}, "1", {"phase": ("kernel", {"n": "units*n"})}, {"combine": "0"})
+    one = scenario(asked, Configuration.one_each("c", (20,)), resources=(SLOW,))
+    other = one.with_parameters({"n": 20})
+    assert (one.application.work.units, other.application.work.units) == (10, 20)
+    assert float(other.platform.pes[0].speed_of("seg").speed(20)) == pytest.approx(20 / (400 * 2e-3))
+    assert float(run(other, engine="process").makespan_s[0, 0]) == pytest.approx(400 * 2e-3)
