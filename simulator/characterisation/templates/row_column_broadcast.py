@@ -26,7 +26,7 @@ def rows(stage: Stage) -> tuple[Row, ...]:
     )
 
     def row_of(process: int) -> Row:
-        i, j = np.argwhere(grid == process)[0].tolist()
+        i, j = divmod(int(team.place[process]), across)
         body: list[Operation] = []
         if across > 1 and stage.sends("row"):
             root = grid[i, turns % across]

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from simulator import run
+from simulator.assembly import assemble
 from simulator.characterisation import Graph, Loop, Processing, Seg, expected_time
 from simulator.characterisation.templates.making import make_seg_work
 from simulator.characterisation.templates.work import Asked
+from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.formula import parse
@@ -250,3 +252,60 @@ def test_other_parameters_make_another_graph_and_other_speeds():
     assert (one.application.work.units, other.application.work.units) == (10, 20)
     assert float(other.platform.pes[0].speed_of("seg").speed(20)) == pytest.approx(20 / (400 * 2e-3))
     assert float(run(other, engine="process").makespan_s[0, 0]) == pytest.approx(400 * 2e-3)
+
+
+def test_one_partition_on_pes_that_take_turns_to_be_fast():
+    """Two steps of unlike operations: neither PE is the faster one, so no volume suits both."""
+    loops = [
+        Graph(name, ("n",), Loop("loop", parse("n"), Processing(name, {"hllc": {name: 1}}))) for name in ("x", "y")
+    ]
+    costs = [{"x": 1e-3, "y": 9e-3}, {"x": 4e-3, "y": 2e-3}]
+    pair = [
+        HardwareModel(str(k), {"hllc": CostVector("hllc", {name: Cost.exactly(s) for name, s in own.items()})})
+        for k, own in enumerate(costs)
+    ]
+    asked = Asked("butterfly", "10", {}, "1", {"local": ("x", OWN), "merge": ("y", OWN)}, {"exchange": "0"})
+    placements = [Configuration("a", (9, 1), (0, 1)), Configuration("b", (9, 1), (1, 0))]
+    one = scenario(asked, *placements, resources=pair, seg=Seg(tuple(loops)))
+    for engine in ("process", "compiled"):
+        runs = run(one, engine=engine)
+        assert runs.makespan_s[:, 0].tolist() == pytest.approx([9 * 10e-3, 9 * 6e-3])
+        assert [spent["busy_s"] for spent in runs.breakdown("a")] == pytest.approx([90e-3, 6e-3])
+
+
+def test_a_master_without_units_computes_nothing():
+    asked, partition, resources, _ = BY_HAND["master without units"]
+    runs = run(scenario(asked, Configuration.one_each("c", partition), resources=resources), engine="process")
+    assert runs.breakdown("c")[0]["busy_s"] == 0
+
+
+def messages(asked, partition):
+    """Sender and receiver of every message, in order by process."""
+    one = scenario(asked, resources=(SWIFT,) * len(partition))
+    columns = assemble(one.program(Configuration.one_each("c", partition)))
+    sends = np.isin(columns.kind, (Kind.SEND, Kind.EXCHANGE)) & (columns.partner >= 0)
+    return list(zip(columns.process[sends].tolist(), columns.partner[sends].tolist(), strict=True))
+
+
+def test_halos_go_down_and_up_the_chain_past_those_without_units():
+    asked = Asked("stencil", "9", {}, "1", {"step": ("kernel", OWN)}, {"halo": "48"})
+    assert messages(asked, (3, 0, 3, 3)) == [(0, 2), (2, 3), (2, 0), (3, 2)]
+
+
+def test_broadcasts_take_turns_in_rows_and_columns_of_the_grid():
+    """Two rows of three: the ring from column 0, 1, 2, 0 in each row and from row 0, 1, 0, 1 in each column."""
+    payload = {"row": "10*units", "column": "24"}
+    asked = Asked("row_column_broadcast", "6", {}, "4", {"step": ("kernel", OWN)}, payload, grid_rows=2)
+    found = messages(asked, (1,) * 6)
+    along_rows = [(a, b) for a, b in found if a // 3 == b // 3]
+    along_columns = [(a, b) for a, b in found if a // 3 != b // 3]
+    assert len(along_rows) == 4 * 2 * 2
+    assert sorted(along_rows) == sorted(
+        (3 * row + (root + hop) % 3, 3 * row + (root + hop + 1) % 3)
+        for root in (0, 1, 2, 0)
+        for row in (0, 1)
+        for hop in (0, 1)
+    )
+    assert sorted(along_columns) == sorted(
+        (3 * root + j, 3 * (1 - root) + j) for root in (0, 1, 0, 1) for j in range(3)
+    )
