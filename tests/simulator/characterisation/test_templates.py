@@ -264,13 +264,13 @@ def test_one_partition_on_pes_that_take_turns_to_be_fast():
         HardwareModel(str(k), {"hllc": CostVector("hllc", {name: Cost.exactly(s) for name, s in own.items()})})
         for k, own in enumerate(costs)
     ]
-    asked = Asked("butterfly", "10", {}, "1", {"local": ("x", OWN), "merge": ("y", OWN)}, {"exchange": "0"})
-    placements = [Configuration("a", (9, 1), (0, 1)), Configuration("b", (9, 1), (1, 0))]
+    asked = Asked("butterfly", "10", {}, "1", {"local": ("x", OWN), "merge": ("y", OWN)}, {"exchange": "8"})
+    placements = [Configuration("a", (5, 5), (0, 1)), Configuration("b", (5, 5), (1, 0))]
     one = scenario(asked, *placements, resources=pair, seg=Seg(tuple(loops)))
     for engine in ("process", "compiled"):
         runs = run(one, engine=engine)
-        assert runs.makespan_s[:, 0].tolist() == pytest.approx([9 * 10e-3, 9 * 6e-3])
-        assert [spent["busy_s"] for spent in runs.breakdown("a")] == pytest.approx([90e-3, 6e-3])
+        assert runs.makespan_s[:, 0].tolist() == pytest.approx([20e-3 + message_s(8) + 45e-3] * 2)
+        assert [spent["busy_s"] for spent in runs.breakdown("a")] == pytest.approx([50e-3, 30e-3])
 
 
 def test_a_master_without_units_computes_nothing():
