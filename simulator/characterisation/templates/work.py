@@ -143,8 +143,10 @@ class SegWork(Work):
             spaced = np.rint(np.geomspace(1, self.total, KNOTS)).astype(np.int64)
             sizes = np.unique(np.concatenate((spaced, np.arange(1, min(SMALL, self.total) + 1))))
             times = self._own_s(resource, sizes, FEW)
-            if not times.s[-1] > 0:
-                found = f"{times.s[-1]:g} s found for {self.total} units on {resource.name or 'its PE'}"
+            least = float(times.low_s[-1])
+            if not least > 0:
+                at_least = " at least" if times.is_range else ""
+                found = f"{least:g} s{at_least} found for {self.total} units on {resource.name or 'its PE'}"
                 raise ScenarioError(f"resource_model: {self.method}: {found}, a time above 0 allowed")
             high, mid, low = (sizes / np.maximum(s, LEAST_S) for s in (times.low_s, times.s, times.high_s))
             ends = (low, mid, high) if times.is_range else (mid, mid, mid)
