@@ -97,6 +97,12 @@ class SegWork(Work):
         return {}
 
     @cached_property
+    def _knots(self) -> Ints:
+        """Units at which times are looked at; beyond small numbers, lines join them."""
+        spaced = np.rint(np.geomspace(1, self.total, KNOTS)).astype(np.int64)
+        return np.unique(np.concatenate((spaced, np.arange(1, min(SMALL, self.total) + 1))))
+
+    @cached_property
     def varies_with_processes(self) -> bool:
         """Whether steps depend on how many processes take part, or their number does."""
         named = any("P" in formula.names for step in self.steps.values() for formula in step.arguments.values())
@@ -109,15 +115,12 @@ class SegWork(Work):
 
     def compute(self, processes: int) -> Callable[[int], Compute]:
         """So many units; in a template whose steps vary with the processes, relative to the first PE's speeds."""
-
-        def made(units: int) -> Compute:
-            if not self.varies_with_processes or units == 0:
-                return Compute(float(units), max(1, units))
-            resource = self.resources[0]
-            own_s, few_s = (float(self._own_s(resource, np.array([units]), count).s[0]) for count in (processes, FEW))
-            return Compute(units * max(own_s, LEAST_S) / max(few_s, LEAST_S), units)
-
-        return made
+        if not self.varies_with_processes:
+            return lambda units: Compute(float(units), max(1, units))
+        sizes = self._knots
+        own_s, few_s = (self._own_s(self.resources[0], sizes, count).s for count in (processes, FEW))
+        factors = np.maximum(own_s, LEAST_S) / np.maximum(few_s, LEAST_S)
+        return lambda units: Compute(units * float(np.interp(units, sizes, factors)), max(1, units))
 
     def messages_bytes(self, units: int) -> tuple[int, ...]:
         """The messages of all iterations, as they are in the first one."""
@@ -140,8 +143,7 @@ class SegWork(Work):
             If the steps take no time there, or less than none.
         """
         if id(resource) not in self._bands:
-            spaced = np.rint(np.geomspace(1, self.total, KNOTS)).astype(np.int64)
-            sizes = np.unique(np.concatenate((spaced, np.arange(1, min(SMALL, self.total) + 1))))
+            sizes = self._knots
             times = self._own_s(resource, sizes, FEW)
             least = float(times.low_s[-1])
             if not least > 0:
