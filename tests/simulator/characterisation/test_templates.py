@@ -312,3 +312,11 @@ def test_broadcasts_take_turns_in_rows_and_columns_of_the_grid():
     assert sorted(along_columns) == sorted(
         (3 * root + j, 3 * (1 - root) + j) for root in (0, 1, 0, 1) for j in range(3)
     )
+
+
+def test_processes_of_a_grid_without_units_take_no_part():
+    """Process 1 of two rows of two has none: no row for 0, no column for 3, and 2 has both."""
+    payload = {"row": "8", "column": "8"}
+    asked = Asked("row_column_broadcast", "6", {}, "2", {"step": ("kernel", OWN)}, payload, grid_rows=2)
+    assert sorted(messages(asked, (2, 0, 2, 2))) == [(0, 2), (2, 0), (2, 3), (3, 2)]
+    assert messages(asked, (6, 0, 0, 0)) == []
