@@ -170,8 +170,8 @@ class _Kind:
     load: Load | None
     cpu: int | None
     cores: int
-    rates: tuple[float | None, float | None]
-    """Cost per second, and power."""
+    rates: tuple[float | None, float | None, float]
+    """Cost per second, power, and time slice."""
     pattern: str
     """Their names as the file writes them."""
     predicted: frozenset[str]
@@ -204,7 +204,8 @@ def _kind(
     if form.load is not None:
         with document.at(*here, "load", "trace"):
             load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
-    return _Kind(names, speeds, load, form.cpu, form.cores, (form.cost, form.power), form.name, _predicted(form))
+    rates = form.cost, form.power, form.slice
+    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.name, _predicted(form))
 
 
 def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:
