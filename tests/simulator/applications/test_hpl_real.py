@@ -149,8 +149,8 @@ def test_speeds_measured_with_one_core_busy_promise_too_much():
 def test_yielding_ranks_beside_two_competitors(n):
     """19 configurations; found: errors 15 to 21 %, rank correlation 0.86 to 0.95, regret 0.
 
-    Without time slices: 52 to 77 %, 0.55 to 0.76, regret 55 to 337 %. Below n = 1600 worse: a round is the most that one
-    waits, and several ranks on the loaded core need fewer.
+    Without time slices: 52 to 77 %, 0.55 to 0.76, regret 55 to 337 %. Below n = 1600 worse: a round is the most that
+    one waits, and several ranks on the loaded core need fewer.
     """
     error, rank, regret = judged("openmpi", 2, n)
     assert error < 0.3
