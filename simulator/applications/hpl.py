@@ -38,6 +38,7 @@ from simulator.applications.parameters import ORDER, Choice, Field, Parameters, 
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
+from simulator.errors import ScenarioError
 from simulator.program import NOBODY, Broadcast, BroadcastAlgorithm, Compute, Exchange, Loop, Operation, Program
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Hpl:
     Raises
     ------
     ScenarioError
-        If they do not fit, or there is a model.
+        If they do not fit, do not belong to the phases, or there is a model.
     """
     fields: dict[str, Field] = {
         "n": ORDER,
@@ -194,5 +195,13 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Hpl:
         "waiting": Choice(get_args(Waiting), "yielding"),
     }
     values = read("hpl", parameters, model, fields)
+    idle = [name for name in ("solve_speed", "swap_speed") if name in parameters and values["phases"] == "main"]
+    if idle:
+        raise ScenarioError(
+            [
+                f"application: parameters: {name} found, allowed with phases: all, which has what it is for"
+                for name in idle
+            ]
+        )
     n, nb = values.pop("n"), values.pop("nb")
     return Hpl(BlockColumns(n, nb), **values)

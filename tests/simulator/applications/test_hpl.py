@@ -152,7 +152,8 @@ def test_processes_share_a_pe_with_competitors_and_with_each_other(load, waiting
 @pytest.mark.parametrize("phases", ["main", "all"])
 @pytest.mark.parametrize("waiting", ["yielding", "polling"])
 def test_both_engines_agree_to_the_tick(phases, waiting):
-    parameters = {"n": 40, "nb": 3, "phases": phases, "waiting": waiting, "panel_speed": 0.3, "swap_speed": 0.7}
+    parameters = {"n": 40, "nb": 3, "phases": phases, "waiting": waiting, "panel_speed": 0.3}
+    parameters |= {"swap_speed": 0.7} if phases == "all" else {}
     pes = pe("a", 3e6), pe("b", 1e6, trace([0.0, 3e-3], [2.0, 0.5], 7e-3)), pe("c", 2e6)
     runs = [simulated(parameters, (0, 0, 1, 1, 2), *pes, engine=engine) for engine in ("process", "compiled")]
     for first, second in zip(*(made.finish_ticks for made in runs), strict=True):
@@ -165,6 +166,8 @@ def test_both_engines_agree_to_the_tick(phases, waiting):
         ({"phases": "most"}, "phases: 'most' found, one of main, all allowed"),
         ({"waiting": "sleeping"}, "waiting: 'sleeping' found, one of yielding, polling allowed"),
         ({"panel_speed": 0}, "panel_speed: 0 found, a finite number above 0 allowed"),
+        ({"swap_speed": 0.1}, "swap_speed found, allowed with phases: all"),
+        ({"solve_speed": 0.1, "phases": "main"}, "solve_speed found, allowed with phases: all"),
         ({"swap_speed": "fast"}, "swap_speed: 'fast' found, a finite number above 0 allowed"),
     ],
 )
