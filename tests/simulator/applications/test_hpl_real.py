@@ -3,9 +3,9 @@
 `hpl_two_core_vm.csv`: HPL of hpcc 1.5 on a 1 x P grid, blocks of 64, BCAST 0 (increasing ring), DEPTH 0, OpenBLAS in
 one thread, on a virtual machine of two AMD EPYC vCPUs (Linux, ticks of 4 ms). Processes are pinned: fast ones to core
 0, slow ones to core 1, which they share with so many competitors, busy loops of equal weight. Open MPI with
-`mpi_yield_when_idle`, MPICH as it is. With competitors: medians of the runs (MPICH: one of each), nothing else running.
-Without: the least of three runs, in a cgroup with nearly all CPU shares while other work went on. HPL's own phase times
-(HPL_DETAILED_TIMING) of one process on the fast core: panels (`rfact`), updates with swaps, swaps (`laswp`), and the
+`mpi_yield_when_idle`, MPICH as it is. With competitors and Open MPI: medians of two runs, nothing else running; with
+MPICH one run of each, some of them while other work had begun. Without competitors: the least of three runs, in a
+cgroup with nearly all CPU shares while other work went on. HPL's own phase times (HPL_DETAILED_TIMING) of one process on the fast core: panels (`rfact`), updates with swaps, swaps (`laswp`), and the
 back substitution (`up tr sv`).
 """
 
