@@ -5,8 +5,9 @@ one thread, on a virtual machine of two AMD EPYC vCPUs (Linux, ticks of 4 ms). P
 0, slow ones to core 1, which they share with so many competitors, busy loops of equal weight. Open MPI with
 `mpi_yield_when_idle`, MPICH as it is. With competitors and Open MPI: medians of two runs, nothing else running; with
 MPICH one run of each, some of them while other work had begun. Without competitors: the least of three runs, in a
-cgroup with nearly all CPU shares while other work went on. HPL's own phase times (HPL_DETAILED_TIMING) of one process on the fast core: panels (`rfact`), updates with swaps, swaps (`laswp`), and the
-back substitution (`up tr sv`).
+cgroup with nearly all CPU shares while other work went on. HPL's own phase times (HPL_DETAILED_TIMING)
+of one process on the fast core: panels (`rfact`), updates with swaps, swaps (`laswp`), and the back substitution
+(`up tr sv`).
 """
 
 import csv
