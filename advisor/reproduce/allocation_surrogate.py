@@ -1,7 +1,8 @@
 """The surrogate cluster of the allocation paper: true times of every configuration, and construction runs with noise.
 
-Its constants are fitted to the paper's 16 measured points (`scenarios/papers/kishimoto_surrogate.json`): one fast PE and
-eight slow ones. The third kind is ours: four PEs between the two, with 0.545 times the slow kind's time per operation.
+Its constants are fitted to the paper's 16 measured points (`scenarios/papers/kishimoto_surrogate.json`): one fast PE
+and eight slow ones. The third kind is ours: four PEs between the two, with 0.545 times the slow kind's time per
+operation.
 """
 
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ NOISE, NOISE_S = 0.03, 0.005
 DEVIATION = 0.03
 """Misspecified truth: each configuration's time is off by up to this share, for ever."""
 RISE, RISE_SIZE = 0.2, 1500.0
-"""Misspecified truth: computation takes `1 + RISE*exp(-N/RISE_SIZE)` times as long: small blocks run below full speed."""
+"""Misspecified truth: computation takes `1 + RISE*exp(-N/RISE_SIZE)` times as long, as small blocks are slow."""
 
 
 @dataclass(frozen=True)
