@@ -12,9 +12,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import files
+from simulator import files, randomness
 from simulator.models import AllocationRuns
-from simulator.randomness import stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -117,7 +116,9 @@ def _true_parts(of: Cluster, size: ArrayLike, allocations: Ints, misspecified: i
 def _deviations(of: Cluster, seed: int) -> Floats:
     """One factor per allocation that the cluster allows."""
     count = int(np.prod([1 + pes * most for pes, most in zip(of.pes, of.processes, strict=True)]))
-    return stream(seed, "allocation", "deviations", len(of.kinds)).uniform(1 - DEVIATION, 1 + DEVIATION, count)
+    return randomness.stream(seed, "allocation", "deviations", len(of.kinds)).uniform(
+        1 - DEVIATION, 1 + DEVIATION, count
+    )
 
 
 def _code(of: Cluster, allocations: Ints) -> Ints:
@@ -187,7 +188,7 @@ def measured(
         As in `truth`.
     """
     comp, comm = _true_parts(of, sizes, allocations, misspecified)
-    draw = stream(seed, "allocation", "noise", len(of.kinds))
+    draw = randomness.stream(seed, "allocation", "noise", len(of.kinds))
     if phases:
         used = allocations[..., 1] > 0
         comp, comm = (np.where(used, _noisy(part, draw), np.nan) for part in (comp, comm))

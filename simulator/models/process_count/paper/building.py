@@ -52,6 +52,7 @@ def fit_paper(
     -----
     Kishimoto and Ichikawa, sections 3.2 to 3.5 and 4.1; the reference of a P-T model is the smallest measured P > m.
     """
+    _check(runs)
     options = Options(dict(compose or {}), regimes, adjust, adjust_size)
     check(options.compose, runs.kinds)
     if regimes is not None and len(regimes.thresholds_bytes) != len(runs.kinds):
@@ -72,6 +73,25 @@ def from_dict(document: Mapping[str, Any]) -> PaperModel:
         If the document lacks something.
     """
     return fit_paper(documents.parse_runs(document), **documents.parse_options(document))
+
+
+def _check(runs: AllocationRuns) -> None:
+    """Refuse what is no run; files name their lines before."""
+    if not len(runs.size):
+        raise ScenarioError("runs: none found, at least one allowed")
+    pes, m = runs.allocations[..., 0], runs.allocations[..., 1]
+    some = np.einsum("rk,rk->r", pes, m) > 0
+    if runs.allocations.min(initial=0) < 0:
+        some &= runs.allocations.min(axis=(1, 2)) >= 0
+    for name, good, allowed in (
+        ("size", (runs.size > 0) & (runs.size < np.inf), "above 0"),
+        ("time_s", (runs.time_s > 0) & (runs.time_s < np.inf), "above 0"),
+        ("allocations", some, "at least one process"),
+    ):
+        if not good.all():
+            row = int(np.argmin(good))
+            found = getattr(runs, name)[row].tolist()
+            raise ScenarioError(f"runs: row {row + 1}: {name}: {found} found, {allowed} allowed")
 
 
 def _require(runs: AllocationRuns, one: Configurations, built: Built) -> None:

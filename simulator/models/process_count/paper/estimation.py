@@ -104,8 +104,7 @@ class PaperModel:
         for start in range(0, len(allocations), CHUNK):
             own = slice(start, start + CHUNK)
             members = self._makespans(self._member_curves, size, allocations[own])
-            finite = np.isfinite(mean[own])
-            spread[own] = np.where(finite, members.std(axis=0, where=finite[np.newaxis]), 0.0)
+            spread[own] = np.where(np.isfinite(mean[own]), members, 0.0).std(axis=0)
         of_a_run = self.noise.max() * np.where(np.isfinite(mean), mean, 0.0)
         half = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(spread, of_a_run)
         return Estimates(level, mean, mean - half, mean + half, self._warn(size, allocations, mean))
@@ -159,9 +158,12 @@ class PaperModel:
                 f"N = {size:g} is outside the measured {self.runs.size.min():g} to {self.runs.size.max():g}: "
                 "cubics fitted to few sizes go astray there"
             )
+        processes = np.prod(allocations, axis=2).sum(axis=1)
+        most = int(self.one.processes.max())
         lines: list[tuple[str, ...]] = [tuple(common)] * len(allocations)
         for mask, text in (
             (np.isinf(mean), "no model: not measured with so many processes per PE, and nothing to compose from"),
+            (processes > most, f"more processes than the {most} of the largest run of one kind"),
             (mean <= 0, "an estimate of 0 or less: the fitted curves do not reach there"),
             (self._borrows(size, allocations), "a memory regime that was not measured"),
         ):
