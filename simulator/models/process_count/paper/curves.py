@@ -60,8 +60,9 @@ def fit_curves(runs: Configurations, seconds: Floats, *, misfit: bool = False) -
 
     Notes
     -----
-    Sections 3.2 and 3.3, as EQUATIONS states them: `Ta = k7*A/P + k8` and `Tc = k9*P*C + k10*C/P + k11` with the curves
-    A and C of the reference; the whole time, where it alone is known, has the sum of both forms.
+    Sections 3.2 and 3.3: `Ta = k7*A/P + k8` and `Tc = k9*P*C + k10*C/P + k11` with the curves A and C of the reference
+    (the paper prints those of the same P, which would count 1/P twice, and k12 for k11); the whole time, where it
+    alone is known, has the sum of both forms.
     """
     scale = float(runs.size.max(initial=1.0))
     at = np.flatnonzero(runs.sizes >= LEAST_SIZES)
@@ -96,8 +97,7 @@ def _fit_sizes(runs: Configurations, at: Ints, seconds: Floats, *, scale: float,
     rows, mask = _padded(runs.start[at], runs.stop[at])
     size = runs.size[rows]
     if mask.all() and (size == size[0]).all():
-        rows_of_design = size[:1]
-        design = powers(rows_of_design, scale)
+        design = powers(size[:1], scale)
     else:
         design = powers(size, scale) * mask[..., np.newaxis]
     q, r = np.linalg.qr(design)
@@ -157,21 +157,21 @@ def _fit_processes(
     # Computation does not grow with P; the last part, communication or the whole time, does.
     design[:, -1, ..., 2] = curve[:, -1] * (mask * p)
     design[..., 3] = seconds[:, :, rows] * mask
-    length = np.sqrt(np.einsum("...rc,...rc->...c", design, design))
-    length[length == 0] = 1.0
-    length[..., 3] = 1.0
-    design /= length[..., np.newaxis, :]
     r: Floats = np.asarray(np.linalg.qr(design, mode="r"))
     upper, along = r[..., :3, :3], r[..., :3, 3]
-    dependent = np.abs(np.diagonal(upper, axis1=-2, axis2=-1)) < DEPENDENT
+    length = np.sqrt((upper * upper).sum(axis=-2))
+    length += length == 0
+    upper /= length[..., np.newaxis, :]
+    dependent = np.abs(upper.diagonal(axis1=-2, axis2=-1)) < DEPENDENT
     upper += dependent[..., np.newaxis] * np.eye(3)
-    found = (np.linalg.inv(upper) @ np.where(dependent, 0.0, along)[..., np.newaxis])[..., 0]
+    along *= ~dependent
+    found = (np.linalg.inv(upper) @ along[..., np.newaxis])[..., 0] / length
     if left is not None:
         x = design[0, ..., :3]
         q = np.linalg.qr(x)[0] * ~dependent[0, :, :, np.newaxis]
         fitted = (x @ found[0, ..., np.newaxis])[..., 0]
         left.append(np.stack([_misfit(design[0, part, ..., 3], fitted[part], q[part], mask) for part in range(parts)]))
-    return np.asarray(found / length[..., :3])
+    return np.asarray(found)
 
 
 def _padded(start: Ints, stop: Ints) -> tuple[Ints, NDArray[np.bool_]]:
