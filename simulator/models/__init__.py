@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
+    from simulator.models.process_count.pooled.document import pooled_from_dict
+    from simulator.models.process_count.pooled.model import PooledModel
+    from simulator.models.process_count.pooled.selection import fit_pooled
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.next_run import advise_next_run
@@ -26,6 +29,7 @@ _HOMES = {
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
     "MemoryTimes": "simulator.models.memory.forms",
+    "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
     "Runs": "simulator.models.regression.runs",
@@ -36,8 +40,10 @@ _HOMES = {
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
     "fit": "simulator.models.regression.fitting",
+    "fit_pooled": "simulator.models.process_count.pooled.selection",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
+    "pooled_from_dict": "simulator.models.process_count.pooled.document",
     "regular_step": "simulator.models.load_functions",
     "select_model": "simulator.models.memory.selection",
 }
@@ -52,6 +58,7 @@ __all__ = [
     "MemoryModel",
     "MemoryPredictions",
     "MemoryTimes",
+    "PooledModel",
     "PredictedLoads",
     "Predictions",
     "Runs",
@@ -62,8 +69,10 @@ __all__ = [
     "cells_of",
     "diagnose",
     "fit",
+    "fit_pooled",
     "make_runs",
     "model_from_dict",
+    "pooled_from_dict",
     "regular_step",
     "select_model",
 ]
