@@ -9,7 +9,7 @@ from advisor.reproduce import allocation_surrogate as surrogate
 from advisor.reproduce.allocation_surrogate import Cluster, Floats, Ints
 from simulator.models import AllocationRuns, Composed, ProcessCountModel, fit_process_counts
 
-METHODS = ("paper", "paper, unadjusted")
+METHODS = ("paper", "paper, unadjusted", "pooled", "pooled, whole times")
 """`paper` also uses four mixed runs for its adjustment; `whole times` knows no computation and communication apart."""
 
 
@@ -40,7 +40,9 @@ def point_estimates(model: ProcessCountModel, size: float, allocations: Ints) ->
     tables = model.tables(size, m.max(axis=0).tolist(), int(processes.max()))
     kind = np.arange(m.shape[1])
     pe_s = tables.pe_s[kind, np.maximum(m, 1) - 1, processes[:, np.newaxis]]
-    return np.asarray(np.where(m > 0, pe_s, -np.inf).max(axis=1) + tables.comm_s[processes])
+    makespan = np.where(m > 0, pe_s, -np.inf).max(axis=1) + tables.comm_s[processes]
+    factors = {row.tobytes(): factor for row, factor in zip(tables.measured, tables.factor, strict=True)}
+    return np.asarray(makespan * [factors.get(row.tobytes(), 1.0) for row in allocations])
 
 
 def fitted(
