@@ -13,7 +13,13 @@ METHODS = ("paper", "paper, unadjusted", "pooled", "pooled, whole times")
 """`paper` also uses four mixed runs for its adjustment; `whole times` knows no computation and communication apart."""
 
 
-def study(*, seeds: int, kinds: Sequence[int] = (2, 3), methods: Sequence[str] = METHODS) -> list[dict[str, Any]]:
+def study(
+    *,
+    seeds: int,
+    kinds: Sequence[int] = (2, 3),
+    sets: Sequence[str] = tuple(surrogate.SIZES),
+    methods: Sequence[str] = METHODS,
+) -> list[dict[str, Any]]:
     """Regret, cost and error of every cluster, truth, construction set and method.
 
     Returns
@@ -28,7 +34,7 @@ def study(*, seeds: int, kinds: Sequence[int] = (2, 3), methods: Sequence[str] =
         _case(surrogate.cluster(count), misspecified, name, method=method, seeds=seeds)
         for count in kinds
         for misspecified in (False, True)
-        for name in surrogate.SIZES
+        for name in sets
         for method in methods
     ]
 
