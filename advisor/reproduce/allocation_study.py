@@ -11,7 +11,7 @@ from simulator.models import AllocationRuns, Composed, ProcessCountModel, fit_pr
 
 WHOLE = "pooled, whole times"
 METHODS = ("paper", "paper, unadjusted", "pooled", WHOLE)
-"""`paper` also uses four mixed runs for its adjustment; `whole times`, on NS, knows no computation and communication apart."""
+"""`paper` also uses four mixed runs for its adjustment; `whole times`, on NS, does not know communication apart."""
 
 
 def study(

@@ -130,14 +130,25 @@ def test_the_papers_model_does_on_the_surrogate_what_it_did_on_the_cluster():
     assert costs["NS"] < 0.05 * costs["NL"] < 0.05 * costs["Basic"]
 
 
-@pytest.mark.parametrize("method", ["pooled", "pooled, whole times"])
-def test_pooled_makes_the_cheapest_set_as_good_as_the_dearest(method):
-    """The goal: at most 2 % on the mean and 12 % at worst with two kinds, 7.4 % on the mean with three."""
-    found = allocation_study.study(seeds=1, sets=("NS",), methods=(method,))
-    for case in found:
-        assert case["mean_regret_percent"] <= (2 if case["kinds"] == 2 else 7.4), case
-        assert case["worst_regret_percent"] <= 12, case
-        assert case["not_positive"] == 0
+def meets_the_goal(case):
+    """At most 2 % on the mean and 12 % at worst with two kinds, 7.4 % on the mean with three."""
+    return (
+        case["mean_regret_percent"] <= (2 if case["kinds"] == 2 else 7.4)
+        and (case["kinds"] == 3 or case["worst_regret_percent"] <= 12)
+        and case["not_positive"] == 0
+    )
+
+
+def test_pooled_makes_the_cheapest_set_as_good_as_the_dearest():
+    found = allocation_study.study(seeds=2, kinds=(2,), sets=("NS",), methods=("pooled",))
+    assert [case for case in found if not meets_the_goal(case)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["pooled", allocation_study.WHOLE])
+def test_pooled_meets_the_goal_on_two_and_three_kinds(method):
+    found = allocation_study.study(seeds=10, sets=("NS",), methods=(method,))
+    assert [case for case in found if not meets_the_goal(case) and case["truth"] == "as fitted"] == []
 
 
 def test_every_case_is_there_and_shown(result):

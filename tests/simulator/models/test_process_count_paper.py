@@ -371,6 +371,7 @@ BAD = {
         "fast: 0 PE counts above one with 4 problem sizes found, at least 3 allowed (3 more",
     ),
     "unknown source": (slow_rows(), ("slow",), {"compose": {"slow": Composed("quick")}}, "'slow' from 'quick' found"),
+    "nothing to adjust to": (slow_rows(), ("slow",), {"adjust_size": 800.0}, "adjust_size: 800 found, a size with two"),
     "negative factor": (
         slow_rows() + fast_rows(),
         ("fast", "slow"),
