@@ -54,7 +54,7 @@ class Posterior:
     residuals: Floats
     """Log residuals of the cells."""
     evidence: float
-    """Logarithm of the Laplace approximation of the marginal likelihood, up to a constant."""
+    """Logarithm of the Laplace approximation of the marginal likelihood, up to a constant of the kinds and runs."""
 
 
 def fit_shape(shape: Shape, cells: Cells, beliefs: tuple[Belief, ...] = BELIEFS) -> list[Posterior]:
@@ -207,7 +207,6 @@ def _posterior(shape: Shape, judged: _Judged, prior: Prior, state: _State, root:
         + away @ prior.precision @ away
         + count * np.log(variance)
         - np.linalg.slogdet(covariance)[1]
-        - np.linalg.slogdet(prior.precision)[1]
         - 2 * np.log(root[:, places, places]).sum()
         + NOISE_WEIGHT * (NOISE_SD**2 / variance + np.log(variance))
     )
