@@ -25,8 +25,12 @@ TRIALS = 5
 """Most shorter steps that are tried where a step makes the fit worse."""
 FAR = 2.0
 """Largest change of a log coefficient in one step."""
-OUTLYING = 3.0
-"""Standard deviations beyond which a cell loses weight."""
+MEDIAN_SD = 0.6745
+"""Median of the absolute value of a standard normal number."""
+ROUGH_SD = 0.05
+"""Least spread of the residuals before the fit by which outliers are judged."""
+OUTLYING, GROSS = 3.0, 8.0
+"""Standard deviations beyond which a cell loses weight, and nearly all of it."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,13 @@ class _Judged:
 def _settled(problem: Problem, prior: Prior, state: _State, likeness: float) -> tuple[_Judged, _State]:
     """A rough fit, and what it says about the residuals."""
     spread = amplitude(problem.terms, state.mode)
-    rough = _Judged(replace(problem, groups=problem.groups.scaled(spread)), spread, likeness)
+    away = np.abs(problem.log_time - log_times(problem.terms, state.mode)[0])
+    far = away / (GROSS * max(float(np.median(away)) / MEDIAN_SD, ROUGH_SD))
+    rough = _Judged(
+        replace(problem, groups=problem.groups.scaled(spread), noise=problem.noise * np.maximum(far, 1.0) ** 2),
+        spread,
+        likeness,
+    )
     root = rough.root()
     for _ in range(STEPS):
         state, gain = _step(rough.problem, prior, root, state)
@@ -189,7 +199,9 @@ def _disturbance(problem: Problem, likeness: float, residuals: Floats, variance:
     surprise = np.abs((inverse @ groups.rows(residuals)[:, :, None])[:, :, 0]) / np.sqrt(own * variance)
     factor = np.ones(len(residuals))
     there = groups.there > 0
-    factor[groups.index[there]] = np.maximum(surprise[there] / OUTLYING, 1.0) ** 2
+    factor[groups.index[there]] = (
+        np.maximum(surprise[there] / OUTLYING, 1.0) * np.maximum(surprise[there] / GROSS, 1.0)
+    ) ** 2
     return factor
 
 

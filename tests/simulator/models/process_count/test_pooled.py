@@ -11,6 +11,7 @@ import pytest
 from simulator.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import cells_of
 from simulator.models.process_count.pooled.document import pooled_from_dict
+from simulator.models.process_count.pooled.draws import configuration_draws
 from simulator.models.process_count.pooled.problem import log_times, used_columns
 from simulator.models.process_count.pooled.selection import fit_pooled, plausible_shapes
 from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns
@@ -110,6 +111,40 @@ def test_a_disturbed_repetition_counts_little():
     assert any("lie far off" in line for line in disturbed.warnings)
 
 
+def test_of_two_repetitions_far_apart_the_shorter_counts():
+    runs = clusters.runs_of(clusters.cheapest_set()[:2], SMALL, clusters.lu, repetitions=2)
+    time_s = runs.time_s.copy()
+    time_s[1] *= 3
+    time_s[2] *= 1.1
+    cells = cells_of(replace(runs, time_s=time_s))
+    half = len(time_s) // 2
+    at = {(a.tobytes(), n): t for a, n, t in zip(cells.allocations, cells.size, cells.time_s, strict=True)}
+    first, second = ((runs.allocations[i].tobytes(), runs.size[i]) for i in (1, 2))
+    assert at[first] == runs.time_s[1 + half]
+    assert at[second] == pytest.approx(runs.time_s[2] * np.sqrt(1.1))
+
+
+def test_what_a_configuration_keeps_of_its_own_is_carried_over():
+    odd = clusters.cheapest_set()[20]
+    runs = clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.02)
+    mine = (runs.allocations == odd).all(axis=(1, 2))
+    model = fit_pooled(replace(runs, time_s=np.where(mine, 1.3, 1.0) * runs.time_s))
+    usual = clusters.lu(np.array([3200.0]), odd[None])[0]
+    assert 1.15 * usual < model.estimate(3200, odd[None]).mean_s[0] < 1.4 * usual
+    assert model.estimate(3200, clusters.judged()[:8]).mean_s == pytest.approx(
+        clusters.lu(np.full(8, 3200.0), clusters.judged()[:8]), rel=0.1
+    )
+
+
+def test_the_mean_is_cautious_about_a_kind_that_never_was_the_slowest():
+    train = np.array([[[1, 1], [p, m]] for p in (2, 4) for m in (2, 3)] + [[[0, 0], [2, 1]], [[0, 0], [4, 1]]])
+    model = fit_pooled(clusters.runs_of(train, SMALL, clusters.lu, noise=0.02))
+    alone, slow = np.array([[[1, 1], [0, 0]]]), np.array([[[0, 0], [4, 1]]])
+    assert model.estimate(3200, alone).mean_s[0] > 1.15 * np.median(model.members(3200, alone))
+    assert model.estimate(3200, slow).mean_s[0] < 1.1 * np.median(model.members(3200, slow))
+    assert model.estimate(3200, alone).warnings[0] == ("fast was never run alone",)
+
+
 def test_competitors_share_the_pe():
     """With k competitors m processes get m/(m + k) of a PE: the time of unmeasured m follows."""
 
@@ -189,6 +224,9 @@ def test_members_are_paired_truths(fitted):
     assert np.median(members, axis=0) == pytest.approx(found.mean_s, rel=0.1)
     width = np.log(members).std(axis=0) / (np.log(found.high_s / found.low_s) / 2 / 1.66)
     assert ((width > 0.6) & (width < 1.3)).all()
+    own = configuration_draws(clusters.judged(), 64)
+    assert np.abs(np.corrcoef(own.T)[np.triu_indices(62, 1)]).mean() < 0.2
+    assert own.std() == pytest.approx(1.0, abs=0.05)
     # What all share does not decide between them: ratios are known better than times.
     ratio = np.log(members[:, 1:] / members[:, :1]).std(axis=0)
     assert np.median(ratio) < np.median(np.log(members).std(axis=0)) * np.sqrt(2)
@@ -234,3 +272,26 @@ def test_words_where_the_runs_cannot_tell(fitted):
     short = fit_pooled(clusters.runs_of(clusters.cheapest_set(), (100, 150, 200), clusters.lu))
     assert any("1 more would tell" in line for line in short.warnings)
     assert any("scheduler's credit" in line for line in short.warnings)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_odd_runs_give_positive_finite_answers(seed):
+    rng = np.random.default_rng(seed)
+    kinds, count = int(rng.integers(1, 5)), 12
+    m = rng.integers(1, 5, (count, kinds))
+    pes = rng.integers(0, 5, (count, kinds))
+    pes[np.arange(count), np.arange(count) % kinds] = 1 + np.arange(count) % 3
+    allocations = np.stack([pes, m * (pes > 0)], axis=2)
+    size = rng.choice([0.2, 1.0, 7.0, 400.0], count)
+    time_s = 10.0 ** rng.uniform(-6, 3) * size ** rng.uniform(0, 3) * np.exp(rng.normal(0, 0.3, count))
+    comp_s = np.where(rng.random((count, kinds)) < 0.3, time_s[:, None] / 2, np.nan)
+    runs = clusters.AllocationRuns(tuple("abcd"[:kinds]), size, allocations, time_s, comp_s, comp_s / 2)
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        model = fit_pooled(runs)
+        found = model.estimate(800.0, allocations)
+        members = model.members(800.0, allocations)
+    assert (np.concatenate([found.low_s, found.mean_s, members.ravel()]) > 0).all()
+    assert (found.low_s < found.mean_s).all()
+    assert (found.mean_s < found.high_s).all()
+    assert np.isfinite(members).all()
+    assert np.isfinite(found.high_s).all()
