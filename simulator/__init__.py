@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
+    from simulator.scenario_file.names import expanded
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -73,6 +74,7 @@ _HOMES = {
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
     "dump_scenario": "simulator.scenario_file",
+    "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
     "load_scenario": "simulator.scenario_file",
     "matmul": "simulator.applications",
@@ -88,7 +90,7 @@ _HOMES = {
 }
 """Public name -> the module that it comes from."""
 
-_MODULES = ("calibration", "files", "plots", "provenance", "randomness", "units")
+_MODULES = ("calibration", "files", "formula", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
@@ -117,7 +119,9 @@ __all__ = [
     "describe",
     "describe_node",
     "dump_scenario",
+    "expanded",
     "files",
+    "formula",
     "join_platform",
     "load_scenario",
     "matmul",

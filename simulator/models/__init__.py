@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
+    from simulator.models.process_count.estimates import Estimates, ProcessCountModel
+    from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.next_run import advise_next_run
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
+    "AllocationRuns": "simulator.models.process_count.runs",
     "Capacity": "simulator.models.capacity",
     "Cut": "simulator.models.speed",
+    "Estimates": "simulator.models.process_count.estimates",
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
@@ -29,6 +33,7 @@ _HOMES = {
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
     "Runs": "simulator.models.regression.runs",
+    "ProcessCountModel": "simulator.models.process_count.estimates",
     "RuntimeModel": "simulator.models.regression.runtime_model",
     "SpeedFunction": "simulator.models.speed",
     "advise_next_run": "simulator.models.regression.next_run",
@@ -45,8 +50,10 @@ _HOMES = {
 
 __all__ = [
     "METHODS",
+    "AllocationRuns",
     "Capacity",
     "Cut",
+    "Estimates",
     "LoadFunctions",
     "LoadWindow",
     "MemoryModel",
@@ -54,6 +61,7 @@ __all__ = [
     "MemoryTimes",
     "PredictedLoads",
     "Predictions",
+    "ProcessCountModel",
     "Runs",
     "RuntimeModel",
     "SpeedFunction",
