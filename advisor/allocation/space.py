@@ -1,5 +1,8 @@
 """All configurations of some kinds at any problem size, with what a fitted model and memory say of them."""
 
+import contextlib
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +10,7 @@ import numpy as np
 from advisor.allocation.kinds import Kinds, Limits
 from advisor.allocators import branch_and_bound, ranked
 from advisor.allocators.exhaustive import MOST
+from advisor.allocators.ranked import all_times_s, allocations_at
 from advisor.candidates import distinct, neighbours, threshold_candidates
 from advisor.problem import Allocations, Floats, Kind, Problem, ShareTimes, model_times_s, processes_of
 from simulator import ScenarioError, formula, units
@@ -30,6 +34,11 @@ class Space:
     def most_processes(self) -> int:
         """With everything taking part."""
         return sum(kind.count * kind.most for kind in self.kinds)
+
+    @property
+    def most_configurations(self) -> int:
+        """How many there are, whatever memory allows."""
+        return math.prod(1 + kind.count * kind.most for kind in self.kinds) - 1
 
     def problem(self, size: float) -> Problem:
         """The problem of one size, by the model's tables; what memory does not hold takes for ever."""
@@ -89,6 +98,25 @@ class Space:
         order = np.argsort(times_s, kind="stable")[: min(most, int(np.sum(np.isfinite(times_s))))]
         return some[order], times_s[order], "branch_and_bound"
 
+    def every(self) -> Allocations:
+        """All configurations."""
+        problem = Problem(self.kinds, lambda allocations, _: np.zeros((allocations.shape[0], 1)))
+        return allocations_at(problem, np.arange(problem.size))
+
+    def best_somewhere(self, sizes: Sequence[float], most: int) -> Allocations:
+        """Up to `most` of the best at each of some sizes, each once; sizes where nothing is allowed have none."""
+        found = []
+        for size in sizes:
+            with contextlib.suppress(ScenarioError):
+                found.append(self.best(size, most)[0])
+        return distinct(np.concatenate(found)) if found else np.zeros((0, len(self.kinds), 2), dtype=np.int64)
+
+    def fitting(self, size: float) -> int | None:
+        """How many configurations memory holds, None without limits or where they are too many to count."""
+        if self.limits is None or self.most_configurations > MOST:
+            return None
+        return int(np.count_nonzero(np.isfinite(all_times_s(self.problem(size)))))
+
     def times_s(self, problem: Problem, allocations: Allocations) -> Floats:
         """Point estimates of some allocations; (n,)."""
         assert problem.model is not None  # noqa: S101 - made here with one
@@ -115,9 +143,8 @@ def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = Non
     unknown = [name for name in kinds if name not in model.kinds]
     if unknown:
         known = ", ".join(model.kinds)
-        raise ScenarioError(
-            [f"--kinds: {name}: a kind without runs found, those measured allowed: {known}" for name in unknown]
-        )
+        allowed = f"those that the model has runs of allowed: {known}"
+        raise ScenarioError([f"--kinds: {name}: a kind without runs found, {allowed}" for name in unknown])
     if not kinds:
         raise ScenarioError("--kinds: none found, at least one allowed")
     named, first = [], 0

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
     from simulator.models.process_count.estimates import Estimates, ProcessCountModel
+    from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
     from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
@@ -41,8 +42,10 @@ _HOMES = {
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
     "fit": "simulator.models.regression.fitting",
+    "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
+    "process_count_model_from_dict": "simulator.models.process_count.fitting",
     "regular_step": "simulator.models.load_functions",
     "select_model": "simulator.models.memory.selection",
 }
@@ -70,8 +73,10 @@ __all__ = [
     "cells_of",
     "diagnose",
     "fit",
+    "fit_process_counts",
     "make_runs",
     "model_from_dict",
+    "process_count_model_from_dict",
     "regular_step",
     "select_model",
 ]
