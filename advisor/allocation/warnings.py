@@ -44,10 +44,9 @@ def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
     rival = min(near, key=lambda place: chances[place - 1])
     first, second = (configuration_text(ranking[place], names) for place in (0, rival))
     more = f" and {len(near) - 1} others" if len(near) > 2 else " and another" if len(near) == 2 else ""
-    return [
-        f"the runs cannot tell {first} from {second}{more}: a chance of {100 * chances[rival - 1]:.0f} % that the first "
-        f"is faster; at stake are {100 * expected:.1f} % on average, {100 * risk:.1f} % in one case of 20"
-    ]
+    chance = f"a chance of {100 * chances[rival - 1]:.0f} % that the first is faster"
+    stake = f"at stake are {100 * expected:.1f} % on average, {100 * risk:.1f} % in one case of 20"
+    return [f"the runs cannot tell {first} from {second}{more}: {chance}; {stake}"]
 
 
 def _outside(fitted: AllocationFit, space: Space, size: float, advised: Allocations) -> list[str]:

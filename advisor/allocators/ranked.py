@@ -35,7 +35,7 @@ def ranked(problem: Problem, *, most: int | None = None) -> tuple[Found, Allocat
 
 
 def all_times_s(problem: Problem) -> Floats:
-    """Makespans by the problem's model, in the order of `all_allocations`; (allocation,), infinite where not allowed."""
+    """Makespans by the problem's model, in the order of `all_allocations`, infinite where not allowed; (n,)."""
     model = problem.model
     if model is None:
         raise ScenarioError("allocation: model: none found, one allowed for ranking all allocations")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
-    from simulator.models.process_count.estimates import Estimates, ProcessCountModel
+    from simulator.models.process_count.estimates import Estimates, ProcessCountModel, ShareTables
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
     from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
@@ -33,9 +33,10 @@ _HOMES = {
     "MemoryTimes": "simulator.models.memory.forms",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
-    "Runs": "simulator.models.regression.runs",
     "ProcessCountModel": "simulator.models.process_count.estimates",
+    "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
+    "ShareTables": "simulator.models.process_count.estimates",
     "SpeedFunction": "simulator.models.speed",
     "advise_next_run": "simulator.models.regression.next_run",
     "build_load_functions": "simulator.models.load_functions",
@@ -67,6 +68,7 @@ __all__ = [
     "ProcessCountModel",
     "Runs",
     "RuntimeModel",
+    "ShareTables",
     "SpeedFunction",
     "advise_next_run",
     "build_load_functions",

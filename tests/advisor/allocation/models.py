@@ -1,0 +1,69 @@
+"""A model of process counts with known coefficients: the truth of tests, and equally likely truths around it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator import randomness
+from simulator.calibration import AllocationFit, MeasuredAllocations
+from simulator.models import Estimates, ShareTables
+
+MEMBERS = 50
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """A PE computes N**3/speed x m/P + m x set-up; messages take P x latency + N**2 x gap where P > 1."""
+
+    kinds: tuple[str, ...]
+    speeds: tuple[float, ...]
+    setup_s: float = 1e-3
+    latency_s: float = 2e-3
+    gap_s: float = 1e-8
+    spread: float = 0.0
+    """Relative standard deviation of each kind's speed among the members."""
+    warnings: tuple[str, ...] = ()
+    wild: int | None = None
+    """Seed of a factor that each (kind, m, P) has."""
+
+    def tables(self, size, most, processes):
+        return self._tables(size, max(most), processes, np.array(self.speeds))
+
+    def estimate(self, size, allocations, *, level=0.9):
+        mean_s = self._times_s(size, allocations, np.array(self.speeds))
+        low_s, high_s = np.quantile(self.members(size, allocations), ((1 - level) / 2, (1 + level) / 2), axis=0)
+        return Estimates(level, mean_s, low_s, high_s, ((),) * len(mean_s))
+
+    def members(self, size, allocations):
+        draw = randomness.stream(1, "members").standard_normal((MEMBERS, len(self.kinds)))
+        speeds = np.array(self.speeds) * np.exp(self.spread * draw)
+        return np.stack([self._times_s(size, allocations, some) for some in speeds])
+
+    def to_dict(self):
+        return {"kind": "process_count", "method": "known"}
+
+    def _tables(self, size, most, processes, speeds):
+        m, p = np.arange(1, most + 1)[:, np.newaxis], np.maximum(np.arange(processes + 1), 1)
+        pe_s = size**3 / speeds[:, np.newaxis, np.newaxis] * m / p + m * self.setup_s
+        if self.wild is not None:
+            pe_s = pe_s * randomness.stream(self.wild, "wild").uniform(0.5, 1.5, pe_s.shape)
+        return ShareTables(pe_s, self.latency_s * p + self.gap_s * size**2 * (p > 1))
+
+    def _times_s(self, size, allocations, speeds):
+        """Configuration by configuration, as one would by hand."""
+        most, total = int(allocations[:, :, 1].max()), int(np.prod(allocations, axis=2).sum(axis=1).max())
+        tables, found = self._tables(size, most, total, speeds), []
+        for allocation in allocations.tolist():
+            p = sum(pes * each for pes, each in allocation)
+            busy = [tables.pe_s[k, each - 1, p] for k, (pes, each) in enumerate(allocation) if pes]
+            found.append(max(busy) + tables.comm_s[p])
+        return np.array(found)
+
+
+def fit_of(model, *, sizes=(400.0, 800.0, 1600.0), allocations=None):
+    """A fit as if the model came from runs of these configurations, by default each kind alone and all together."""
+    if allocations is None:
+        alone = np.eye(len(model.kinds), dtype=np.int64)[:, :, np.newaxis] * np.array([1, 2])
+        allocations = np.concatenate((alone, np.full((1, len(model.kinds), 2), 2)))
+    measured = MeasuredAllocations(model.kinds, np.array(sizes), np.asarray(allocations), 3 * len(allocations))
+    return AllocationFit(model, measured)
