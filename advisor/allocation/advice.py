@@ -31,6 +31,20 @@ BEYOND = 2.0
 
 
 @dataclass(frozen=True)
+class Switches:
+    """From which problem size on which configuration is best."""
+
+    low: float
+    high: float
+    """Sizes between which they were looked for."""
+    points: tuple[Switch, ...]
+    options: Allocations
+    """Configurations that the points name by number."""
+    notes: tuple[str, ...]
+    """What was not looked at."""
+
+
+@dataclass(frozen=True)
 class ProcessCountAdvice:
     """Which configuration to run, by how much it is better than others, and where another is."""
 
@@ -56,11 +70,7 @@ class ProcessCountAdvice:
     regret: Regret
     """Of the advised one."""
     baselines: tuple[Baseline, ...]
-    sizes: tuple[float, float]
-    """Where switch points were looked for."""
-    switches: tuple[Switch, ...]
-    options: Allocations
-    """Configurations that switch points name by number."""
+    switches: "Switches"
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -117,7 +127,7 @@ class ProcessCountAdvice:
                 {"name": one.name, "configuration": self.named(one.allocation), **one.to_dict()}
                 for one in self.baselines
             ],
-            "sizes": {"low": self.sizes[0], "high": self.sizes[1]},
+            "sizes": {"low": self.switches.low, "high": self.switches.high},
             "switch_points": [
                 {
                     "size": switch.size,
@@ -125,7 +135,7 @@ class ProcessCountAdvice:
                     "below": self.option(switch.below),
                     "above": self.option(switch.above),
                 }
-                for switch in self.switches
+                for switch in self.switches.points
             ],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
@@ -134,7 +144,7 @@ class ProcessCountAdvice:
 
     def option(self, place: int) -> dict[str, dict[str, int]] | None:
         """What a switch point names; None where no configuration is left."""
-        return None if place < 0 else self.named(self.options[place])
+        return None if place < 0 else self.named(self.switches.options[place])
 
     def _repr_html_(self) -> str:
         return page(self.to_dict())
@@ -175,16 +185,11 @@ def advise_allocation(
     if not 0 < level < 1:
         raise ScenarioError(f"--level: {level:g} found, a number between 0 and 1 allowed")
     space, model = space_of(fitted.model, kinds, limits), fitted.model
-    found, _, search = space.best(size, max(LISTED if top is None else top, SHORTLIST))
-    members_s = model.members(size, space.wide(found[:SHORTLIST]))
-    chosen = choose(members_s)
-    order = np.concatenate(([chosen], np.delete(np.arange(found.shape[0]), chosen)))
-    found, members_s = found[order], members_s[:, order[: members_s.shape[1]]]
+    count = LISTED if top is None else top
+    found, members_s, search = _ranked(space, size, max(count, SHORTLIST))
     expected, risk, p_best = regrets(members_s)
-    regret = Regret(float(expected[0]), float(risk[0]), float(p_best[0]))
-    listed = found[: LISTED if top is None else top]
-    low, high = _range(fitted, size)
-    options, switches, noted = _switches(space, (low, high), _step(fitted, size))
+    listed = found[:count]
+    switches = _switches(space, fitted, size)
     return ProcessCountAdvice(
         kinds=dict(kinds),
         known=tuple(model.kinds),
@@ -193,40 +198,39 @@ def advise_allocation(
         level=level,
         ranking=listed,
         estimates=model.estimate(size, space.wide(listed), level=level),
-        searched=space.problem(size).size,
+        searched=space.most_configurations,
         search=search,
         p_best=p_best[: listed.shape[0]],
-        regret=regret,
+        regret=Regret(float(expected[0]), float(risk[0]), float(p_best[0])),
         baselines=baselines_of(space, size, found[0], level),
-        sizes=(low, high),
-        switches=tuple(switches),
-        options=options,
+        switches=switches,
         warnings=warnings_of(fitted, space, size, found, members_s),
-        notes=(*_notes(space, size, search, listed.shape[0]), *noted),
+        notes=(*_notes(space, size, search, listed.shape[0]), *switches.notes),
         inputs=dict(inputs or {}),
     )
 
 
-def _range(fitted: AllocationFit, size: float) -> tuple[float, float]:
-    """Sizes from the smallest measured to twice the largest, and the one asked about."""
-    measured = fitted.measured.sizes
-    return float(min(measured[0], size)), float(max(BEYOND * measured[-1], size))
+def _ranked(space: Space, size: float, most: int) -> tuple[Allocations, Floats, str]:
+    """The best, the chosen one first; the members' times of the first of them; and the allocator."""
+    found, _, search = space.best(size, most)
+    members_s = space.model.members(size, space.wide(found[:SHORTLIST]))
+    chosen = choose(members_s)
+    order = np.concatenate(([chosen], np.delete(np.arange(found.shape[0]), chosen)))
+    return found[order], members_s[:, order[: members_s.shape[1]]], search
 
 
-def _step(fitted: AllocationFit, size: float) -> float:
-    """1 where sizes are whole numbers."""
-    sizes = np.append(fitted.measured.sizes, size)
-    return 1.0 if np.all(sizes == np.rint(sizes)) else float(sizes.min()) / 1000
-
-
-def _switches(space: Space, sizes: tuple[float, float], step: float) -> tuple[Allocations, list[Switch], list[str]]:
-    """The configurations that switch points name, the points, and what was not looked at."""
-    count = space.most_configurations
+def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
+    """From the smallest measured size to twice the largest, and to the one asked about."""
+    measured, count = fitted.measured.sizes, space.most_configurations
+    low, high = float(min(measured[0], asked)), float(max(BEYOND * measured[-1], asked))
+    whole = np.all(np.append(measured, asked) % 1 == 0)
+    step = 1.0 if whole else low / 1000
     if count <= EVERY:
-        options, noted = space.every(), []
+        options, notes = space.every(), tuple[str, ...]()
     else:
-        options = space.best_somewhere(np.geomspace(*sizes, LOOKED_AT).tolist(), SHORTLIST)
-        noted = [f"switch points: among {options.shape[0]} of {count} configurations, the best at {LOOKED_AT} sizes"]
+        options = space.best_somewhere(np.geomspace(low, high, LOOKED_AT).tolist(), SHORTLIST)
+        told = f"switch points: among {options.shape[0]} of {count} configurations, the best at {LOOKED_AT} sizes"
+        notes = (told,)
     wide = space.wide(options)
 
     def best_at(size: float) -> int:
@@ -234,7 +238,7 @@ def _switches(space: Space, sizes: tuple[float, float], step: float) -> tuple[Al
         short = np.argsort(times_s, kind="stable")[: min(SHORTLIST, int(np.sum(np.isfinite(times_s))))]
         return int(short[choose(space.model.members(size, wide[short]))]) if short.size else -1
 
-    return options, switch_points(best_at, *sizes, step=step), noted
+    return Switches(low, high, tuple(switch_points(best_at, low, high, step=step)), options, notes)
 
 
 def _notes(space: Space, size: float, search: str, listed: int) -> list[str]:

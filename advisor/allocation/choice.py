@@ -8,6 +8,8 @@ from advisor.problem import Floats
 
 RISK = 0.95
 """Quantile of regret that is told as its risk."""
+FAR = 100.0
+"""Estimates that cannot be are taken as so many times below the least, or above the largest, that can."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,18 @@ def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
     members_s
         Seconds by equally likely truths, paired; (member, n).
     """
+    members_s = _bounded(members_s)
     least = members_s.min(axis=1, keepdims=True)
     lost = members_s / least - 1
     first = members_s == least
     p_best = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
     return lost.mean(axis=0), np.quantile(lost, RISK, axis=0), p_best
+
+
+def _bounded(members_s: Floats) -> Floats:
+    """Estimates of 0 and less, which separate cubics give, and of no end, as far off as counts."""
+    usable = members_s[(members_s > 0) & np.isfinite(members_s)]
+    return np.clip(members_s, usable.min() / FAR, usable.max() * FAR) if usable.size else np.ones_like(members_s)
 
 
 def choose(members_s: Floats) -> int:

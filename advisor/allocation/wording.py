@@ -10,6 +10,7 @@ from advisor.report import wording
 Document = Mapping[str, Any]
 TOP = 10
 """Configurations that a table shows if nothing else is asked for."""
+MOST_SWITCHES = 12
 BASELINES = {
     "one-per-pe": "one process on every PE",
     "fastest-kind": "one on each PE of the fastest kind",
@@ -51,8 +52,13 @@ def sentence(document: Document) -> str:
     first, *rest = parts
     what = f"{first[0]} process{'es' if first[0] > 1 else ''} on {first[1]}"
     more = [f"{each} on {where}" for each, where in rest]
-    what = " and ".join(filter(None, (", ".join([what, *more[:-1]]), *more[-1:])))
-    return f"Run {what}: {wording.with_interval(document['estimate_s'])}{_gained(document)}"
+    what = " and ".join([", ".join([what, *more[:-1]]), *more[-1:]])
+    found = document["estimate_s"]
+    return f"Run {what}: {wording.duration(found['mean'])} ({_interval(found)}){_gained(document)}"
+
+
+def _interval(entry: Document) -> str:
+    return f"{wording.duration(entry['low'])} to {wording.duration(entry['high'])}"
 
 
 def _gained(document: Document) -> str:
@@ -84,7 +90,7 @@ def _lines(document: Document, top: int) -> Iterator[str]:
         found = entry["estimate_s"]
         yield (
             f"{configuration_text(entry['configuration']):<{width}}{entry['processes']:>7}"
-            f"{wording.duration(found['mean']):>12}   {wording.spread(found):<22}{100 * entry['p_best']:>4.0f} %"
+            f"{wording.duration(found['mean']):>12}   {_interval(found):<22}{100 * entry['p_best']:>4.0f} %"
         )
     if document["configurations"] > len(ranking):
         yield f"... of {document['configurations']:,} configurations".replace(",", " ")
@@ -101,12 +107,16 @@ def _lines(document: Document, top: int) -> Iterator[str]:
 
 
 def _baseline_lines(document: Document, width: int) -> Iterator[str]:
+    same: dict[str, list[Document]] = {}
     for entry in document["baselines"]:
-        found, longer = entry["estimate_s"], entry["times_longer"]
-        told = f"{wording.duration(found['mean']):>12}   {longer['mean']:.2f} times as long" if entry["fits"] else ""
-        told = told or f"{'-':>12}   memory does not hold it"
-        text = configuration_text(entry["configuration"])
-        yield f"{text:<{width}}{'':>7}{told}: {BASELINES.get(entry['name'], entry['name'])}"
+        same.setdefault(configuration_text(entry["configuration"]), []).append(entry)
+    for text, entries in same.items():
+        found, longer = entries[0]["estimate_s"], entries[0]["times_longer"]
+        told = f"{wording.duration(found['mean']):>12}   {longer['mean']:.2f} times as long"
+        if not entries[0]["fits"]:
+            told = f"{'-':>12}   memory does not hold it"
+        names = "; ".join(BASELINES.get(entry["name"], str(entry["name"])) for entry in entries)
+        yield f"{text:<{width}}{'':>7}{told}: {names}"
     yield ""
 
 
@@ -117,9 +127,11 @@ def _switch_lines(document: Document) -> Iterator[str]:
         yield f"from N = {low:g} to {high:g} the best stays the same"
         return
     yield f"N = {low:g} to {points[0]['last_below']:g}: {configuration_text(points[0]['below'])}"
-    for point, following in zip(points, [*points[1:], None], strict=True):
+    for point, following in zip(points[:MOST_SWITCHES], [*points[1:], None], strict=False):
         last = high if following is None else following["last_below"]
         yield f"N = {point['size']:g} to {last:g}: {configuration_text(point['above'])}"
+    if len(points) > MOST_SWITCHES:
+        yield f"... and {len(points) - MOST_SWITCHES} more switch points; all with --json"
 
 
 def page(document: Document) -> str:
