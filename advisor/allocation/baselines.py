@@ -16,21 +16,14 @@ class Baseline:
     name: str
     allocation: Allocations
     """(kind, 2)."""
-    estimate_s: tuple[float, float, float]
-    """Mean, lower and upper end of the interval."""
-    times_longer: tuple[float, float, float]
+    estimate_s: dict[str, float] | None
+    """`mean`, `low`, `high`; None where memory does not hold it or the model does not know it."""
+    times_longer: dict[str, float] | None
     """Times as long as the advised one: by the estimates, and the interval over the model's members, paired."""
-    fits: bool
-    """Whether memory holds it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        keys = ("mean", "low", "high")
-        return {
-            "estimate_s": dict(zip(keys, self.estimate_s, strict=True)),
-            "times_longer": dict(zip(keys, self.times_longer, strict=True)),
-            "fits": self.fits,
-        }
+        return {"estimate_s": self.estimate_s, "times_longer": self.times_longer}
 
 
 def baselines_of(space: Space, size: float, advised: Allocations, level: float) -> tuple[Baseline, ...]:
@@ -42,18 +35,18 @@ def baselines_of(space: Space, size: float, advised: Allocations, level: float) 
 
     Speeds are the model's, of PEs with one process among as many as there are PEs.
     """
-    named = _allocations(space, size)
-    both = space.wide(np.stack([advised, *named.values()]))
-    estimates, members_s = space.model.estimate(size, both, level=level), space.model.members(size, both)
-    fits = np.isfinite(space.times_s(space.problem(size), both[:, list(space.places)]))
-    ends = (1 - level) / 2
+    named, problem, ends = _allocations(space, size), space.problem(size), (1 - level) / 2
     found = []
-    for place, (name, allocation) in enumerate(named.items(), 1):
-        low, high = np.quantile(members_s[:, place] / members_s[:, 0], (ends, 1 - ends))
-        ratio = float(estimates.mean_s[place] / estimates.mean_s[0])
-        estimate = tuple(float(part[place]) for part in (estimates.mean_s, estimates.low_s, estimates.high_s))
-        longer = ratio, float(low), float(high)
-        found.append(Baseline(name, allocation, (estimate[0], estimate[1], estimate[2]), longer, bool(fits[place])))
+    for name, allocation in named.items():
+        if not np.isfinite(space.times_s(problem, allocation[np.newaxis])[0]):
+            found.append(Baseline(name, allocation, None, None))
+            continue
+        both = space.wide(np.stack([advised, allocation]))
+        mine, members_s = space.model.estimate(size, both, level=level), space.model.members(size, both)
+        low, high = np.quantile(members_s[:, 1] / members_s[:, 0], (ends, 1 - ends)).tolist()
+        estimate = {"mean": float(mine.mean_s[1]), "low": float(mine.low_s[1]), "high": float(mine.high_s[1])}
+        longer = {"mean": float(mine.mean_s[1] / mine.mean_s[0]), "low": low, "high": high}
+        found.append(Baseline(name, allocation, estimate, longer))
     return tuple(found)
 
 

@@ -13,9 +13,11 @@ from advisor.allocators.exhaustive import MOST
 from advisor.allocators.ranked import all_times_s, allocations_at
 from advisor.candidates import distinct, neighbours, threshold_candidates
 from advisor.problem import Allocations, Floats, Kind, Problem, ShareTimes, model_times_s, processes_of
-from simulator import ScenarioError, formula, units
+from simulator import ApportionError, ScenarioError, formula, units
 from simulator.models import ProcessCountModel
 
+MOST_NUMBERS = 5_000_000
+"""Of a model's tables: kinds times processes on a PE times processes in all."""
 STEPS = (0.2, 0.05)
 """Moves around an optimum that was bounded, as shares of a kind's PEs."""
 
@@ -62,7 +64,11 @@ class Space:
             return None
         parsed = formula.parse(self.limits.footprint, names=("N", "P"), place="--footprint")
         processes = np.maximum(np.arange(self.most_processes + 1), 1).astype(np.float64)
-        found = np.broadcast_to(parsed.evaluate({"N": np.full_like(processes, size), "P": processes}), processes.shape)
+        try:
+            found = parsed.evaluate({"N": np.full_like(processes, size), "P": processes})
+        except ApportionError as error:
+            raise ScenarioError([f"--footprint: {line.removeprefix('formula: ')}" for line in error.lines]) from error
+        found = np.broadcast_to(found, processes.shape)
         if np.any(found < 0):
             raise ScenarioError(f"--footprint: {found.min():.3g} bytes found at N = {size:g}, at least 0 allowed")
         return found
@@ -151,6 +157,10 @@ def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = Non
     for name, (count, most) in kinds.items():
         named.append(Kind(name, tuple(range(first, first + count)), most))
         first += count
+    widest, total = max(kind.most for kind in named), sum(kind.count * kind.most for kind in named)
+    if (numbers := len(model.kinds) * widest * total) > MOST_NUMBERS:
+        told = f"{total} processes on these kinds, for which the model has {numbers:.3g} estimates, found"
+        raise ScenarioError(f"--kinds: {told}, at most {MOST_NUMBERS:.3g} allowed: fewer PEs or fewer processes on each")
     return Space(model, tuple(named), tuple(model.kinds.index(name) for name in kinds), limits)
 
 

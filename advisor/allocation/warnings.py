@@ -10,6 +10,8 @@ from simulator.calibration import AllocationFit
 
 SURE = 0.9
 """From this chance on, one configuration counts as faster than another."""
+NOTHING = 1e-6
+"""Regret that is none: configurations that come to the same."""
 BEYOND = 2.0
 """Sizes up to so many times the largest measured are taken without a warning."""
 
@@ -41,6 +43,8 @@ def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
     if not near:
         return []
     expected, risk, _ = (part[0] for part in regrets(members_s))
+    if risk < NOTHING:
+        return []
     rival = min(near, key=lambda place: chances[place - 1])
     first, second = (configuration_text(ranking[place], names) for place in (0, rival))
     more = f" and {len(near) - 1} others" if len(near) > 2 else " and another" if len(near) == 2 else ""

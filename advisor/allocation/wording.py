@@ -68,8 +68,8 @@ def _gained(document: Document) -> str:
     meaning = BASELINES["one-per-pe"]
     if plain["configuration"] == document["best"]:
         return f", which is {meaning}"
-    if not plain["fits"]:
-        return f"; memory does not hold {meaning}"
+    if plain["times_longer"] is None:
+        return f"; {meaning} cannot be estimated or does not fit"
     saved = 1 - 1 / plain["times_longer"]["mean"]
     return f", {100 * abs(saved):.0f} % {'less' if saved >= 0 else 'more'} than {meaning}"
 
@@ -112,9 +112,9 @@ def _baseline_lines(document: Document, width: int) -> Iterator[str]:
         same.setdefault(configuration_text(entry["configuration"]), []).append(entry)
     for text, entries in same.items():
         found, longer = entries[0]["estimate_s"], entries[0]["times_longer"]
-        told = f"{wording.duration(found['mean']):>12}   {longer['mean']:.2f} times as long"
-        if not entries[0]["fits"]:
-            told = f"{'-':>12}   memory does not hold it"
+        told = f"{'-':>12}   not estimated, or memory does not hold it"
+        if found is not None:
+            told = f"{wording.duration(found['mean']):>12}   {longer['mean']:.2f} times as long"
         names = "; ".join(BASELINES.get(entry["name"], str(entry["name"])) for entry in entries)
         yield f"{text:<{width}}{'':>7}{told}: {names}"
     yield ""

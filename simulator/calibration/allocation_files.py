@@ -161,8 +161,9 @@ def load_allocation_fit(path: Path) -> AllocationFit:
         raise ScenarioError(f"{path}: kind: {found} found, {KIND!r} allowed: a model of `apportion allocate fit`")
     if document.get("format") != FORMAT:
         raise ScenarioError(f"{path}: format: {document.get('format')!r} found, {FORMAT} allowed")
+    plain = _mapping(document, "model", path)
     try:
-        model = process_count_model_from_dict(_mapping(document, "model", path))
+        model = process_count_model_from_dict(plain)
     except ScenarioError as error:
         raise ScenarioError([f"{path}: model: {line.removeprefix('model: ')}" for line in error.lines]) from error
     quality, provenance = (_mapping(document, name, path) for name in ("quality", "provenance"))

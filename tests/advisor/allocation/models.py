@@ -8,7 +8,7 @@ from simulator import randomness
 from simulator.calibration import AllocationFit, MeasuredAllocations
 from simulator.models import Estimates, ShareTables
 
-MEMBERS = 50
+MEMBERS = 20
 
 
 @dataclass(frozen=True)
@@ -27,37 +27,37 @@ class KnownModel:
     """Seed of a factor that each (kind, m, P) has."""
 
     def tables(self, size, most, processes):
-        return self._tables(size, max(most), processes, np.array(self.speeds))
+        pe_s, comm_s = self._tables(size, max(most), processes, np.array([self.speeds]))
+        return ShareTables(pe_s[0], comm_s)
 
     def estimate(self, size, allocations, *, level=0.9):
-        mean_s = self._times_s(size, allocations, np.array(self.speeds))
+        mean_s = self._times_s(size, allocations, np.array([self.speeds]))[0]
         low_s, high_s = np.quantile(self.members(size, allocations), ((1 - level) / 2, (1 + level) / 2), axis=0)
         return Estimates(level, mean_s, low_s, high_s, ((),) * len(mean_s))
 
     def members(self, size, allocations):
         draw = randomness.stream(1, "members").standard_normal((MEMBERS, len(self.kinds)))
         speeds = np.array(self.speeds) * np.exp(self.spread * draw)
-        return np.stack([self._times_s(size, allocations, some) for some in speeds])
+        return self._times_s(size, allocations, speeds)
 
     def to_dict(self):
         return {"kind": "process_count", "method": "known"}
 
     def _tables(self, size, most, processes, speeds):
+        """With speeds (member, kind): seconds (member, kind, m - 1, P), and of messages (P,)."""
         m, p = np.arange(1, most + 1)[:, np.newaxis], np.maximum(np.arange(processes + 1), 1)
-        pe_s = size**3 / speeds[:, np.newaxis, np.newaxis] * m / p + m * self.setup_s
+        pe_s = size**3 / speeds[:, :, np.newaxis, np.newaxis] * m / p + m * self.setup_s
         if self.wild is not None:
-            pe_s = pe_s * randomness.stream(self.wild, "wild").uniform(0.5, 1.5, pe_s.shape)
-        return ShareTables(pe_s, self.latency_s * p + self.gap_s * size**2 * (p > 1))
+            pe_s = pe_s * (0.5 + np.sin(1 + self.wild + np.arange(len(self.kinds))[:, np.newaxis, np.newaxis] * m * p) ** 2)
+        return pe_s, self.latency_s * p + self.gap_s * size**2 * (p > 1)
 
     def _times_s(self, size, allocations, speeds):
-        """Configuration by configuration, as one would by hand."""
-        most, total = int(allocations[:, :, 1].max()), int(np.prod(allocations, axis=2).sum(axis=1).max())
-        tables, found = self._tables(size, most, total, speeds), []
-        for allocation in allocations.tolist():
-            p = sum(pes * each for pes, each in allocation)
-            busy = [tables.pe_s[k, each - 1, p] for k, (pes, each) in enumerate(allocation) if pes]
-            found.append(max(busy) + tables.comm_s[p])
-        return np.array(found)
+        pes, each = allocations[:, :, 0], allocations[:, :, 1]
+        p = (pes * each).sum(axis=1)
+        pe_s, comm_s = self._tables(size, int(each.max()), int(p.max()), speeds)
+        kinds = np.arange(len(self.kinds))
+        busy = pe_s[:, kinds, np.maximum(each, 1) - 1, p[:, np.newaxis]]
+        return np.where(pes > 0, busy, 0.0).max(axis=2) + comm_s[p]
 
 
 def fit_of(model, *, sizes=(400.0, 800.0, 1600.0), allocations=None):
