@@ -212,7 +212,7 @@ def advise_allocation(
 
 def _ranked(space: Space, size: float, most: int) -> tuple[Allocations, Floats, str]:
     """The best, the chosen one first; the members' times of the first of them; and the allocator."""
-    found, _, search = space.best(size, most)
+    found, search = space.at(size).best(most)
     members_s = space.model.members(size, space.wide(found[:SHORTLIST]))
     chosen = choose(members_s)
     order = np.concatenate(([chosen], np.delete(np.arange(found.shape[0]), chosen)))
@@ -234,7 +234,7 @@ def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
     wide = space.wide(options)
 
     def best_at(size: float) -> int:
-        times_s = space.times_s(space.problem(size), options)
+        times_s = space.at(size).times_s(options)
         short = np.argsort(times_s, kind="stable")[: min(SHORTLIST, int(np.sum(np.isfinite(times_s))))]
         return int(short[choose(space.model.members(size, wide[short]))]) if short.size else -1
 
@@ -249,7 +249,7 @@ def _notes(space: Space, size: float, search: str, listed: int) -> list[str]:
             f"{count:.3g} configurations: the best by {search} on the model's tables, proven within the model; "
             "the ranking holds those near it"
         )
-    fitting = space.fitting(size)
+    fitting = space.at(size).fitting()
     if fitting is not None and fitting < count:
         lines.append(f"{count - fitting} of {count} configurations are left out: memory does not hold them")
     if search == "exhaustive" and listed < (fitting or count):

@@ -35,10 +35,10 @@ def baselines_of(space: Space, size: float, advised: Allocations, level: float) 
 
     Speeds are the model's, of PEs with one process among as many as there are PEs.
     """
-    named, problem, ends = _allocations(space, size), space.problem(size), (1 - level) / 2
+    named, here, ends = _allocations(space, size), space.at(size), (1 - level) / 2
     found = []
     for name, allocation in named.items():
-        if not np.isfinite(space.times_s(problem, allocation[np.newaxis])[0]):
+        if not np.isfinite(here.times_s(allocation[np.newaxis])[0]):
             found.append(Baseline(name, allocation, None, None))
             continue
         both = space.wide(np.stack([advised, allocation]))

@@ -10,14 +10,16 @@ import numpy as np
 from advisor.allocation.kinds import Kinds, Limits
 from advisor.allocators import branch_and_bound, ranked
 from advisor.allocators.exhaustive import MOST
-from advisor.allocators.ranked import all_times_s, allocations_at
+from advisor.allocators.ranked import all_times_s, allocations_at, places_of
 from advisor.candidates import distinct, neighbours, threshold_candidates
 from advisor.problem import Allocations, Floats, Kind, Problem, ShareTimes, model_times_s, processes_of
 from simulator import ApportionError, ScenarioError, formula, units
-from simulator.models import ProcessCountModel
+from simulator.models import ProcessCountModel, ShareTables
 
 MOST_NUMBERS = 5_000_000
 """Of a model's tables: kinds times processes on a PE times processes in all."""
+MOST_CODES = 2**62
+"""Configurations that a number can name."""
 STEPS = (0.2, 0.05)
 """Moves around an optimum that was bounded, as shares of a kind's PEs."""
 
@@ -42,8 +44,8 @@ class Space:
         """How many there are, whatever memory allows."""
         return math.prod(1 + kind.count * kind.most for kind in self.kinds) - 1
 
-    def problem(self, size: float) -> Problem:
-        """The problem of one size, by the model's tables; what memory does not hold takes for ever."""
+    def at(self, size: float) -> "SpaceAt":
+        """The same at one size, by the model's tables; what memory does not hold takes for ever."""
         most = [1] * len(self.model.kinds)
         for place, kind in zip(self.places, self.kinds, strict=True):
             most[place] = kind.most
@@ -54,9 +56,17 @@ class Space:
         if needed is not None and self.limits is not None:
             each = np.arange(1, pe_s.shape[1] + 1)[:, np.newaxis]
             for place, kind in enumerate(self.kinds):
-                held = self.limits.memory_bytes.get(kind.name, np.inf)
-                pe_s[place][each * needed > held] = np.inf
-        return Problem.of_model(self.kinds, ShareTimes(pe_s, tables.comm_s))
+                pe_s[place][each * needed > self.limits.memory_bytes.get(kind.name, np.inf)] = np.inf
+        problem = Problem.of_model(self.kinds, ShareTimes(pe_s, tables.comm_s))
+        return SpaceAt(self, size, problem, *self._own(tables))
+
+    def _own(self, tables: ShareTables) -> tuple[Allocations, Floats]:
+        """Those of the measured configurations that are among ours, and their factors."""
+        measured = tables.measured.reshape(-1, len(self.model.kinds), 2)
+        mine, rest = measured[:, list(self.places)], np.delete(measured, self.places, axis=1)
+        most = np.array([(kind.count, kind.most) for kind in self.kinds])
+        within = np.all(mine <= most, axis=(1, 2)) & ~np.any(rest, axis=(1, 2))
+        return mine[within], tables.factor[within]
 
     def footprints_bytes(self, size: float) -> Floats | None:
         """Of one of P processes; (P,), None without limits."""
@@ -79,31 +89,6 @@ class Space:
         found[:, list(self.places)] = allocations
         return found
 
-    def best(self, size: float, most: int) -> tuple[Allocations, Floats, str]:
-        """Up to `most` of the best allocations at a size, best first, their times, and the allocator that found them.
-
-        Raises
-        ------
-        ScenarioError
-            If nothing is allowed, or the model is too large for any allocator.
-        """
-        problem = self.problem(size)
-        if not np.any(np.isfinite(problem.model.pe_s) if problem.model else False):
-            raise ScenarioError(self.nothing_fits(size))
-        if problem.size <= MOST:
-            try:
-                _, allocations, times_s = ranked(problem, most=most)
-            except ScenarioError as error:
-                raise ScenarioError(self.nothing_fits(size)) from error
-            return allocations, times_s, "exhaustive"
-        found = branch_and_bound(problem).allocation
-        near = [found[np.newaxis], threshold_candidates(problem)]
-        near += [neighbours(problem, found, step) for step in STEPS]
-        some = distinct(np.concatenate(near))
-        times_s = self.times_s(problem, some)
-        order = np.argsort(times_s, kind="stable")[: min(most, int(np.sum(np.isfinite(times_s))))]
-        return some[order], times_s[order], "branch_and_bound"
-
     def every(self) -> Allocations:
         """All configurations."""
         problem = Problem(self.kinds, lambda allocations, _: np.zeros((allocations.shape[0], 1)))
@@ -114,28 +99,84 @@ class Space:
         found = []
         for size in sizes:
             with contextlib.suppress(ScenarioError):
-                found.append(self.best(size, most)[0])
+                found.append(self.at(size).best(most)[0])
         return distinct(np.concatenate(found)) if found else np.zeros((0, len(self.kinds), 2), dtype=np.int64)
 
-    def fitting(self, size: float) -> int | None:
-        """How many configurations memory holds, None without limits or where they are too many to count."""
-        if self.limits is None or self.most_configurations > MOST:
-            return None
-        return int(np.count_nonzero(np.isfinite(all_times_s(self.problem(size)))))
 
-    def times_s(self, problem: Problem, allocations: Allocations) -> Floats:
+@dataclass(frozen=True)
+class SpaceAt:
+    """A space at one problem size."""
+
+    space: Space
+    size: float
+    problem: Problem
+    """By the model's tables."""
+    measured: Allocations
+    """Configurations whose own runs say more than the tables; (c, kind, 2)."""
+    factor: Floats
+    """What their times by the tables are multiplied with; (c,)."""
+
+    def best(self, most: int) -> tuple[Allocations, str]:
+        """Up to `most` of the best allocations, best first, and the allocator that found them.
+
+        Raises
+        ------
+        ScenarioError
+            If nothing is allowed, or the model is too large for any allocator.
+        """
+        if self.problem.size <= MOST:
+            times_s = self._all_times_s()
+            if not np.any(np.isfinite(times_s)):
+                raise ScenarioError(self._nothing())
+            return ranked(self.problem, most=most, times_s=times_s)[1], "exhaustive"
+        assert self.problem.model is not None  # noqa: S101 - made with one
+        if not np.any(np.isfinite(self.problem.model.pe_s)):
+            raise ScenarioError(self._nothing())
+        found = branch_and_bound(self.problem).allocation
+        near = [found[np.newaxis], self.measured, threshold_candidates(self.problem)]
+        near += [neighbours(self.problem, found, step) for step in STEPS]
+        some = distinct(np.concatenate(near))
+        times_s = self.times_s(some)
+        order = np.argsort(times_s, kind="stable")[: min(most, int(np.sum(np.isfinite(times_s))))]
+        return some[order], "branch_and_bound"
+
+    def times_s(self, allocations: Allocations) -> Floats:
         """Point estimates of some allocations; (n,)."""
-        assert problem.model is not None  # noqa: S101 - made here with one
-        return model_times_s(problem.model, allocations)
+        assert self.problem.model is not None  # noqa: S101 - made with one
+        times_s = model_times_s(self.problem.model, allocations)
+        if self.problem.size < MOST_CODES:
+            codes = places_of(self.problem, allocations)
+            order = np.argsort(codes)
+            own = places_of(self.problem, self.measured)
+            first, last = (np.searchsorted(codes[order], own, side=side) for side in ("left", "right"))
+            for begin, end, factor in zip(first.tolist(), last.tolist(), self.factor.tolist(), strict=True):
+                times_s[order[begin:end]] *= factor
+        else:
+            for one, factor in zip(self.measured, self.factor.tolist(), strict=True):
+                times_s[np.all(allocations == one, axis=(1, 2))] *= factor
+        return times_s
 
-    def nothing_fits(self, size: float) -> str:
-        """Why no configuration is left at a size."""
-        needed = self.footprints_bytes(size)
-        if needed is None or self.limits is None:
-            return f"--size {size:g}: the model allows no configuration of these kinds, at least one allowed"
+    def fitting(self) -> int | None:
+        """How many configurations memory holds, None without limits or where they are too many to count."""
+        if self.space.limits is None or self.problem.size > MOST:
+            return None
+        return int(np.count_nonzero(np.isfinite(all_times_s(self.problem))))
+
+    def _all_times_s(self) -> Floats:
+        """Of every configuration, in the order of `all_allocations`."""
+        times_s = all_times_s(self.problem)
+        times_s[places_of(self.problem, self.measured)] *= self.factor
+        return times_s
+
+    def _nothing(self) -> str:
+        """Why no configuration is left."""
+        needed, limits = self.space.footprints_bytes(self.size), self.space.limits
+        if needed is None or limits is None:
+            return f"--size {self.size:g}: the model allows no configuration of these kinds, at least one allowed"
         least = units.show_size(float(needed[1:].min()))
-        held = ", ".join(f"{name} {units.show_size(found)}" for name, found in self.limits.memory_bytes.items())
-        return f"--size {size:g}: a footprint of at least {least} per process found, no PE holds it: {held} allowed"
+        held = ", ".join(f"{name} {units.show_size(found)}" for name, found in limits.memory_bytes.items())
+        found = f"a footprint of at least {least} per process"
+        return f"--size {self.size:g}: {found} found, no PE holds it: {held} allowed"
 
 
 def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = None) -> Space:
@@ -159,8 +200,8 @@ def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = Non
         first += count
     widest, total = max(kind.most for kind in named), sum(kind.count * kind.most for kind in named)
     if (numbers := len(model.kinds) * widest * total) > MOST_NUMBERS:
-        told = f"{total} processes on these kinds, for which the model has {numbers:.3g} estimates, found"
-        raise ScenarioError(f"--kinds: {told}, at most {MOST_NUMBERS:.3g} allowed: fewer PEs or fewer processes on each")
+        found = f"{total} processes on these kinds, for which the model has {numbers:.3g} estimates, found"
+        raise ScenarioError(f"--kinds: {found}, at most {MOST_NUMBERS:.3g} allowed: fewer PEs or processes on each")
     return Space(model, tuple(named), tuple(model.kinds.index(name) for name in kinds), limits)
 
 

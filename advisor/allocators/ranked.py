@@ -7,11 +7,18 @@ from advisor.problem import Allocations, Floats, Found, Problem
 from simulator import ScenarioError
 
 
-def ranked(problem: Problem, *, most: int | None = None) -> tuple[Found, Allocations, Floats]:
+def ranked(
+    problem: Problem, *, most: int | None = None, times_s: Floats | None = None
+) -> tuple[Found, Allocations, Floats]:
     """The best allocation by the problem's model, and the `most` best of all with their makespans, in order.
 
     Answers what `exhaustive` answers for a problem of its model; kinds are taken together by broadcasting, so that
     nothing but P and the longest time is held for every allocation. The first of equals comes first.
+
+    Parameters
+    ----------
+    times_s
+        Of every allocation, in the order of `all_times_s`, in place of the model's.
 
     Raises
     ------
@@ -19,7 +26,7 @@ def ranked(problem: Problem, *, most: int | None = None) -> tuple[Found, Allocat
         If there is no model, it allows no allocation, or there are more than a million.
     """
     check_enumerable(problem)
-    times_s = all_times_s(problem)
+    times_s = all_times_s(problem) if times_s is None else times_s
     possible = int(np.count_nonzero(np.isfinite(times_s)))
     if possible == 0:
         raise ScenarioError("allocation: model: no process allowed on any PE, at least one allowed")
@@ -58,3 +65,12 @@ def allocations_at(problem: Problem, places: np.ndarray) -> Allocations:
     offers = offers_of(problem)
     at = np.unravel_index(places + 1, tuple(offer.shape[0] for offer in offers))
     return np.stack([offer[place] for offer, place in zip(offers, at, strict=True)], axis=1)
+
+
+def places_of(problem: Problem, allocations: Allocations) -> np.ndarray:
+    """The place of allocations in the order of `all_allocations`; (n,)."""
+    found = np.zeros(allocations.shape[0], dtype=np.int64)
+    for place, kind in enumerate(problem.kinds):
+        pes, each = allocations[:, place, 0], allocations[:, place, 1]
+        found = found * (1 + kind.count * kind.most) + np.where(pes > 0, (pes - 1) * kind.most + each, 0)
+    return found - 1

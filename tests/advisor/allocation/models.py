@@ -25,10 +25,15 @@ class KnownModel:
     warnings: tuple[str, ...] = ()
     wild: int | None = None
     """Seed of a factor that each (kind, m, P) has."""
+    own: tuple[tuple[tuple[tuple[int, int], ...], float], ...] = ()
+    """Configurations that take so many times as long as the rest says."""
 
     def tables(self, size, most, processes):
         pe_s, comm_s = self._tables(size, max(most), processes, np.array([self.speeds]))
-        return ShareTables(pe_s[0], comm_s)
+        if not self.own:
+            return ShareTables(pe_s[0], comm_s)
+        configurations, factors = zip(*self.own, strict=True)
+        return ShareTables(pe_s[0], comm_s, np.array(configurations), np.array(factors))
 
     def estimate(self, size, allocations, *, level=0.9):
         mean_s = self._times_s(size, allocations, np.array([self.speeds]))[0]
@@ -57,7 +62,10 @@ class KnownModel:
         pe_s, comm_s = self._tables(size, int(each.max()), int(p.max()), speeds)
         kinds = np.arange(len(self.kinds))
         busy = pe_s[:, kinds, np.maximum(each, 1) - 1, p[:, np.newaxis]]
-        return np.where(pes > 0, busy, 0.0).max(axis=2) + comm_s[p]
+        times_s = np.where(pes > 0, busy, 0.0).max(axis=2) + comm_s[p]
+        for configuration, factor in self.own:
+            times_s[:, np.all(allocations == np.array(configuration), axis=(1, 2))] *= factor
+        return times_s
 
 
 def fit_of(model, *, sizes=(400.0, 800.0, 1600.0), allocations=None):

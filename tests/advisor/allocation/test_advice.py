@@ -45,6 +45,21 @@ def test_the_ranking_is_that_of_enumeration(seed):
     assert not any("cannot tell" in line for line in advice.warnings)
 
 
+def test_what_measured_configurations_show_of_their_own_counts():
+    kinds = {"fast": (1, 6), "slow": (8, 1)}
+    plain = advise_allocation(fit_of(TWO), kinds, 3200.0)
+    assert plain.configuration == {"fast": {"pes": 1, "procs": 4}, "slow": {"pes": 8, "procs": 1}}
+    own = ((((1, 4), (8, 1)), 1.2), (((1, 1), (3, 1)), 0.1), (((1, 9), (8, 1)), 0.01))
+    model = KnownModel(TWO.kinds, TWO.speeds, own=own)
+    advice = advise_allocation(fit_of(model), kinds, 3200.0)
+    assert advice.configuration == {"fast": {"pes": 1, "procs": 1}, "slow": {"pes": 3, "procs": 1}}
+    every, times_s = enumerated(model, kinds, 3200.0)
+    np.testing.assert_allclose(advice.estimates.mean_s, times_s, rtol=1e-12)
+    assert advice.to_dict()["ranking"][0]["configuration"] == as_dict(model, every[0].tolist())
+    without = advise_allocation(fit_of(model), {"slow": (8, 1)}, 3200.0)
+    assert without.configuration["slow"] == {"pes": 8, "procs": 1}
+
+
 def test_kinds_may_be_some_of_the_model_s_in_another_order():
     model = KnownModel(("a", "b", "c"), (3e9, 1e9, 2e9), wild=3)
     kinds = {"c": (2, 2), "a": (1, 3)}
