@@ -10,6 +10,7 @@ import typer
 
 from advisor.cli import (
     advise,
+    allocate,
     calibrate,
     check,
     fit,
@@ -49,6 +50,7 @@ for command in (
     check,
     simulate,
     advise,
+    allocate,
     verify,
     partition,
     reproduce,

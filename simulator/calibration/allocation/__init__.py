@@ -1,0 +1,1 @@
+"""Construction runs for process-count models: which to make, making them for real, and keeping each at once."""
