@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json, print_warnings, read_number
+from advisor.cli.options import Json, Seed, print_json, print_warnings
 
 if TYPE_CHECKING:
     from simulator.calibration import ConstructionPlan
+
+MOST_SIZE = 10**9
 
 
 def register(app: typer.Typer) -> None:
@@ -76,13 +78,13 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
 def _sizes(text: str, field: str) -> tuple[float, ...]:
     from simulator import ScenarioError
 
-    found = tuple(read_number(cell.strip(), field) for cell in text.split(","))
-    wrong = [size for size in found if size != int(size) or size > 10**9]
+    cells = [cell.strip() for cell in text.split(",")]
+    wrong = [cell for cell in cells if not (cell.isascii() and cell.isdigit() and 0 < int(cell[:12]) <= MOST_SIZE)]
     if wrong:
-        raise ScenarioError(f"{field}: {wrong[0]:g} found, whole numbers up to 10^9 allowed")
-    if len(set(found)) < len(found):
+        raise ScenarioError(f"{field}: {wrong[0]!r} found, whole numbers from 1 to {MOST_SIZE} allowed")
+    if len({int(cell) for cell in cells}) < len(cells):
         raise ScenarioError(f"{field}: {text!r} found, each size once allowed")
-    return tuple(sorted(found))
+    return tuple(sorted(map(float, cells)))
 
 
 def _most(text: str | None) -> dict[str, int]:

@@ -18,47 +18,55 @@ def register(app: typer.Typer) -> None:
     app.command("run")(run)
 
 
+Command = Annotated[
+    str | None,
+    typer.Option(
+        help="What is run, split without a shell; {N}, {P}, {hostfile} (MPICH), {hostfile_openmpi}, {rankfile}, "
+        "{cpus} and {kinds} (of the ranks), {python}, and {pin}, which puts each rank on its processor."
+    ),
+]
+Program = Annotated[str | None, typer.Option(help="lu: our own LU factorisation over MPI, in the place of --command.")]
+Time = Annotated[
+    str | None,
+    typer.Option(help="Regular expression with a group (time_s) over the output, or hpl; else the wall clock."),
+]
+Phases = Annotated[
+    str | None,
+    typer.Option(help="One with groups kind, comp_s and comm_s, or hpl: its detailed timing, where it has one."),
+]
+Before = Annotated[
+    list[Path] | None,
+    typer.Option(help="File with placeholders, such as HPL.dat, written into the folder before each run."),
+]
+Read = Annotated[
+    str | None, typer.Option(help="File in the folder that the program writes its times to, not its output.")
+]
+Folder = Annotated[Path | None, typer.Option(help="Where the program runs; by default beside the output, RUNS.work.")]
+Local = Annotated[
+    bool,
+    typer.Option(
+        "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, beside real busy loops."
+    ),
+]
+Wait = Annotated[str, typer.Option(help="With --program lu: how ranks wait, yield or poll.")]
+Limit = Annotated[
+    str | None, typer.Option(help="No run may take longer; by default 10 times what is expected, at least 20s.")
+]
+
+
 def run(  # noqa: PLR0913, PLR0917 - one per option
     plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="What `apportion allocate plan -o` wrote.")],
-    command: Annotated[
-        str | None,
-        typer.Option(
-            help="What is run, split without a shell; {N}, {P}, {hostfile} (MPICH), {hostfile_openmpi}, {rankfile}, "
-            "{cpus} and {kinds} (of the ranks), {python}, and {pin}, which puts each rank on its processor."
-        ),
-    ] = None,
-    program: Annotated[
-        str | None, typer.Option(help="lu: our own LU factorisation over MPI, in the place of --command.")
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(help="Regular expression with a group (time_s) over the output, or hpl; else the wall clock."),
-    ] = None,
-    phases: Annotated[
-        str | None,
-        typer.Option(help="One with groups kind, comp_s and comm_s, or hpl: its detailed timing, where it has one."),
-    ] = None,
-    before: Annotated[
-        list[Path] | None,
-        typer.Option(help="File with placeholders, such as HPL.dat, written into the folder before each run."),
-    ] = None,
-    read: Annotated[
-        str | None, typer.Option(help="File in the folder that the program writes its times to, not its output.")
-    ] = None,
-    folder: Annotated[
-        Path | None, typer.Option(help="Where the program runs; by default beside the output, RUNS.work.")
-    ] = None,
-    local: Annotated[
-        bool,
-        typer.Option(
-            "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, beside real busy loops."
-        ),
-    ] = False,
-    wait: Annotated[str, typer.Option(help="With --program lu: how ranks wait, yield or poll.")] = "yield",
+    command: Command = None,
+    program: Program = None,
+    time: Time = None,
+    phases: Phases = None,
+    before: Before = None,
+    read: Read = None,
+    folder: Folder = None,
+    local: Local = False,
+    wait: Wait = "yield",
     budget: Annotated[str | None, typer.Option(help="In the place of the plan's.")] = None,
-    limit: Annotated[
-        str | None, typer.Option(help="No run may take longer; by default 10 times what is expected, at least 20s.")
-    ] = None,
+    limit: Limit = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="RUNS.csv", help="A row per run; called again, it goes on.")
     ] = Path("runs.csv"),

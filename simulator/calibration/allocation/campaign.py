@@ -28,8 +28,8 @@ from simulator.models.load import LoadTrace
 
 LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
 """A run may take this many times what is expected of it, and so many seconds in any case."""
-FIRST_LIMIT_S = 300.0
-"""What the first run of a kind may take, whose speed nobody may know."""
+PILOT_LIMIT_S = 300.0
+"""What the first run of a kind may take whose speed nobody knows."""
 MOST_FAILURES = 3
 """So many failed runs one after another end it all."""
 _START_S = 60.0
@@ -81,49 +81,56 @@ def make_runs(
     on_run
         Told of each run: what it was, its seconds, and the share of the budget that is spent.
 
+    Returns
+    -------
+    Campaign
+        With a line for each run that failed; all finished ones are in the table.
+
     Raises
     ------
-    CalibrationError
-        If runs failed, one line each; all finished ones are kept.
+    ScenarioError
+        If it is to run here and a kind is no processor of this machine.
     """
     if program.local:
         check_processors(plan.kinds, affinity())
-    found = Campaign()
-    costs = Corrections(plan.guess, plan.start_s)
-    wall_of = {key: list(walls) for key, walls in table.walls.items()}
-    for size, allocation, time_s in table.done:
-        walls = wall_of.get((size, allocation), [])
-        costs.learn(size, _row(allocation), time_s=time_s, wall_s=walls.pop(0) if walls else time_s + plan.start_s)
+    found, costs = Campaign(), _learned(plan, table)
     in_a_row = 0
     with _competitors(plan.kinds if program.local else ()), Children(_LAUNCHER, [[ANYWHERE]]) as launcher:
-        while True:
-            left = _missing(plan, table, failed=table.failed)
+        while in_a_row < MOST_FAILURES:
+            left = _missing(plan, table)
             chosen, found.dropped = _affordable(plan, left, costs, budget_s=limits.budget_s - table.spent_s)
             if not chosen:
                 break
             run = _next(plan, chosen, table.counts())
-            limit_s = _limit_s(run, costs, limits, is_first=not table.done)
+            limit_s = _limit_s(run, plan, costs, limits)
             began = time.perf_counter()
             try:
                 times, wall_s = _run_once(launcher, plan, program, run, limit_s=limit_s)
             except CalibrationError as error:
-                said = f"{plan.label(*run.key)}: {error}"
                 table.keep_failure(*run.key, str(error), wall_s=time.perf_counter() - began)
-                found.failures.append(said)
-                in_a_row += 1
-                if in_a_row == MOST_FAILURES:
-                    found.failures.append(f"{MOST_FAILURES} runs failed one after another, no more are made")
-                    break
-                if isinstance(error, LauncherLostError):
-                    break
+                found.failures.append(f"{plan.label(*run.key)}: {error}")
+                in_a_row += MOST_FAILURES if isinstance(error, LauncherLostError) else 1
                 continue
             in_a_row = 0
             table.keep(*run.key, times, wall_s=wall_s)
             costs.learn(run.size, _row(run.allocation), time_s=times.time_s, wall_s=wall_s)
             found.made += 1
             on_run(f"{plan.label(*run.key)}: {times.time_s:.4g} s", wall_s, table.spent_s / limits.budget_s)
+    if in_a_row >= MOST_FAILURES:
+        found.failures.append(f"{MOST_FAILURES} runs failed one after another, no more are made")
     found.kept, found.spent_s = len(table.done), table.spent_s
     return found
+
+
+def _learned(plan: ConstructionPlan, table: RunTable) -> Corrections:
+    """What earlier runs tell of costs."""
+    costs = Corrections(plan.guess, plan.start_s)
+    walls_of = {key: list(walls) for key, walls in table.walls.items()}
+    for size, allocation, time_s in table.done:
+        walls = walls_of.get((size, allocation), [])
+        wall_s = walls.pop(0) if walls else time_s + plan.start_s
+        costs.learn(size, _row(allocation), time_s=time_s, wall_s=wall_s)
+    return costs
 
 
 class LauncherLostError(CalibrationError):
@@ -134,12 +141,12 @@ def _row(allocation: Allocation) -> "np.ndarray[tuple[int, ...], np.dtype[np.int
     return np.array(allocation, dtype=np.int64)
 
 
-def _missing(plan: ConstructionPlan, table: RunTable, *, failed: Counter[RunKey]) -> list[PlannedRun]:
+def _missing(plan: ConstructionPlan, table: RunTable) -> list[PlannedRun]:
     """One entry per repetition that is still to be made, in the plan's order; what failed now is not tried again."""
     have = table.counts()
     found = []
     for run in plan.runs:
-        if failed[run.key]:
+        if table.failed[run.key]:
             continue
         for _ in range(run.repetitions):
             if have[run.key] > 0:
@@ -172,7 +179,7 @@ def _at_least(prices: Floats) -> list[float]:
 
 def _next(plan: ConstructionPlan, chosen: Sequence[PlannedRun], have: Counter[RunKey]) -> PlannedRun:
     """Pilots, then the round that has runs left, in its own order; the reserve last."""
-    if (first := chosen[0]).why.startswith("pilot") and not have[first.key]:
+    if (first := chosen[0]).is_pilot and not have[first.key]:
         return first
 
     def place(run: PlannedRun) -> tuple[bool, int, float]:
@@ -182,9 +189,11 @@ def _next(plan: ConstructionPlan, chosen: Sequence[PlannedRun], have: Counter[Ru
     return min(chosen, key=place)
 
 
-def _limit_s(run: PlannedRun, costs: Corrections, limits: Limits, *, is_first: bool) -> float:
+def _limit_s(run: PlannedRun, plan: ConstructionPlan, costs: Corrections, limits: Limits) -> float:
     expected = float(costs.wall_s(*as_arrays([run.key]))[0])
-    limit_s = max(LEAST_LIMIT_S, LIMIT_FACTOR * expected, FIRST_LIMIT_S if is_first else 0.0)
+    unknown = any(kind.speed is None and pes for kind, (pes, _) in zip(plan.kinds, run.allocation, strict=True))
+    least = PILOT_LIMIT_S if run.is_pilot and unknown else LEAST_LIMIT_S
+    limit_s = max(least, LIMIT_FACTOR * expected)
     return limit_s if limits.run_s is None else min(limit_s, limits.run_s)
 
 
@@ -205,7 +214,7 @@ def _run_once(
     try:
         answer = launcher.ask({0: command}, limit_s=_START_S + limit_s)[0]
     except CalibrationError as error:
-        raise LauncherLostError(error.lines) from error
+        raise LauncherLostError(error.lines) from error  # what it started has ended with it
     if said := failure(answer, limit_s=limit_s):
         last = _last_line(answer.get("said", ""), answer.get("output", ""))
         raise CalibrationError(_told(said, last, answer, shlex.join(words)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simulator.calibration.allocation.candidates import every_configuration, fits_memory
 from simulator.calibration.allocation.costs import CostGuess, Floats, Ints
-from simulator.calibration.allocation.plan import Allocation, ConstructionPlan, PlannedRun
+from simulator.calibration.allocation.plan import PILOT, Allocation, ConstructionPlan, PlannedRun
 from simulator.errors import ScenarioError
 
 LEAST_SIZES = 3
@@ -45,6 +45,8 @@ class Wishes:
 
 
 AIM = 0.15
+LEAST_BUDGETS = 2.0
+"""How many times the cost of the indispensable runs a budget is that nobody stated."""
 
 
 class _Chosen:
@@ -55,6 +57,7 @@ class _Chosen:
         self._targets = targets
         self._unknown = np.eye(targets.shape[1])
         self.counts: dict[tuple[float, Allocation], int] = {}
+        self.cost_s = 0.0
         self.reasons: dict[tuple[float, Allocation], str] = {}
 
     @property
@@ -104,35 +107,14 @@ def make_construction_plan(
         for own in (allocations[fit(size, allocations)],)
     )
     budget_s = AIM * full_s if wishes.budget_s is None else wishes.budget_s
-    candidates = [(size, allocations[fit(size, allocations)]) for size in sizes]
-    columns = np.concatenate([np.full(len(own), size) for size, own in candidates])
-    rows = np.concatenate([own for _, own in candidates])
-    cost = guess.time_s(columns, rows) + wishes.start_s
+    candidates = _Candidates.of(guess, sizes, allocations, fit, start_s=wishes.start_s)
+    if wishes.budget_s is None:
+        budget_s = max(budget_s, LEAST_BUDGETS * _indispensable_s(guess, sizes, fit, start_s=wishes.start_s))
     chosen = _Chosen(guess, _targets(guess, at, allocations))
-    spent = _add_anchors(chosen, guess, sizes, budget_s=budget_s, start_s=wishes.start_s, fit=fit)
-    shares, noise = guess.shares(columns, rows)
-    within, taken = dict(chosen.counts), np.zeros(len(rows), dtype=np.int64)
-    for number in range(len(rows)):
-        taken[number] = chosen.counts.get(_key(columns[number], rows[number]), 0)
-    closed = False
-    while sum(chosen.counts.values()) < _MOST_RUNS:
-        before = chosen.variance
-        gain = np.where(taken < _MOST_REPETITIONS, chosen.gains(shares, noise) * _AGAIN**taken, 0.0)
-        if not closed:
-            gain[spent + cost > budget_s] = 0.0
-        best = int(np.argmax(gain / cost))
-        if gain[best] <= 0 or _all_known(gain, before):
-            if closed or _all_known(gain, before):
-                break
-            closed = True  # from here on these are the reserve
-            continue
-        if closed and spent + cost[best] > (1 + RESERVE) * budget_s:
-            break
-        chosen.add(*_key(columns[best], rows[best]), why="surer estimates per second")
-        taken[best] += 1
-        spent += cost[best]
-        if not closed:
-            within = dict(chosen.counts)
+    chosen.cost_s = _add_anchors(chosen, guess, sizes, budget_s=budget_s, start_s=wishes.start_s, fit=fit)
+    _add_best(chosen, candidates, budget_s=budget_s)
+    within = dict(chosen.counts)
+    _add_best(chosen, candidates, budget_s=(1 + RESERVE) * budget_s)
     return ConstructionPlan(
         guess,
         tuple(_listed(chosen, within, guess, wishes.start_s)),
@@ -144,6 +126,51 @@ def make_construction_plan(
         wishes.seed,
         tuple(_notes(guess, budget_s, full_s, weight)),
     )
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Runs that there are to choose from."""
+
+    size: Floats
+    allocations: Ints
+    cost_s: Floats
+    shares: Floats
+    noise: Floats
+
+    @classmethod
+    def of(
+        cls,
+        guess: CostGuess,
+        sizes: Sequence[float],
+        allocations: Ints,
+        fit: Callable[[float, Ints], NDArray[np.bool_]],
+        *,
+        start_s: float,
+    ) -> "_Candidates":
+        """Every configuration that fits, at every size."""
+        each = [(size, allocations[fit(size, allocations)]) for size in sizes]
+        size = np.concatenate([np.full(len(own), number) for number, own in each])
+        rows = np.concatenate([own for _, own in each])
+        return cls(size, rows, guess.time_s(size, rows) + start_s, *guess.shares(size, rows))
+
+
+def _add_best(chosen: _Chosen, candidates: _Candidates, *, budget_s: float) -> None:
+    """Choose what tells most per second, until the budget is used up or little is left to tell."""
+    keys = [_key(size, row) for size, row in zip(candidates.size, candidates.allocations, strict=True)]
+    taken = np.array([chosen.counts.get(key, 0) for key in keys])
+    while sum(chosen.counts.values()) < _MOST_RUNS:
+        gain = chosen.gains(candidates.shares, candidates.noise) * _AGAIN**taken
+        gain[taken >= _MOST_REPETITIONS] = 0.0
+        if _all_known(gain, chosen.variance):
+            return
+        gain[chosen.cost_s + candidates.cost_s > budget_s] = 0.0
+        best = int(np.argmax(gain / candidates.cost_s))
+        if gain[best] <= 0:
+            return
+        chosen.add(*keys[best], why="surer estimates per second")
+        chosen.cost_s += candidates.cost_s[best]
+        taken[best] += 1
 
 
 def _all_known(gain: Floats, variance: float) -> bool:
@@ -175,7 +202,7 @@ def _anchors(guess: CostGuess, sizes: Sequence[float]) -> Iterator[tuple[int, fl
         return tuple((pes, procs) if k == number else (0, 0) for k in range(len(kinds)))
 
     for number, kind in enumerate(kinds):
-        yield 0, sizes[0], alone(number, 1, 1), f"pilot: {kind.name} alone"
+        yield 0, sizes[0], alone(number, 1, 1), f"{PILOT}: {kind.name} alone"
     for size in sizes[1:]:
         for number, kind in enumerate(kinds):
             yield 0, size, alone(number, 1, 1), f"{kind.name} alone over N"
@@ -229,6 +256,14 @@ def _add_anchors(
             f"{len(sizes)} sizes, or smaller sizes"
         )
     return spent
+
+
+def _indispensable_s(
+    guess: CostGuess, sizes: Sequence[float], fit: Callable[[float, Ints], NDArray[np.bool_]], *, start_s: float
+) -> float:
+    """Seconds of the runs without which there is no model."""
+    rows = [(size, np.array([row], dtype=np.int64)) for rank, size, row, _ in _anchors(guess, sizes) if not rank]
+    return sum(float(guess.time_s(np.array([size]), row)[0]) + start_s for size, row in rows if fit(size, row)[0])
 
 
 def _listed(

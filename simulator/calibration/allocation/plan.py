@@ -15,6 +15,8 @@ from simulator.formula import parse
 
 FORMAT = 1
 KIND = "allocation plan"
+PILOT = "pilot"
+"""What the reasons of the first runs begin with."""
 Allocation = tuple[tuple[int, int], ...]
 """PEs that take part and processes on each of them, by kind; both 0 for a kind that does not take part."""
 
@@ -42,6 +44,11 @@ class PlannedRun:
     def processes(self) -> int:
         """P."""
         return sum(pes * procs for pes, procs in self.allocation)
+
+    @property
+    def is_pilot(self) -> bool:
+        """Whether it is the first look at a kind."""
+        return self.why.startswith(PILOT)
 
     @property
     def key(self) -> tuple[float, Allocation]:

@@ -44,11 +44,18 @@ def plan_construction(
     """
     middle = sorted(wishes.sizes)[len(wishes.sizes) // 2]
     kinds = kinds_of(platform, kernel=kernel, size=middle**2, most=most or {})
+    named = sorted({name for pe in platform.pes for name in pe.speeds})
+    if kernel is not None and kernel not in named:
+        raise ScenarioError(f"--kernel: {kernel!r} found, {', '.join(named) or 'none, as no speed is said,'} allowed")
     memory = {node.name: node.memory_bytes for node in platform.nodes if node.memory_bytes is not None}
     for field, sizes in (("--sizes", wishes.sizes), ("--at", wishes.at)):
         check_sizes(kinds, memory, sizes, field=field)
     latency_s, byte_s = _messages(platform)
-    guess = CostGuess(kinds, parse(work, names=("N",), place="--work"), latency_s, byte_s)
+    formula = parse(work, names=("N",), place="--work")
+    for size in (*wishes.sizes, *wishes.at):
+        if (volume := float(formula.evaluate({"N": size}))) <= 0:
+            raise ScenarioError(f"--work: {work!r} found, which is {volume:g} at N = {size:g}, above 0 allowed")
+    guess = CostGuess(kinds, formula, latency_s, byte_s)
     return make_construction_plan(guess, wishes, memory_bytes=memory)
 
 
