@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from simulator.result_files import chrome_trace, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
+    from simulator.scenario_file import dump_scenario, load_platform, load_scenario, resolved_text, scenario_schema
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
@@ -76,6 +76,7 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
+    "load_platform": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
     "matmul": "simulator.applications",
     "on_compile": "simulator.engines.compiled",
@@ -123,6 +124,7 @@ __all__ = [
     "files",
     "formula",
     "join_platform",
+    "load_platform",
     "load_scenario",
     "matmul",
     "on_compile",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from advisor.cli import allocate_plan, allocate_run
 from advisor.cli.options import Json, print_json, print_warnings
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def register(app: typer.Typer) -> None:
         "Example: apportion allocate fit runs.csv -o model.json"
     )
     group = typer.Typer(help=text, no_args_is_help=True)
+    for command in (allocate_plan, allocate_run):
+        command.register(group)
     group.command("fit")(fit)
     group.command("advise")(advise)
     app.add_typer(group, name="allocate")

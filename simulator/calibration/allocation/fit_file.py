@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simulator import files
-from simulator.calibration.allocation_runs import read_allocation_runs
+from simulator.calibration.allocation.runs_file import read_allocation_runs
 from simulator.errors import ScenarioError
 from simulator.models.process_count.estimates import ProcessCountModel
 from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
