@@ -1,6 +1,7 @@
 """`apportion allocate fit` and `advise` as their users meet them, on the tutorial's runs."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from simulator import files
 ROOT = Path(__file__).parents[3]
 RUNS = ROOT / "scenarios" / "tutorial" / "allocation-runs.csv"
 KINDS = "fast:1:6,slow:8:1"
-SHARE = 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -53,16 +53,16 @@ def test_advise_answers_with_the_promised_fields(apportion, model):
     assert found["best"]["slow"] == {"pes": 8, "procs": 1}
     assert found["best"]["fast"]["procs"] in {2, 3, 4}
     assert found["estimate_s"]["low"] < found["estimate_s"]["mean"] < found["estimate_s"]["high"]
-    assert found["estimate_s"]["mean"] == pytest.approx(126, rel=0.1)  # what the table was drawn from takes 125.3 s
+    assert found["estimate_s"]["mean"] == pytest.approx(125.3, rel=0.15)  # what the table was drawn from takes so long
     assert len(found["ranking"]) == found["configurations"] == 62
     assert found["ranking"][0]["configuration"] == found["best"]
-    rest = [entry["estimate_s"]["mean"] for entry in found["ranking"][1:]]
-    assert all(second >= first * (1 - 1e-6) for first, second in zip(rest, rest[1:], strict=False))
+    means_s = [entry["estimate_s"]["mean"] for entry in found["ranking"]]
+    assert all(second >= first * (1 - 1e-9) for first, second in pairwise(means_s))
     assert sum(entry["p_best"] for entry in found["ranking"]) == pytest.approx(1)
     assert set(found["regret"]) == {"expected", "risk", "p_best"}
     assert [one["name"] for one in found["baselines"]] == ["one-per-pe", "fastest-kind", "fastest-pe", "speed-ratio"]
     assert found["switch_points"][0]["below"] == {"fast": {"pes": 1, "procs": 1}, "slow": {"pes": 0, "procs": 0}}
-    for before, after in zip(found["switch_points"], found["switch_points"][1:], strict=False):
+    for before, after in pairwise(found["switch_points"]):
         assert before["above"] == after["below"]
         assert before["size"] <= after["last_below"]
     assert any("the largest measured, 1600" in line for line in found["warnings"])
@@ -86,7 +86,7 @@ def test_the_advice_is_said_first(apportion, model):
     assert told[0].endswith(" % less than one process on every PE")
     assert told[2].split() == ["configuration", "P", "estimate", "90", "%", "interval", "best"]
     assert told[5] == "... of 62 configurations"
-    assert any(line.startswith("N = 400 to ") for line in told)
+    assert "from N = 400 to 3200 the best stays the same" in told
 
 
 def test_host_files_are_written_and_their_commands_printed(apportion, model, tmp_path):
