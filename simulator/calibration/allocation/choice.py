@@ -26,8 +26,8 @@ _MOST_RUNS = 60
 _MOST_REPETITIONS = 2
 _AGAIN = 0.5
 """What a repetition tells of what it would if all that a model misses were noise."""
-_WORTH = 0.05
-"""Choosing ends where the best run would lower the remaining variance by less than this part in all."""
+_SURE = 0.01
+"""Choosing ends where estimates are this sure, as a root mean square: no model is better."""
 RESERVE = 1.0
 """How much more than the budget is listed in case costs prove lower, as a share of it."""
 
@@ -55,6 +55,7 @@ class _Chosen:
     def __init__(self, guess: CostGuess, targets: Floats) -> None:
         self._guess = guess
         self._targets = targets
+        self.targets = len(targets)
         self._unknown = np.eye(targets.shape[1])
         self.counts: dict[tuple[float, Allocation], int] = {}
         self.cost_s = 0.0
@@ -162,20 +163,13 @@ def _add_best(chosen: _Chosen, candidates: _Candidates, *, budget_s: float) -> N
     while sum(chosen.counts.values()) < _MOST_RUNS:
         gain = chosen.gains(candidates.shares, candidates.noise) * _AGAIN**taken
         gain[taken >= _MOST_REPETITIONS] = 0.0
-        if _all_known(gain, chosen.variance):
-            return
         gain[chosen.cost_s + candidates.cost_s > budget_s] = 0.0
         best = int(np.argmax(gain / candidates.cost_s))
-        if gain[best] <= 0:
+        if gain[best] <= 0 or chosen.variance < _SURE**2 * chosen.targets:
             return
         chosen.add(*keys[best], why="surer estimates per second")
         chosen.cost_s += candidates.cost_s[best]
         taken[best] += 1
-
-
-def _all_known(gain: Floats, variance: float) -> bool:
-    """Whether what all candidates together could still tell is little."""
-    return bool(gain.sum() < _WORTH * variance / max(1, int(np.count_nonzero(gain))) or variance < 1e-6)
 
 
 def _key(size: float, allocation: NDArray[np.int64]) -> tuple[float, Allocation]:
