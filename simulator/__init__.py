@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file import dump_scenario, load_platform, load_scenario, resolved_text, scenario_schema
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
+    from simulator.scenario_file.names import expanded
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -73,6 +74,7 @@ _HOMES = {
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
     "dump_scenario": "simulator.scenario_file",
+    "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
@@ -89,7 +91,7 @@ _HOMES = {
 }
 """Public name -> the module that it comes from."""
 
-_MODULES = ("calibration", "files", "plots", "provenance", "randomness", "units")
+_MODULES = ("calibration", "files", "formula", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
@@ -118,7 +120,9 @@ __all__ = [
     "describe",
     "describe_node",
     "dump_scenario",
+    "expanded",
     "files",
+    "formula",
     "join_platform",
     "load_platform",
     "load_scenario",

@@ -50,9 +50,9 @@ for command in (
     check,
     simulate,
     advise,
-    allocate,
     verify,
     partition,
+    allocate,
     reproduce,
 ):
     command.register(app)

@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator.calibration.allocation.campaign import Campaign, Limits, make_runs
     from simulator.calibration.allocation.choice import Wishes
+    from simulator.calibration.allocation.fit_file import (
+        AllocationFit,
+        MeasuredAllocations,
+        fit_allocation_table,
+        load_allocation_fit,
+        save_allocation_fit,
+    )
     from simulator.calibration.allocation.lu import lu_command
     from simulator.calibration.allocation.output import make_reader
     from simulator.calibration.allocation.placement import PlacedRank
@@ -13,6 +20,7 @@ if TYPE_CHECKING:
     from simulator.calibration.allocation.planning import plan_construction
     from simulator.calibration.allocation.program import AllocatedProgram, parse_program
     from simulator.calibration.allocation.run_table import RunTable
+    from simulator.calibration.allocation.runs_file import read_allocation_runs
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
@@ -70,6 +78,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
+    "AllocationFit": "simulator.calibration.allocation.fit_file",
     "ApplicationPlan": "simulator.calibration.history_application",
     "CalibratedNetwork": "simulator.calibration.network_files",
     "Campaign": "simulator.calibration.allocation.campaign",
@@ -84,6 +93,7 @@ _HOMES = {
     "Limits": "simulator.calibration.allocation.campaign",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
+    "MeasuredAllocations": "simulator.calibration.allocation.fit_file",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.measure",
     "MemoryFit": "simulator.calibration.memory_files",
@@ -108,6 +118,7 @@ _HOMES = {
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
     "export_runs": "simulator.calibration.history_formats",
+    "fit_allocation_table": "simulator.calibration.allocation.fit_file",
     "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.fit",
     "fit_memory": "simulator.calibration.memory_files",
@@ -122,6 +133,7 @@ _HOMES = {
     "list_runs": "simulator.calibration.history",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
+    "load_allocation_fit": "simulator.calibration.allocation.fit_file",
     "load_memory_model": "simulator.calibration.memory_files",
     "load_network_model": "simulator.calibration.network_files",
     "load_runtime_model": "simulator.calibration.runtime_files",
@@ -149,6 +161,7 @@ _HOMES = {
     "predict_messages": "simulator.calibration.network_files",
     "predict_speeds": "simulator.calibration.speed_files",
     "predict_table": "simulator.calibration.runtime_files",
+    "read_allocation_runs": "simulator.calibration.allocation.runs_file",
     "read_memory_times": "simulator.calibration.memory_files",
     "read_network_table": "simulator.calibration.network_files",
     "read_plan": "simulator.calibration.allocation.plan",
@@ -156,6 +169,7 @@ _HOMES = {
     "read_table": "simulator.calibration.tables",
     "record_load": "simulator.calibration.record",
     "record_runs": "simulator.calibration.history_record",
+    "save_allocation_fit": "simulator.calibration.allocation.fit_file",
     "save_export": "simulator.calibration.history_formats",
     "save_memory_model": "simulator.calibration.memory_files",
     "save_network_model": "simulator.calibration.network_files",
@@ -171,6 +185,7 @@ __all__ = [
     "SIZED_KERNELS",
     "Address",
     "AllocatedProgram",
+    "AllocationFit",
     "ApplicationPlan",
     "CalibratedNetwork",
     "Campaign",
@@ -184,6 +199,7 @@ __all__ = [
     "Limits",
     "LinkMeasurement",
     "LinkPlan",
+    "MeasuredAllocations",
     "MeasuredMemory",
     "Measurement",
     "MemoryFit",
@@ -207,6 +223,7 @@ __all__ = [
     "add_runs",
     "compare_builders",
     "export_runs",
+    "fit_allocation_table",
     "fit_held_out",
     "fit_measured_link",
     "fit_memory",
@@ -221,6 +238,7 @@ __all__ = [
     "list_runs",
     "listen",
     "listener_over_ssh",
+    "load_allocation_fit",
     "load_memory_model",
     "load_network_model",
     "load_runtime_model",
@@ -248,6 +266,7 @@ __all__ = [
     "predict_messages",
     "predict_speeds",
     "predict_table",
+    "read_allocation_runs",
     "read_memory_times",
     "read_network_table",
     "read_plan",
@@ -255,6 +274,7 @@ __all__ = [
     "read_table",
     "record_load",
     "record_runs",
+    "save_allocation_fit",
     "save_export",
     "save_memory_model",
     "save_network_model",

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
+    from simulator.models.process_count.estimates import Estimates, ProcessCountModel, ShareTables
+    from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
+    from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.next_run import advise_next_run
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
     from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
+    "AllocationRuns": "simulator.models.process_count.runs",
     "Capacity": "simulator.models.capacity",
     "Cut": "simulator.models.speed",
+    "Estimates": "simulator.models.process_count.estimates",
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
@@ -28,16 +33,20 @@ _HOMES = {
     "MemoryTimes": "simulator.models.memory.forms",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
+    "ProcessCountModel": "simulator.models.process_count.estimates",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
+    "ShareTables": "simulator.models.process_count.estimates",
     "SpeedFunction": "simulator.models.speed",
     "advise_next_run": "simulator.models.regression.next_run",
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
     "fit": "simulator.models.regression.fitting",
+    "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
+    "process_count_model_from_dict": "simulator.models.process_count.fitting",
     "regular_step": "simulator.models.load_functions",
     "select_model": "simulator.models.memory.selection",
 }
@@ -45,8 +54,10 @@ _HOMES = {
 
 __all__ = [
     "METHODS",
+    "AllocationRuns",
     "Capacity",
     "Cut",
+    "Estimates",
     "LoadFunctions",
     "LoadWindow",
     "MemoryModel",
@@ -54,16 +65,20 @@ __all__ = [
     "MemoryTimes",
     "PredictedLoads",
     "Predictions",
+    "ProcessCountModel",
     "Runs",
     "RuntimeModel",
+    "ShareTables",
     "SpeedFunction",
     "advise_next_run",
     "build_load_functions",
     "cells_of",
     "diagnose",
     "fit",
+    "fit_process_counts",
     "make_runs",
     "model_from_dict",
+    "process_count_model_from_dict",
     "regular_step",
     "select_model",
 ]

@@ -1,1 +1,1 @@
-"""Construction runs for process-count models: which to make, making them for real, and keeping each at once."""
+"""Process-count models: which construction runs to make, making them for real, reading them, and keeping the fit."""
