@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from simulator.calibration import MeasuredMemory
 
 PAPERS = {
+    "allocation": "advisor.reproduce.allocation",
     "apexmap": "advisor.reproduce.apexmap",
     "characterisation": "advisor.reproduce.characterisation",
     "gbbp": "advisor.reproduce.gbbp",
@@ -48,6 +49,9 @@ def reproduce(
             "--output", "-o", help="Folder for figures and what is measured, by default out/PAPER; it goes on there."
         ),
     ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=10_000, help="allocation: how often the surrogate's runs are measured anew.")
+    ] = 100,
     seed: Seed = 1,
     json_output: Json = False,
 ) -> None:
@@ -62,6 +66,8 @@ def reproduce(
     chosen = list(PAPERS) if paper == "all" else [paper]
     modules = {name: importlib.import_module(PAPERS[name]) for name in chosen}
     given: dict[str, list[Any]] = {name: [] for name in chosen}
+    if "allocation" in chosen:
+        given["allocation"] = [seeds]
     for name in BUDGETS if not recorded else ():
         if name in chosen:
             folder = Path("out") / name if output is None else output / name if paper == "all" else output

@@ -1,7 +1,8 @@
 """The surrogate cluster of the allocation paper: true times of every configuration, and construction runs with noise.
 
-Its constants are fitted to the paper's 16 measured points (`scenarios/papers/kishimoto_surrogate.json`): one fast PE and
-eight slow ones. The third kind is ours: four PEs between the two, with 0.545 times the slow kind's time per operation.
+Its constants are fitted to the paper's 16 measured points (`scenarios/papers/kishimoto_surrogate.json`): one fast PE
+and eight slow ones. The third kind is ours: four PEs between the two, with 0.545 times the slow kind's time per
+operation.
 """
 
 from collections.abc import Mapping
@@ -11,9 +12,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import files
+from simulator import files, randomness
 from simulator.models import AllocationRuns
-from simulator.randomness import stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,7 +31,7 @@ NOISE, NOISE_S = 0.03, 0.005
 DEVIATION = 0.03
 """Misspecified truth: each configuration's time is off by up to this share, for ever."""
 RISE, RISE_SIZE = 0.2, 1500.0
-"""Misspecified truth: computation takes `1 + RISE*exp(-N/RISE_SIZE)` times as long: small blocks run below full speed."""
+"""Misspecified truth: computation takes `1 + RISE*exp(-N/RISE_SIZE)` times as long, as small blocks are slow."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,9 @@ def _true_parts(of: Cluster, size: ArrayLike, allocations: Ints, misspecified: i
 def _deviations(of: Cluster, seed: int) -> Floats:
     """One factor per allocation that the cluster allows."""
     count = int(np.prod([1 + pes * most for pes, most in zip(of.pes, of.processes, strict=True)]))
-    return stream(seed, "allocation", "deviations", len(of.kinds)).uniform(1 - DEVIATION, 1 + DEVIATION, count)
+    return randomness.stream(seed, "allocation", "deviations", len(of.kinds)).uniform(
+        1 - DEVIATION, 1 + DEVIATION, count
+    )
 
 
 def _code(of: Cluster, allocations: Ints) -> Ints:
@@ -186,7 +188,7 @@ def measured(
         As in `truth`.
     """
     comp, comm = _true_parts(of, sizes, allocations, misspecified)
-    draw = stream(seed, "allocation", "noise", len(of.kinds))
+    draw = randomness.stream(seed, "allocation", "noise", len(of.kinds))
     if phases:
         used = allocations[..., 1] > 0
         comp, comm = (np.where(used, _noisy(part, draw), np.nan) for part in (comp, comm))

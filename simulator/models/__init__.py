@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from simulator.models.memory.selection import select_model
     from simulator.models.process_count.estimates import Estimates, ProcessCountModel, ShareTables
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
+    from simulator.models.process_count.paper.composition import Composed
+    from simulator.models.process_count.paper.regimes import MemoryRegimes
     from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
     "Capacity": "simulator.models.capacity",
+    "Composed": "simulator.models.process_count.paper.composition",
     "Cut": "simulator.models.speed",
     "Estimates": "simulator.models.process_count.estimates",
     "LoadFunctions": "simulator.models.load_functions",
@@ -30,6 +33,7 @@ _HOMES = {
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
+    "MemoryRegimes": "simulator.models.process_count.paper.regimes",
     "MemoryTimes": "simulator.models.memory.forms",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
@@ -56,12 +60,14 @@ __all__ = [
     "METHODS",
     "AllocationRuns",
     "Capacity",
+    "Composed",
     "Cut",
     "Estimates",
     "LoadFunctions",
     "LoadWindow",
     "MemoryModel",
     "MemoryPredictions",
+    "MemoryRegimes",
     "MemoryTimes",
     "PredictedLoads",
     "Predictions",

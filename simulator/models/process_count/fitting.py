@@ -40,7 +40,7 @@ def fit_process_counts(runs: AllocationRuns, *, method: str = "pooled", **option
     raise ScenarioError(f"method: {method!r} found, {' or '.join(METHODS)} allowed")
 
 
-def process_count_model_from_dict(document: Mapping[str, Any]) -> ProcessCountModel:
+def process_count_model_from_dict(document: Any) -> ProcessCountModel:
     """Read back what `ProcessCountModel.to_dict` gave.
 
     Raises

@@ -73,7 +73,7 @@ def build(runs: AllocationRuns, one: Configurations, options: Options, *, draws:
     compositions = fit_compositions(runs, one, seconds, roles=roles, given=options.compose)
     borrowed = _borrow(roles)
     adjustments: tuple[Adjustment, ...] = ()
-    if options.adjust and runs.processes.size and len(one.size) < len(runs.size):
+    if options.adjust and len(one.size) < len(runs.size):
 
         def times(kind: int, rows: Ints) -> Floats:
             return part_times(runs, roles, kind=kind, rows=rows, scale=curves.scale, regimes=options.regimes)

@@ -12,7 +12,7 @@ from simulator.models.process_count.paper.composition import Composed, check
 from simulator.models.process_count.paper.curves import LEAST_PROCESS_COUNTS, LEAST_SIZES
 from simulator.models.process_count.paper.estimation import PaperModel
 from simulator.models.process_count.paper.regimes import MemoryRegimes
-from simulator.models.process_count.paper.runs_of_one_kind import Configurations, configurations, has_phases
+from simulator.models.process_count.paper.runs_of_one_kind import Configurations, configurations
 from simulator.models.process_count.runs import AllocationRuns
 
 
@@ -52,15 +52,16 @@ def fit_paper(
     -----
     Kishimoto and Ichikawa, sections 3.2 to 3.5 and 4.1; the reference of a P-T model is the smallest measured P > m.
     """
+    _check(runs)
     options = Options(dict(compose or {}), regimes, adjust, adjust_size)
     check(options.compose, runs.kinds)
     if regimes is not None and len(regimes.thresholds_bytes) != len(runs.kinds):
         found = len(regimes.thresholds_bytes)
         raise ScenarioError(f"regimes: thresholds of {found} kinds found, of {len(runs.kinds)} allowed")
-    one = configurations(runs, regimes, phases=has_phases(runs))
+    one = configurations(runs, regimes)
     built = build(runs, one, options)
     _require(runs, one, built)
-    return PaperModel(runs, one, options, built, _told(runs, one, built))
+    return PaperModel(runs, one, options, built)
 
 
 def from_dict(document: Mapping[str, Any]) -> PaperModel:
@@ -74,9 +75,29 @@ def from_dict(document: Mapping[str, Any]) -> PaperModel:
     return fit_paper(documents.parse_runs(document), **documents.parse_options(document))
 
 
+def _check(runs: AllocationRuns) -> None:
+    """Refuse what is no run; files name their lines before."""
+    if not len(runs.size):
+        raise ScenarioError("runs: none found, at least one allowed")
+    pes, m = runs.allocations[..., 0], runs.allocations[..., 1]
+    some = np.einsum("rk,rk->r", pes, m) > 0
+    if runs.allocations.min(initial=0) < 0:
+        some &= runs.allocations.min(axis=(1, 2)) >= 0
+    for name, good, allowed in (
+        ("size", (runs.size > 0) & (runs.size < np.inf), "above 0"),
+        ("time_s", (runs.time_s > 0) & (runs.time_s < np.inf), "above 0"),
+        ("allocations", some, "at least one process"),
+    ):
+        if not good.all():
+            row = int(np.argmin(good))
+            found = getattr(runs, name)[row].tolist()
+            raise ScenarioError(f"runs: row {row + 1}: {name}: {found} found, {allowed} allowed")
+
+
 def _require(runs: AllocationRuns, one: Configurations, built: Built) -> None:
     """Refuse runs that are too few, with how many more of what."""
-    alone, several = (np.isfinite(built.roles[0, 0, ..., role, 0]).any(axis=(1, 2)) for role in (ALONE, BY_P))
+    known = np.any(np.isfinite(built.roles[0, 0, ..., 0]), axis=(1, 2)).reshape(len(runs.kinds), -1)
+    alone, several = known[:, ALONE], known[:, BY_P]
     faults = []
     for kind, name in enumerate(runs.kinds):
         if alone[kind] or several[kind]:
@@ -109,26 +130,3 @@ def _missing_counts(one: Configurations, kind: int) -> str:
     more = f"({LEAST_PROCESS_COUNTS - found} more, with the same processes on each)"
     least = f"at least {LEAST_PROCESS_COUNTS} allowed {more}"
     return f"{found} PE counts above one with {LEAST_SIZES} problem sizes found, {least}"
-
-
-def _told(runs: AllocationRuns, one: Configurations, built: Built) -> tuple[str, ...]:
-    """What was left out, composed or assumed."""
-    lines = []
-    few = one.sizes < LEAST_SIZES
-    for kind, name in enumerate(runs.kinds):
-        mine = few & (one.kind == kind)
-        if mine.any():
-            at = int(np.flatnonzero(mine)[0])
-            where = f"{one.pes[at]} PEs with {one.m[at]} processes on each: {one.sizes[at]} problem sizes"
-            lines.append(f"{name}: {mine.sum()} configurations with fewer than {LEAST_SIZES} sizes left out, first {where}")
-        several = np.isfinite(built.roles[0, 0, kind, ..., BY_P, 0]).any(axis=1)
-        if not several.any():
-            lines.append(f"{name}: no P-T model and none to compose from: only one PE alone can be estimated")
-    for made in built.compositions:
-        factors = ", ".join(f"{factor:.3g}" for factor in made.factors[0])
-        how = "fitted" if made.fitted else "given"
-        target, source = runs.kinds[made.target], runs.kinds[made.source]
-        lines.append(f"{target}: P-T models are those of {source} times {factors} ({how})")
-    if built.borrowed.any():
-        lines.append("a memory regime without enough runs takes the models of the nearest that has them")
-    return tuple(lines)

@@ -65,36 +65,45 @@ def fit_compositions(
     given
         Factors by name of the kind.
     """
-    have = np.isfinite(roles[0, 0, ..., 1, 0]).any(axis=(1, 2))
-    alone = np.isfinite(roles[0, 0, ..., 0, 0]).any(axis=(1, 2))
+    known = np.any(np.isfinite(roles[0, 0, ..., 0]), axis=(1, 2)).reshape(len(runs.kinds), -1)
+    alone, have = known[:, 0], known[:, 1]
+    measured = roles.copy()
     found = []
-    for target in np.flatnonzero(~have).tolist():
-        name, single = runs.kinds[target], not alone[target]
+    for target, name in enumerate(runs.kinds):
+        if have[target] and name not in given:
+            continue
         if name in given:
             composed = given[name]
             source = runs.kinds.index(composed.source)
             factors = np.array([[composed.comp, composed.comm][: seconds.shape[1]]] * len(seconds))
-            fitted = False
         else:
-            common = {kind: _pairs(runs, one, seconds, kinds=(target, kind)) for kind in np.flatnonzero(have).tolist()}
-            if not any(x.shape[-1] for x, _ in common.values()):
+            sources = [kind for kind in np.flatnonzero(have).tolist() if kind != target]
+            common = [_pairs(runs, one, seconds, kinds=(target, kind)) for kind in sources]
+            counts = [x.shape[-1] for x, _ in common]
+            if not any(counts):
                 continue
-            source = max(common, key=lambda kind: common[kind][0].shape[-1])
-            x, y = common[source]
-            square = (x * x).sum(axis=-1)
-            factors = np.where(square > 0, (x * y).sum(axis=-1) / np.where(square > 0, square, 1.0), 1.0)
-            fitted = True
-        roles[:, :, target, ..., 1:, :] = roles[:, :, source, ..., 1:, :] * factors[..., None, None, None, None]
+            best = int(np.argmax(counts))
+            source, factors = sources[best], _ratio(*common[best])
+        several = measured[:, :, source, ..., 1:, :] * factors[..., None, None, None, None]
+        roles[:, :, target, ..., 1:, :] = several
+        single = not alone[target]
         if single:
-            roles[:, :, target, ..., 0, :] = roles[:, :, source, ..., 0, :] * factors[..., None, None, None]
-        found.append(Composition(target, source, factors, fitted, single))
+            roles[:, :, target, ..., 0, :] = measured[:, :, source, ..., 0, :] * factors[..., None, None, None]
+        found.append(Composition(target, source, factors, name not in given, single))
     return tuple(found)
+
+
+def _ratio(x: Floats, y: Floats) -> Floats:
+    """The factor of x that is nearest to y; 1 where x is 0 throughout. (variant, part)."""
+    square = (x * x).sum(axis=-1)
+    some = square > 0
+    return np.asarray(np.where(some, (x * y).sum(axis=-1) / np.where(some, square, 1.0), 1.0))
 
 
 def _pairs(
     runs: AllocationRuns, one: Configurations, seconds: Floats, *, kinds: tuple[int, int]
 ) -> tuple[Floats, Floats]:
-    """Times of the source and of the target (second and first of `kinds`) in runs in common; (variant, part, n) each."""
+    """Times of the source and of the target, second and first of `kinds`, in runs in common; (variant, part, n)."""
     target, source = kinds
     if seconds.shape[1] > 1:
         m = runs.allocations[..., 1]
@@ -102,8 +111,9 @@ def _pairs(
         for part in (runs.comp_s, runs.comm_s):
             mixed &= np.isfinite(part[:, target]) & np.isfinite(part[:, source])
         if mixed.any():
+            shape = (len(seconds), 2, int(mixed.sum()))
             x, y = (np.stack([runs.comp_s[mixed, kind], runs.comm_s[mixed, kind]]) for kind in (source, target))
-            return tuple(np.broadcast_to(part, (len(seconds), *part.shape)) for part in (x, y))  # type: ignore[return-value]
+            return np.broadcast_to(x, shape), np.broadcast_to(y, shape)
     start, key, kind = _cells(one)
     count = np.diff(np.append(start, len(one.size)))
     if not len(start):

@@ -38,10 +38,13 @@ class Curves:
     pt: Floats
     """Constant, then what stands before curve/P, then before P*curve; (variant, part, g, 3)."""
     misfit: Floats
-    """Per part: sum of squares left, what a relative error of 1 would leave, degrees of freedom; (part, c + g, 3)."""
+    """Of each fit: sum of squares left, what a relative error of 1 would leave, degrees of freedom; (part, c + g, 3).
+
+    Empty if not asked for.
+    """
 
 
-def fit_curves(runs: Configurations, seconds: Floats) -> Curves:
+def fit_curves(runs: Configurations, seconds: Floats, *, misfit: bool = False) -> Curves:
     """Fit N-T models where there are 4 sizes, and P-T models where there are 3 process counts above m.
 
     The reference of a P-T model is the configuration with the fewest PEs above one.
@@ -52,55 +55,67 @@ def fit_curves(runs: Configurations, seconds: Floats) -> Curves:
         In order.
     seconds
         Times to fit; (variant, part, runs).
+    misfit
+        Whether to say how far the first variant is from its fits.
 
     Notes
     -----
-    Sections 3.2 and 3.3, as EQUATIONS states them: `Ta = k7*A/P + k8` and `Tc = k9*P*C + k10*C/P + k11` with the curves
-    A and C of the reference; the whole time, where it alone is known, has the sum of both forms.
+    Sections 3.2 and 3.3: `Ta = k7*A/P + k8` and `Tc = k9*P*C + k10*C/P + k11` with the curves A and C of the reference
+    (the paper prints those of the same P, which would count 1/P twice, and k12 for k11); the whole time, where it
+    alone is known, has the sum of both forms.
     """
     scale = float(runs.size.max(initial=1.0))
     at = np.flatnonzero(runs.sizes >= LEAST_SIZES)
-    nt, misfit_nt = _fit_sizes(runs, at, seconds, scale)
+    left: list[Floats] | None = [] if misfit else None
+    nt = _fit_sizes(runs, at, seconds, scale=scale, left=left)
     group_at, last = _groups(runs, at)
     where = np.searchsorted(at, group_at)
     reference = nt[:, :, where].copy()
     reference[:, 0] *= (runs.pes * runs.m)[group_at, np.newaxis]
-    pt, misfit_pt = _fit_processes(runs, (at, group_at, last), seconds, reference, scale)
-    misfit = np.concatenate((misfit_nt, misfit_pt), axis=1)
-    return Curves(scale, at, nt, group_at, reference, pt, misfit)
+    curve = (at, group_at, last)
+    pt = _fit_processes(runs, curve, seconds, reference=reference, scale=scale, left=left)
+    shape = (seconds.shape[1], -1, 3)
+    told = np.concatenate([x.reshape(shape) for x in left], axis=1) if left else np.zeros((seconds.shape[1], 0, 3))
+    return Curves(scale, at, nt, group_at, reference, pt, told)
 
 
 def powers(size: Floats | float, scale: float) -> Floats:
     """1, N, N^2, N^3 over the scale; (..., 4)."""
-    x = np.asarray(size, float)[..., np.newaxis] / scale
-    return np.asarray(np.concatenate((np.ones_like(x), x, x * x, x * x * x), axis=-1))
+    x = np.asarray(size, float) / scale
+    found = np.ones((*x.shape, POWERS))
+    found[..., 1] = x
+    found[..., 2] = x * x
+    found[..., 3] = found[..., 2] * x
+    return found
 
 
-def _fit_sizes(runs: Configurations, at: Ints, seconds: Floats, scale: float) -> tuple[Floats, Floats]:
+def _fit_sizes(runs: Configurations, at: Ints, seconds: Floats, *, scale: float, left: list[Floats] | None) -> Floats:
     variants, parts = seconds.shape[:2]
     found = np.zeros((variants, parts, len(at), POWERS))
-    misfit = np.zeros((parts, len(at), 3))
     if not len(at):
-        return found, misfit
+        return found
     rows, mask = _padded(runs.start[at], runs.stop[at])
     size = runs.size[rows]
     if mask.all() and (size == size[0]).all():
-        rows_of_design = size[:1]
-        design = powers(rows_of_design, scale)
+        design = powers(size[:1], scale)
     else:
         design = powers(size, scale) * mask[..., np.newaxis]
     q, r = np.linalg.qr(design)
     inverse = np.linalg.inv(r)
     y = seconds[:, :, rows] * mask
+    misfit: list[Floats] = []
     for part in range(parts):
         # Communication is of degree 2: with the constant first, its factors are the leading ones of the cubic's.
         columns = POWERS - 1 if part else POWERS
         own, upper = q[..., :columns], inverse[:, :columns, :columns]
         along = y[:, part, :, np.newaxis] @ own
         found[:, part, :, :columns] = (along @ upper.transpose(0, 2, 1))[..., 0, :]
-        fitted = (along[0] @ own.transpose(0, 2, 1))[:, 0]
-        misfit[part] = _misfit(y[0, part], fitted, own, mask)
-    return found, misfit
+        if left is not None:
+            fitted = (along[0] @ own.transpose(0, 2, 1))[:, 0]
+            misfit.append(_misfit(y[0, part], fitted, own, mask))
+    if left is not None:
+        left.append(np.stack(misfit))
+    return found
 
 
 def _groups(runs: Configurations, at: Ints) -> tuple[Ints, Ints]:
@@ -116,36 +131,47 @@ def _groups(runs: Configurations, at: Ints) -> tuple[Ints, Ints]:
 
 
 def _fit_processes(
-    runs: Configurations, groups: tuple[Ints, Ints, Ints], seconds: Floats, reference: Floats, scale: float
-) -> tuple[Floats, Floats]:
+    runs: Configurations,
+    groups: tuple[Ints, Ints, Ints],
+    seconds: Floats,
+    *,
+    reference: Floats,
+    scale: float,
+    left: list[Floats] | None,
+) -> Floats:
     at, first, last = groups
     variants, parts = seconds.shape[:2]
     if not len(first):
-        return np.zeros((variants, parts, 0, 3)), np.zeros((parts, 0, 3))
+        return np.zeros((variants, parts, 0, 3))
     rows, mask = _padded(runs.start[first], runs.stop[last])
     if len(at) < len(runs.start):
         modelled = np.zeros(len(runs.start), bool)
         modelled[at] = True
         mask &= np.repeat(modelled, runs.stop - runs.start)[rows]
-    curve = (reference[..., np.newaxis, :] * powers(runs.size[rows], scale)).sum(axis=-1)
+    curve = (reference[..., np.newaxis, :] @ powers(runs.size[rows], scale).transpose(0, 2, 1))[..., 0, :]
     p = runs.processes[rows]
-    design = np.zeros((*curve.shape, 3))
+    # The times stand beside the columns, so that triangularising gives their factors too without forming Q.
+    design = np.zeros((*curve.shape, 4))
     design[..., 0] = mask
-    design[..., 1] = curve / p * mask
+    design[..., 1] = curve * (mask / p)
     # Computation does not grow with P; the last part, communication or the whole time, does.
-    design[:, -1, ..., 2] = curve[:, -1] * p * mask
-    length = np.sqrt((design * design).sum(axis=-2, keepdims=True))
-    length[length == 0] = 1.0
-    q, r = np.linalg.qr(design / length)
-    dependent = np.abs(np.diagonal(r, axis1=-2, axis2=-1)) < DEPENDENT
-    q *= ~dependent[..., np.newaxis, :]
-    r[..., range(3), range(3)] += dependent
-    y = seconds[:, :, rows] * mask
-    along = y[..., np.newaxis, :] @ q
-    found = (np.linalg.inv(r) @ along.swapaxes(-1, -2))[..., 0] / length[..., 0, :]
-    fitted = (along[0] @ q[0].swapaxes(-1, -2))[..., 0, :]
-    misfit = np.stack([_misfit(y[0, part], fitted[part], q[0, part], mask) for part in range(parts)])
-    return np.asarray(found), misfit
+    design[:, -1, ..., 2] = curve[:, -1] * (mask * p)
+    design[..., 3] = seconds[:, :, rows] * mask
+    r: Floats = np.asarray(np.linalg.qr(design, mode="r"))
+    upper, along = r[..., :3, :3], r[..., :3, 3]
+    length = np.sqrt((upper * upper).sum(axis=-2))
+    length += length == 0
+    upper /= length[..., np.newaxis, :]
+    dependent = np.abs(upper.diagonal(axis1=-2, axis2=-1)) < DEPENDENT
+    upper += dependent[..., np.newaxis] * np.eye(3)
+    along *= ~dependent
+    found = (np.linalg.inv(upper) @ along[..., np.newaxis])[..., 0] / length
+    if left is not None:
+        x = design[0, ..., :3]
+        q = np.linalg.qr(x)[0] * ~dependent[0, :, :, np.newaxis]
+        fitted = (x @ found[0, ..., np.newaxis])[..., 0]
+        left.append(np.stack([_misfit(design[0, part, ..., 3], fitted[part], q[part], mask) for part in range(parts)]))
+    return np.asarray(found)
 
 
 def _padded(start: Ints, stop: Ints) -> tuple[Ints, NDArray[np.bool_]]:

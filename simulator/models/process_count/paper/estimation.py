@@ -20,7 +20,8 @@ from simulator.models.process_count.paper.assembly import (
     Options,
     build,
 )
-from simulator.models.process_count.paper.curves import powers
+from simulator.models.process_count.paper.curves import fit_curves, powers
+from simulator.models.process_count.paper.notes import notes
 from simulator.models.process_count.paper.runs_of_one_kind import Configurations
 from simulator.models.process_count.paper.scores import normal_scores
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
@@ -44,17 +45,16 @@ class PaperModel:
     one: Configurations
     options: Options
     built: Built
-    notes: tuple[str, ...]
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Names of the kinds."""
         return self.runs.kinds
 
-    @property
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the runs cannot tell, what was composed, left out or assumed."""
-        return self.notes
+        return notes(self.runs, self.one, self.built)
 
     @cached_property
     def noise(self) -> Floats:
@@ -63,7 +63,8 @@ class PaperModel:
         What is left over is set against what a relative error of 1 would leave, so that fits of absolute times do not
         let short runs speak for long ones.
         """
-        left, expected, freedom = np.moveaxis(self.built.curves.misfit, -1, 0)
+        misfit = fit_curves(self.one, self.one.seconds[np.newaxis], misfit=True).misfit
+        left, expected, freedom = np.moveaxis(misfit, -1, 0)
         counts = (freedom > 0.5) & (expected > 0)
         weight = np.where(counts, freedom, 0.0)
         share = np.where(counts, left / np.where(counts, expected, 1.0), 0.0)
@@ -103,9 +104,9 @@ class PaperModel:
         for start in range(0, len(allocations), CHUNK):
             own = slice(start, start + CHUNK)
             members = self._makespans(self._member_curves, size, allocations[own])
-            finite = np.isfinite(mean[own])
-            spread[own] = np.where(finite, members.std(axis=0, where=finite[np.newaxis]), 0.0)
-        half = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(spread, np.where(np.isinf(mean), 0, mean) * self.noise.max())
+            spread[own] = np.where(np.isfinite(mean[own]), members, 0.0).std(axis=0)
+        of_a_run = self.noise.max() * np.where(np.isfinite(mean), mean, 0.0)
+        half = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(spread, of_a_run)
         return Estimates(level, mean, mean - half, mean + half, self._warn(size, allocations, mean))
 
     def members(self, size: float, allocations: Ints) -> Floats:
@@ -157,9 +158,12 @@ class PaperModel:
                 f"N = {size:g} is outside the measured {self.runs.size.min():g} to {self.runs.size.max():g}: "
                 "cubics fitted to few sizes go astray there"
             )
+        processes = np.prod(allocations, axis=2).sum(axis=1)
+        most = int(self.one.processes.max())
         lines: list[tuple[str, ...]] = [tuple(common)] * len(allocations)
         for mask, text in (
             (np.isinf(mean), "no model: not measured with so many processes per PE, and nothing to compose from"),
+            (processes > most, f"more processes than the {most} of the largest run of one kind"),
             (mean <= 0, "an estimate of 0 or less: the fitted curves do not reach there"),
             (self._borrows(size, allocations), "a memory regime that was not measured"),
         ):

@@ -35,6 +35,11 @@ class MemoryRegimes:
         if faults:
             raise ScenarioError(faults)
 
+    @classmethod
+    def at_sizes(cls, kinds: int, sizes: Sequence[float]) -> "MemoryRegimes":
+        """Regimes of all kinds that change at the problem sizes at which one PE holds the whole of them."""
+        return cls((tuple(8.0 * float(size) ** 2 for size in sizes),) * kinds)
+
     @property
     def count(self) -> int:
         """Most regimes that a kind has."""
@@ -57,9 +62,3 @@ class MemoryRegimes:
         for row, thresholds in zip(edges, self.thresholds_bytes, strict=True):
             row[: len(thresholds)] = thresholds
         return np.asarray((held[..., np.newaxis] > edges[np.asarray(kind)]).sum(axis=-1))
-
-
-def breakpoints(kinds: int, sizes: Sequence[float]) -> MemoryRegimes:
-    """Regimes that change at problem sizes which one process alone on its PE holds, the same for all kinds."""
-    ordered = tuple(sorted(8.0 * size**2 for size in sizes))
-    return MemoryRegimes((ordered,) * kinds)

@@ -38,15 +38,8 @@ class Configurations:
         return np.asarray((self.kind * most_regime + self.regime) * (self.most_m + 1) + self.m)
 
 
-def has_phases(runs: AllocationRuns) -> bool:
-    """Whether computation and communication are known of every run of one kind."""
-    used = runs.allocations[..., 1] > 0
-    known = np.isfinite(runs.comp_s) & np.isfinite(runs.comm_s)
-    return bool((known | ~used)[used.sum(axis=1) == 1].all())
-
-
-def configurations(runs: AllocationRuns, regimes: MemoryRegimes | None, *, phases: bool) -> Configurations:
-    """Take the runs in which one kind takes part, and order them."""
+def configurations(runs: AllocationRuns, regimes: MemoryRegimes | None) -> Configurations:
+    """Take the runs in which one kind takes part, and order them; by parts if all of them tell theirs."""
     used = runs.allocations[..., 1] > 0
     rows = np.flatnonzero(used.sum(axis=1) == 1)
     kind = used[rows].argmax(axis=1)
@@ -56,15 +49,20 @@ def configurations(runs: AllocationRuns, regimes: MemoryRegimes | None, *, phase
     most_m, most_pes = int(m.max(initial=1)), int(pes.max(initial=1))
     code = ((kind * (int(regime.max(initial=0)) + 1) + regime) * (most_m + 1) + m) * (most_pes + 1) + pes
     order = np.lexsort((size, code))
-    rows, kind, pes, m, size, regime, code = (x[order] for x in (rows, kind, pes, m, size, regime, code))
-    first = np.concatenate(([True], code[1:] != code[:-1]))[: len(code)]
-    new = first.copy()
-    new[1:] |= size[1:] != size[:-1]
+    rows, kind, pes, m, regime, code = (x[order] for x in (rows, kind, pes, m, regime, code))
+    size = size[order]
+    new_code = code[1:] != code[:-1]
+    first, new = np.ones((2, len(code)), bool)
+    first[1:] = new_code
+    new[1:] = new_code | (size[1:] != size[:-1])
+    seconds = np.stack((runs.comp_s[rows, kind], runs.comm_s[rows, kind]))
+    if not np.isfinite(seconds).all():
+        seconds = runs.time_s[np.newaxis, rows]
     start = np.flatnonzero(first)
     return Configurations(
         size=size,
         processes=(pes * m).astype(float),
-        seconds=np.stack([runs.comp_s[rows, kind], runs.comm_s[rows, kind]]) if phases else runs.time_s[rows][None],
+        seconds=seconds,
         start=start,
         stop=np.append(start[1:], len(code)) if len(code) else start,
         kind=kind[start],
