@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.calibration.allocation.campaign import Campaign, Limits, make_runs
+    from simulator.calibration.allocation.candidates import every_configuration
     from simulator.calibration.allocation.choice import Wishes
     from simulator.calibration.allocation.fit_file import (
         AllocationFit,
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from simulator.calibration.allocation.lu import lu_command
     from simulator.calibration.allocation.output import make_reader
     from simulator.calibration.allocation.placement import PlacedRank
-    from simulator.calibration.allocation.plan import ConstructionPlan, read_plan
+    from simulator.calibration.allocation.plan import ConstructionPlan, PlannedRun, read_plan
     from simulator.calibration.allocation.planning import plan_construction
     from simulator.calibration.allocation.program import AllocatedProgram, parse_program
     from simulator.calibration.allocation.run_table import RunTable
@@ -98,6 +99,7 @@ _HOMES = {
     "Measurement": "simulator.calibration.measure",
     "MemoryFit": "simulator.calibration.memory_files",
     "PlacedRank": "simulator.calibration.allocation.placement",
+    "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
     "RealPoint": "simulator.calibration.real.sampling",
@@ -117,6 +119,7 @@ _HOMES = {
     "Wishes": "simulator.calibration.allocation.choice",
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
+    "every_configuration": "simulator.calibration.allocation.candidates",
     "export_runs": "simulator.calibration.history_formats",
     "fit_allocation_table": "simulator.calibration.allocation.fit_file",
     "fit_held_out": "simulator.calibration.apex.held_out",
@@ -204,6 +207,7 @@ __all__ = [
     "Measurement",
     "MemoryFit",
     "PlacedRank",
+    "PlannedRun",
     "Point",
     "Ranks",
     "RealPoint",
@@ -222,6 +226,7 @@ __all__ = [
     "Wishes",
     "add_runs",
     "compare_builders",
+    "every_configuration",
     "export_runs",
     "fit_allocation_table",
     "fit_held_out",

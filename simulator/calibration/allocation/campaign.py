@@ -178,13 +178,18 @@ def _at_least(prices: Floats) -> list[float]:
 
 
 def _next(plan: ConstructionPlan, chosen: Sequence[PlannedRun], have: Counter[RunKey]) -> PlannedRun:
-    """Pilots, then the round that has runs left, in its own order; the reserve last."""
+    """Pilots and controls that are due, then the round that has runs left, in its own order; the reserve last."""
+    controls = {run.key: run.every for run in plan.runs if run.every}
+    others = sum(count for key, count in have.items() if key not in controls)
+    for run in chosen:
+        if run.every and have[run.key] * run.every <= others:
+            return run
     if (first := chosen[0]).is_pilot and not have[first.key]:
         return first
 
-    def place(run: PlannedRun) -> tuple[bool, int, float]:
+    def place(run: PlannedRun) -> tuple[bool, bool, int, float]:
         drawn = randomness.stream(plan.seed, "allocation run", have[run.key], repr(run.key))
-        return run.reserve, have[run.key], float(drawn.random())
+        return bool(run.every), run.reserve, have[run.key], float(drawn.random())
 
     return min(chosen, key=place)
 

@@ -53,7 +53,9 @@ class KnownModel:
         m, p = np.arange(1, most + 1)[:, np.newaxis], np.maximum(np.arange(processes + 1), 1)
         pe_s = size**3 / speeds[:, :, np.newaxis, np.newaxis] * m / p + m * self.setup_s
         if self.wild is not None:
-            pe_s = pe_s * (0.5 + np.sin(1 + self.wild + np.arange(len(self.kinds))[:, np.newaxis, np.newaxis] * m * p) ** 2)
+            pe_s = pe_s * (
+                0.5 + np.sin(1 + self.wild + np.arange(len(self.kinds))[:, np.newaxis, np.newaxis] * m * p) ** 2
+            )
         return pe_s, self.latency_s * p + self.gap_s * size**2 * (p > 1)
 
     def _times_s(self, size, allocations, speeds):

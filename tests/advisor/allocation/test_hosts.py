@@ -51,7 +51,9 @@ def test_two_kinds_on_one_host(advice):
     assert host_files(layout, "h")["h.rankfile"].splitlines()[-1] == "rank 11=here slot=5"
 
 
-@pytest.mark.parametrize(("hosts", "said"), [({"fast": ["a"]}, "slow: no hosts"), ({"fast": ["a"] * 3}, "3 hosts found")])
+@pytest.mark.parametrize(
+    ("hosts", "said"), [({"fast": ["a"]}, "slow: no hosts"), ({"fast": ["a"] * 3}, "3 hosts found")]
+)
 def test_hosts_that_do_not_go_with_the_pes(advice, hosts, said):
     with pytest.raises(ScenarioError, match=said):
         layout_of_advice(advice, hosts)

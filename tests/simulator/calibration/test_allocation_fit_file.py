@@ -34,7 +34,9 @@ def test_columns_are_found_by_name_in_any_order(table):
 
 def test_parts_may_be_missing_and_those_of_idle_kinds_are_not_taken(tmp_path):
     path = tmp_path / "runs.csv"
-    path.write_text("N,time_s,a.pes,a.procs,a.comp_s,b.pes,b.procs,b.comp_s\n400,1,1,1,0.75,0,0,0.5\n400,1,1,1,,1,1,0\n")
+    path.write_text(
+        "N,time_s,a.pes,a.procs,a.comp_s,b.pes,b.procs,b.comp_s\n400,1,1,1,0.75,0,0,0.5\n400,1,1,1,,1,1,0\n"
+    )
     runs, _ = read_allocation_runs(path)
     np.testing.assert_array_equal(runs.comp_s, [[0.75, np.nan], [np.nan, 0.0]])
     assert np.isnan(runs.comm_s).all()
