@@ -244,12 +244,6 @@ def _judged(size: float, advice: Mapping[str, Any], table: RunTable, plan: Const
     best_s = min(row["measured_s"] for row in rows)
     for row in rows:
         row["regret"] = row["measured_s"] / best_s - 1
-    {
-        "one process on each PE": tuple((len(kind.pes), 1) for kind in plan.kinds),
-        "fast PE only, one process": tuple(
-            (len(kind.pes), 1) if not k else (0, 0) for k, kind in enumerate(plan.kinds)
-        ),
-    }
     return {
         "size": size,
         "rows": rows,

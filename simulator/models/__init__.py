@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
     from simulator.models.process_count.paper.composition import Composed
     from simulator.models.process_count.paper.regimes import MemoryRegimes
+    from simulator.models.process_count.pooled.document import pooled_from_dict
+    from simulator.models.process_count.pooled.model import PooledModel
+    from simulator.models.process_count.pooled.selection import fit_pooled
     from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
@@ -35,6 +38,7 @@ _HOMES = {
     "MemoryPredictions": "simulator.models.memory.model",
     "MemoryRegimes": "simulator.models.process_count.paper.regimes",
     "MemoryTimes": "simulator.models.memory.forms",
+    "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
     "ProcessCountModel": "simulator.models.process_count.estimates",
@@ -47,9 +51,11 @@ _HOMES = {
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
     "fit": "simulator.models.regression.fitting",
+    "fit_pooled": "simulator.models.process_count.pooled.selection",
     "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
+    "pooled_from_dict": "simulator.models.process_count.pooled.document",
     "process_count_model_from_dict": "simulator.models.process_count.fitting",
     "regular_step": "simulator.models.load_functions",
     "select_model": "simulator.models.memory.selection",
@@ -69,6 +75,7 @@ __all__ = [
     "MemoryPredictions",
     "MemoryRegimes",
     "MemoryTimes",
+    "PooledModel",
     "PredictedLoads",
     "Predictions",
     "ProcessCountModel",
@@ -81,9 +88,11 @@ __all__ = [
     "cells_of",
     "diagnose",
     "fit",
+    "fit_pooled",
     "fit_process_counts",
     "make_runs",
     "model_from_dict",
+    "pooled_from_dict",
     "process_count_model_from_dict",
     "regular_step",
     "select_model",

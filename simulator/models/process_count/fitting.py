@@ -30,9 +30,9 @@ def fit_process_counts(runs: AllocationRuns, *, method: str = "pooled", **option
         If there is no such method, or the runs are too few for it.
     """
     if method == "pooled":
-        from simulator.models.process_count import pooled
+        from simulator.models.process_count.pooled.selection import fit_pooled
 
-        return pooled.fit_pooled(runs, **options)
+        return fit_pooled(runs, **options)
     if method == "paper":
         from simulator.models.process_count import paper
 
@@ -53,9 +53,9 @@ def process_count_model_from_dict(document: Any) -> ProcessCountModel:
         raise ScenarioError(f"kind: {kind!r} found, 'process_count' allowed")
     method = document.get("method")
     if method == "pooled":
-        from simulator.models.process_count import pooled
+        from simulator.models.process_count.pooled.document import pooled_from_dict
 
-        return pooled.from_dict(document)
+        return pooled_from_dict(document)
     if method == "paper":
         from simulator.models.process_count import paper
 
