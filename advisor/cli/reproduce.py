@@ -26,6 +26,7 @@ BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "2min"}
 """Papers that really run something, and about how long by default."""
 
 
+Cpu = Annotated[int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")]
 Live = Annotated[bool, typer.Option("--live", help="allocation: the experiment in small, really run here.")]
 Command = Annotated[
     str | None,
@@ -49,9 +50,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
             help="About how long real runs may take: gbbp 5min, apexmap 3min, characterisation 2min by default."
         ),
     ] = None,
-    cpu: Annotated[
-        int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")
-    ] = None,
+    cpu: Cpu = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -107,33 +107,15 @@ def live(
     allocated = chosen.allocated(folder / "work")
     plan = _construction(folder, budget_s, chosen, seed=seed, sizes=sizes)
     files.write_json(folder / "plan.json", plan.to_dict())
-    about = {"command": list(allocated.words), "files": dict(allocated.templates), "at": list(plan.at)}
-    kinds, machine = [kind.name for kind in plan.kinds], this_machine()
-    phases = allocated.reader.tells_phases
-
-    def table(name: str) -> RunTable:
-        return RunTable(folder / name, kinds, phases=phases, about=about, machine=machine.to_dict())
-
-    built, judged = table("construction.csv"), table("judged.csv")
-    share = AIM / (AIM + JUDGED_REPETITIONS)
-    first = make_runs(
-        plan, allocated, built, limits=Limits(plan.budget_s), on_run=_stage(on_progress, "construction", 0.0, share)
-    )
+    everything = _everything(plan)
+    built, judged = (_table(folder / name, plan, allocated) for name in ("construction.csv", "judged.csv"))
+    failures = _build(plan, allocated, built, on_progress)
     fitted = fit_allocation_table(folder / "construction.csv", method=model)
     save_allocation_fit(fitted, folder / "model.json")
     named = {kind.name: (len(kind.pes), kind.most) for kind in plan.kinds}
     advice = {size: advise_allocation(fitted, named, size).to_dict() for size in plan.at}
-    everything = _everything(plan)
-    wanted = sum(run.repetitions for run in everything.runs)
-    second = make_runs(
-        everything,
-        allocated,
-        judged,
-        limits=Limits(math.inf),
-        on_run=lambda label, _wall_s, _share: on_progress(
-            f"judged: {label}", share + (1 - share) * len(judged.done) / wanted
-        ),
-    )
+    failures += _judge(everything, allocated, judged, on_progress)
+    machine = this_machine()
     found = {
         "sizes": list(plan.sizes),
         "at": list(plan.at),
@@ -143,7 +125,7 @@ def live(
         "judged": [_judged(size, advice[size], judged, everything) for size in plan.at],
         "cost": _cost(built, judged, everything),
         "control": _control(judged, everything),
-        "warnings": [*(f"construction: {line}" for line in first.failures), *second.failures, *_busy(machine)],
+        "warnings": [*failures, *_busy(machine)],
         "seed": seed,
         "provenance": provenance.provenance(seed=seed, machine=machine),
     }
@@ -151,8 +133,35 @@ def live(
     return found
 
 
-def _stage(tell: Tell, name: str, start: float, end: float) -> Callable[[str, float, float], None]:
-    return lambda label, _wall_s, share: tell(f"{name}: {label}", start + (end - start) * min(1.0, share))
+def _table(path: Path, plan: ConstructionPlan, program: AllocatedProgram) -> RunTable:
+    """Runs kept of this program at these sizes; others are refused."""
+    about = {"command": list(program.words), "files": dict(program.templates), "at": list(plan.at)}
+    kinds = [kind.name for kind in plan.kinds]
+    return RunTable(path, kinds, phases=program.reader.tells_phases, about=about, machine=this_machine().to_dict())
+
+
+_BUILDING = AIM / (AIM + JUDGED_REPETITIONS)
+"""The share of the whole that construction takes."""
+
+
+def _build(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, tell: Tell) -> list[str]:
+    """Make the construction runs; what failed."""
+
+    def on_run(label: str, _wall_s: float, share: float) -> None:
+        tell(f"construction: {label}", _BUILDING * min(1.0, share))
+
+    done = make_runs(plan, program, table, limits=Limits(plan.budget_s), on_run=on_run)
+    return [f"construction: {line}" for line in done.failures]
+
+
+def _judge(plan: ConstructionPlan, program: AllocatedProgram, table: RunTable, tell: Tell) -> list[str]:
+    """Run every configuration; what failed."""
+    wanted = sum(run.repetitions for run in plan.runs)
+
+    def on_run(label: str, _wall_s: float, _share: float) -> None:
+        tell(f"judged: {label}", _BUILDING + (1 - _BUILDING) * len(table.done) / wanted)
+
+    return make_runs(plan, program, table, limits=Limits(math.inf), on_run=on_run).failures
 
 
 def _construction(

@@ -142,18 +142,20 @@ def _row(allocation: Allocation) -> "np.ndarray[tuple[int, ...], np.dtype[np.int
 
 
 def _missing(plan: ConstructionPlan, table: RunTable) -> list[PlannedRun]:
-    """One entry per repetition that is still to be made, in the plan's order; what failed now is not tried again."""
-    have = table.counts()
-    found = []
-    for run in plan.runs:
+    """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones.
+
+    What failed now is not tried again; the reserve comes last.
+    """
+    have, found = table.counts(), []
+    for place, run in enumerate(plan.runs):
         if table.failed[run.key]:
             continue
-        for _ in range(run.repetitions):
+        for number in range(run.repetitions):
             if have[run.key] > 0:
                 have[run.key] -= 1
             else:
-                found.append(run)
-    return found
+                found.append((run.reserve, number, place, run))
+    return [run for *_, run in sorted(found, key=lambda entry: entry[:3])]
 
 
 def _affordable(

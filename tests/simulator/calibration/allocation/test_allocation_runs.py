@@ -189,11 +189,15 @@ def test_a_program_that_always_fails_is_not_run_for_ever(planned, tmp_path, caps
 
 def test_the_plan_is_trimmed_to_the_budget_as_costs_show(planned, tmp_path, capsys):
     """Guessed 0.05 s each, really 0.25 s: the end of the plan is left out."""
-    assert _run(planned(body="time.sleep(0.25)", planned="800ms", budget="2s")) == 0
-    said = capsys.readouterr().err
+    call = planned(body="time.sleep(0.25)", planned="800ms", budget="2s")
+    capsys.readouterr()
+    assert _run([*call, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
     whole = wanted(tmp_path)
     assert 3 <= kept(tmp_path).total() < whole.total()
-    assert said.count("left out, the budget is used up: N ") == whole.total() - kept(tmp_path).total()
+    assert len(said["dropped"]) == whole.total() - kept(tmp_path).total()
+    assert all(line.startswith("N ") and " s" in line for line in said["dropped"])
+    assert max(kept(tmp_path).values()) == 1  # no second repetition before all first ones
     walls = [json.loads(line)["wall_s"] for line in (tmp_path / "runs.log.jsonl").read_text().splitlines()[1:]]
     assert sum(walls) < 2 + max(walls)
 
