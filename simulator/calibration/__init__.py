@@ -4,9 +4,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.calibration.allocation.campaign import Campaign, Limits, make_runs
+    from simulator.calibration.allocation.campaign import Campaign, Limits, learned_costs, make_runs
     from simulator.calibration.allocation.candidates import every_configuration
-    from simulator.calibration.allocation.choice import Wishes
+    from simulator.calibration.allocation.choice import LEAST_SIZES, Wishes
     from simulator.calibration.allocation.fit_file import (
         AllocationFit,
         MeasuredAllocations,
@@ -91,6 +91,7 @@ _HOMES = {
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "LEAST_SIZES": "simulator.calibration.allocation.choice",
     "Limits": "simulator.calibration.allocation.campaign",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
@@ -132,6 +133,7 @@ _HOMES = {
     "foretell_speed": "simulator.calibration.predicted_speed",
     "import_runs": "simulator.calibration.history_formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
+    "learned_costs": "simulator.calibration.allocation.campaign",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history",
     "listen": "simulator.calibration.pingpong.hosts",
@@ -185,6 +187,7 @@ _HOMES = {
 
 __all__ = [
     "KERNELS",
+    "LEAST_SIZES",
     "SIZED_KERNELS",
     "Address",
     "AllocatedProgram",
@@ -239,6 +242,7 @@ __all__ = [
     "foretell_speed",
     "import_runs",
     "is_this_host",
+    "learned_costs",
     "link_lines",
     "list_runs",
     "listen",

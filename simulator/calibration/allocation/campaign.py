@@ -93,7 +93,7 @@ def make_runs(
     """
     if program.local:
         check_processors(plan.kinds, affinity())
-    found, costs = Campaign(), _learned(plan, table)
+    found, costs = Campaign(), learned_costs(plan, table)
     in_a_row = 0
     with _competitors(plan.kinds if program.local else ()), Children(_LAUNCHER, [[ANYWHERE]]) as launcher:
         while in_a_row < MOST_FAILURES:
@@ -122,8 +122,8 @@ def make_runs(
     return found
 
 
-def _learned(plan: ConstructionPlan, table: RunTable) -> Corrections:
-    """What earlier runs tell of costs."""
+def learned_costs(plan: ConstructionPlan, table: RunTable) -> Corrections:
+    """What the runs of a table tell of costs."""
     costs = Corrections(plan.guess, plan.start_s)
     walls_of = {key: list(walls) for key, walls in table.walls.items()}
     for size, allocation, time_s in table.done:
