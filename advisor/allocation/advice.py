@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from advisor.allocation.baselines import Baseline, baselines_of
-from advisor.allocation.choice import Regret, choose, regrets
 from advisor.allocation.kinds import Kinds, Limits
+from advisor.allocation.regret import Regret, regrets
 from advisor.allocation.space import Space, processes, space_of
 from advisor.allocation.switches import Switch, switch_points
 from advisor.allocation.warnings import warnings_of
@@ -21,7 +21,7 @@ from simulator.models import Estimates
 LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
-"""Best by the point estimate: among these the choice is made, and regret is told."""
+"""Best by estimate: among these regret is told."""
 EVERY = 20_000
 """Up to so many configurations, all are looked at for switch points; of more, the best at a few sizes."""
 LOOKED_AT = 3
@@ -58,7 +58,7 @@ class ProcessCountAdvice:
     level: float
     """Probability of the intervals."""
     ranking: Allocations
-    """The advised one first, then by estimate; (n, kind, 2), kinds as in `kinds`."""
+    """By estimate, the advised one first; (n, kind, 2), kinds as in `kinds`."""
     estimates: Estimates
     """Of those in the ranking."""
     searched: int
@@ -160,7 +160,7 @@ def advise_allocation(
     top: int | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> ProcessCountAdvice:
-    """Rank every configuration at a problem size by a fitted model, and choose the one to run.
+    """Rank every configuration at a problem size by a fitted model: the one of least estimate is advised.
 
     Parameters
     ----------
@@ -186,7 +186,8 @@ def advise_allocation(
         raise ScenarioError(f"--level: {level:g} found, a number between 0 and 1 allowed")
     space, model = space_of(fitted.model, kinds, limits), fitted.model
     count = LISTED if top is None else top
-    found, members_s, search = _ranked(space, size, max(count, SHORTLIST))
+    found, search = space.at(size).best(max(count, SHORTLIST))
+    members_s = model.members(size, space.wide(found[:SHORTLIST]))
     expected, risk, p_best = regrets(members_s)
     listed = found[:count]
     switches = _switches(space, fitted, size)
@@ -210,15 +211,6 @@ def advise_allocation(
     )
 
 
-def _ranked(space: Space, size: float, most: int) -> tuple[Allocations, Floats, str]:
-    """The best, the chosen one first; the members' times of the first of them; and the allocator."""
-    found, search = space.at(size).best(most)
-    members_s = space.model.members(size, space.wide(found[:SHORTLIST]))
-    chosen = choose(members_s)
-    order = np.concatenate(([chosen], np.delete(np.arange(found.shape[0]), chosen)))
-    return found[order], members_s[:, order[: members_s.shape[1]]], search
-
-
 def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
     """From the smallest measured size to twice the largest, and to the one asked about."""
     measured, count = fitted.measured.sizes, space.most_configurations
@@ -231,12 +223,11 @@ def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
         options = space.best_somewhere(np.geomspace(low, high, LOOKED_AT).tolist(), SHORTLIST)
         told = f"switch points: among {options.shape[0]} of {count} configurations, the best at {LOOKED_AT} sizes"
         notes = (told,)
-    wide = space.wide(options)
 
     def best_at(size: float) -> int:
         times_s = space.at(size).times_s(options)
-        short = np.argsort(times_s, kind="stable")[: min(SHORTLIST, int(np.sum(np.isfinite(times_s))))]
-        return int(short[choose(space.model.members(size, wide[short]))]) if short.size else -1
+        best = int(np.argmin(times_s)) if times_s.size else -1
+        return best if best >= 0 and np.isfinite(times_s[best]) else -1
 
     return Switches(low, high, tuple(switch_points(best_at, low, high, step=step)), options, notes)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from advisor.allocation.choice import chance_faster, regrets
+from advisor.allocation.regret import chance_faster, regrets
 from advisor.allocation.space import Space
 from advisor.allocation.wording import configuration_text
 from advisor.problem import Allocations, Floats, processes_of

@@ -119,7 +119,7 @@ def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dic
     """How well a model says again what it was fitted to, per kind over the runs that it took part in, and over all.
 
     Each has `runs`, `mean_error` and `largest_error` (|estimate / time - 1|), and `inside`, the share of runs within
-    their 90 % interval.
+    their 90 % interval. Runs of configurations that the model cannot estimate do not count.
     """
     mean_s, low_s, high_s = np.full((3, runs.size.size), np.nan)
     for size in np.unique(runs.size).tolist():
@@ -130,6 +130,8 @@ def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dic
     inside = (runs.time_s >= low_s) & (runs.time_s <= high_s)
     over = {kind: runs.allocations[:, place, 0] > 0 for place, kind in enumerate(runs.kinds)}
     over |= {"all": np.full(error.size, fill_value=True)}
+    known = np.isfinite(error)
+    over = {name: mask & known for name, mask in over.items()}
     return {
         name: {
             "runs": int(some.sum()),
@@ -138,7 +140,7 @@ def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dic
             "inside": float(inside[some].mean()),
         }
         for name, some in over.items()
-        if np.any(some & np.isfinite(error))
+        if np.any(some)
     }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from advisor.allocation import Limits, advise_allocation, configuration_text, sentence
-from advisor.allocation.choice import choose, regrets
+from advisor.allocation.regret import regrets
 from simulator import ScenarioError
 from tests.advisor.allocation.models import KnownModel, fit_of
 
@@ -128,7 +128,6 @@ def test_regret_is_over_paired_members():
     np.testing.assert_allclose(expected, lost.mean(axis=0))
     np.testing.assert_allclose(risk, np.quantile(lost, 0.95, axis=0))
     np.testing.assert_allclose(p_best, [1.5 / 4, 1.5 / 4, 1 / 4])
-    assert choose(members_s) == 1
 
 
 def test_estimates_that_cannot_be_are_no_division_by_zero():

@@ -182,6 +182,31 @@ def test_regimes_have_models_of_their_own():
     assert model.warnings == ("slow: no P-T model and none to compose from: only one PE alone can be estimated",)
 
 
+def test_regimes_go_by_what_a_pe_holds():
+    sizes = tuple(200.0 * i for i in range(1, 26))
+    limit = 8 * 1500.0**2
+
+    def row(p, n):
+        factor = 5.0 if 8 * n**2 / p > limit else 1.0
+        return (n, {"slow": (p, 1, *(factor * np.array(one_kind(1, p, n))))})
+
+    rows = [row(p, n) for p in (1, 2, 3, 4) for n in sizes]
+    model = fit_process_counts(make(rows, ("slow",)), method="paper", regimes=MemoryRegimes(((limit,),)))
+    cases = [(p, n) for p in (1, 2, 3, 4) for n in (1000.0, 1700.0, 2100.0, 2700.0, 5000.0)]
+    for p, n in cases:
+        found = model.estimate(n, allocation((p, 1))).mean_s[0]
+        assert found == pytest.approx(sum(row(p, n)[1]["slow"][2:]), rel=1e-6), (p, n)
+
+
+def test_configurations_with_too_few_sizes_teach_nothing_and_are_named():
+    stray = [(n, {"slow": (pes, 1, 1e3, 1e3)}) for pes in (3, 5) for n in SIZES[:3]]
+    rows = [row for row in slow_rows((1,), (1, 2, 3, 4, 6)) if row[1]["slow"][0] != 3]
+    model = fit_process_counts(make(rows + stray, ("slow",)), method="paper")
+    assert model.estimate(5000.0, allocation((3, 1))).mean_s == pytest.approx([sum(one_kind(1, 3, 5000.0))], rel=1e-7)
+    (line,) = model.warnings
+    assert line.endswith("2 configurations with fewer than 4 problem sizes left out, the first: 3 PEs, m = 1, 3 sizes")
+
+
 def test_a_regime_that_was_not_measured_takes_the_nearest_and_says_so():
     regimes = MemoryRegimes(((8 * 3000.0**2,),))
     model = fit_process_counts(make(slow_rows(), ("slow",)), method="paper", regimes=regimes)
@@ -278,6 +303,8 @@ def test_members_are_fixed_paired_and_as_wide_as_repeated_experiments():
         fit_process_counts(noisy(runs, seed), method="paper").estimate(3000.0, where).mean_s for seed in range(40)
     ]
     assert members.std(axis=0) == pytest.approx(np.std(repeated, axis=0), rel=0.6)
+    one_pe = model.estimate(3000.0, where[:1]).mean_s  # linear in the times, so that mirrored draws cancel out
+    assert members[:, 0].mean() == pytest.approx(one_pe[0], rel=1e-9)
     assert model.noise == pytest.approx([0.03, 0.03], rel=0.4)
 
 
@@ -310,6 +337,7 @@ BAD = {
         {},
         "slow: 3 problem sizes found, at least 4 allowed (1 more",
     ),
+    "repetitions": (slow_rows(sizes=SIZES[:3]) * 2, ("slow",), {}, "slow: 3 problem sizes found, at least 4 allowed"),
     "two PE counts": (
         slow_rows(counts=(1, 2, 3)),
         ("slow",),

@@ -16,10 +16,9 @@ def notes(runs: AllocationRuns, one: Configurations, built: Built) -> tuple[str,
         mine = few & (one.kind == kind)
         if mine.any():
             at = int(np.flatnonzero(mine)[0])
-            where = f"{one.pes[at]} PEs with {one.m[at]} processes on each: {one.sizes[at]} problem sizes"
-            lines.append(
-                f"{name}: {mine.sum()} configurations with fewer than {LEAST_SIZES} sizes left out, first {where}"
-            )
+            first = f"the first: {one.pes[at]} PEs, m = {one.m[at]}, {one.sizes[at]} sizes"
+            left_out = f"{mine.sum()} configurations with fewer than {LEAST_SIZES} problem sizes left out"
+            lines.append(f"{name}: {left_out}, {first}")
         several = np.isfinite(built.roles[0, 0, kind, ..., BY_P, 0]).any(axis=1)
         if not several.any():
             lines.append(f"{name}: no P-T model and none to compose from: only one PE alone can be estimated")

@@ -44,7 +44,7 @@ def check_runs(runs: AllocationRuns) -> None:
         ("process counts P", len(np.unique(runs.processes)), FEWEST_COUNTS),
     ):
         if number < fewest:
-            faults.append(f"runs: {number} of {name} found, at least {fewest} needed: {fewest - number} more")
+            faults.append(f"runs: {name}: {number} found, at least {fewest} needed, {fewest - number} more")
     for kind, used in zip(runs.kinds, runs.allocations[:, :, 0].sum(axis=0), strict=True):
         if used == 0:
             faults.append(f"runs: {kind}: no run uses it, at least 1 needed: nothing to compose its times from")
@@ -95,14 +95,16 @@ def doubts_of_runs(cells: Cells, factors: Floats) -> tuple[str, ...]:
 
 
 def doubts_of_estimates(
-    cells: Cells, size: float, allocations: Ints, mean: Floats, spread: Floats
+    cells: Cells, size: float, allocations: Ints, mean: Floats, rival: tuple[int, int, float] | None
 ) -> tuple[tuple[str, ...], ...]:
     """Why single estimates are weak.
 
     Parameters
     ----------
-    mean, spread
-        Log seconds and their standard deviations, (n,).
+    mean
+        Log seconds, (n,).
+    rival
+        The shortest and the next, and the standard deviation of the log seconds between them.
     """
     common = _doubts_of_size(cells, size)
     doubts: list[tuple[str, ...]] = [common] * len(allocations) if common else [NO_DOUBT] * len(allocations)
@@ -120,10 +122,10 @@ def doubts_of_estimates(
     for row in np.flatnonzero((used.sum(axis=1) > 1) & strange).tolist():
         names = " and ".join(name for name, there in zip(cells.kinds, used[row], strict=True) if there)
         doubts[row] += (f"{names} were never run together",)
-    if len(mean) > 1:
-        first, second = (int(i) for i in np.argsort(mean)[:2])
-        apart, doubt = float(mean[second] - mean[first]), float(np.hypot(spread[first], spread[second]))
-        if apart < doubt / 2:
+    if rival is not None:
+        first, second, doubt = rival
+        apart = float(mean[second] - mean[first])
+        if apart < doubt:
             other = described(cells.kinds, allocations[second])
             near = f"{100 * np.expm1(apart):.1f} % apart, known to {100 * doubt:.0f} %"
             doubts[first] += (f"the runs cannot tell it from {other}: {near}",)

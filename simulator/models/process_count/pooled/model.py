@@ -116,8 +116,20 @@ class PooledModel:
             freedom += float(weight) * fitted.freedom
         half = float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(variance * self.inflation + drift)
         mean_s = np.exp(mean)
-        doubts = doubts_of_estimates(self.cells, size, allocations, mean, np.sqrt(variance * self.inflation + drift))
+        doubts = doubts_of_estimates(self.cells, size, allocations, mean, self._rival(mean, found))
         return Estimates(level, mean_s, mean_s * np.exp(-half), mean_s * np.exp(half), doubts)
+
+    def _rival(self, mean: Floats, found: list[Predicted]) -> tuple[int, int, float] | None:
+        """The shortest and the next configuration, and how well the first structure knows them apart."""
+        if len(mean) < 2:
+            return None
+        first, second = (int(row) for row in np.argpartition(mean, 1)[:2])
+        best = int(np.argmax(self.weights))
+        part, covariance = found[best], self.structures[best].posterior.covariance
+        slopes = part.slopes()
+        between = slopes[first] - slopes[second]
+        variance = between @ covariance @ between + part.own[first] + part.own[second]
+        return first, second, float(np.sqrt(variance * self.inflation))
 
     def members(self, size: float, allocations: Ints) -> Floats:
         """Equally likely truths, paired over the allocations: seconds of shape (member, n)."""
@@ -126,14 +138,16 @@ class PooledModel:
         wide = np.sqrt(self.inflation)
         drift = np.sqrt(self._drift(size, allocations))
         own = configuration_draws(allocations, MEMBERS)
+        # What changes beyond the measured sizes changes alike for all configurations of the same kinds.
+        common = configuration_draws((allocations[:, :, :1] > 0).astype(np.int64), MEMBERS) * drift
         rows, first = [], 0
         for number, structure, part in zip(share, self.structures, self._predict(size, allocations), strict=True):
-            draws = coefficient_draws(structure.posterior.covariance, MEMBERS)[first : first + number] * wide
+            draws = coefficient_draws(structure.posterior.covariance, int(number)) * wide
             moves = draws.reshape(len(draws), *structure.posterior.mode.shape)
             of_kind = part.of_kind + np.einsum("nkt,dkt->dnk", part.parts, moves)
             shift = part.shift - draws @ part.pull.T
-            kept = own[first : first + number]
-            rows.append(of_kind.max(axis=2) + shift + kept * np.sqrt(part.own * wide**2 + drift**2))
+            mine = slice(first, first + number)
+            rows.append(of_kind.max(axis=2) + shift + own[mine] * np.sqrt(part.own) * wide + common[mine])
             first += number
         return np.asarray(np.exp(np.concatenate(rows)))
 

@@ -14,9 +14,9 @@ SLOPE_SD = 0.05
 """Relative error of a long run that is allowed for when the steepest growth is looked for."""
 LEAST_APART = 0.3
 """Distance of two log sizes from which growth between them counts."""
-NEGLIGIBLE = 0.02
+NEGLIGIBLE = 0.05
 """Weight below which a structure is left out."""
-TEMPER = 0.5
+TEMPER = 0.3
 """Power of the evidence that weighs structures: none of them is quite true."""
 
 

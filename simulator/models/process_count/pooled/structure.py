@@ -11,6 +11,8 @@ from simulator.models.process_count.pooled.problem import amplitude, log_times, 
 from simulator.models.process_count.pooled.residuals import Groups, groups_of, kernel
 from simulator.models.process_count.runs import Floats, Ints
 
+ADAPTED = 0.5
+"""Part of the effective coefficients that adapts to configurations; the rest to the growth with the size."""
 MOST_CAUTION = 1.0
 """Most that the mean may exceed the median, in log seconds."""
 
@@ -70,6 +72,12 @@ class Structure:
         residuals = groups.rows(np.log(self.cells.time_s) - mean)
         return inverse, groups.rows(fitted.amplitude[:count]), residuals, groups.rows(slopes)
 
+    @property
+    def _newness(self) -> float:
+        """How much more a configuration that was not measured may keep of its own than those the fit has adapted to."""
+        count = float(self.cells.configuration[-1] + 1)
+        return count / (count - min(ADAPTED * self.posterior.effective, 2.0 * count / 3.0))
+
     def terms(self, size: Floats, allocations: Ints) -> Floats:
         """Scaled terms, (n, kind, terms)."""
         return used_columns(self.posterior.shape, size, allocations) * self.posterior.prior.scale
@@ -92,6 +100,7 @@ class Structure:
         own = fitted.likeness * spread**2
         shift, pull = np.zeros(len(own)), np.zeros((len(own), fitted.mode.size))
         number = self.measured(allocations)
+        own[number < 0] *= self._newness
         seen = np.flatnonzero(number >= 0)
         if len(seen) and fitted.likeness > 0:
             which = number[seen]

@@ -1,4 +1,4 @@
-"""The choice among estimates that are uncertain: what each may cost more than the best, over equally likely truths."""
+"""What a configuration may cost more than the best, over equally likely truths."""
 
 from dataclasses import asdict, dataclass
 
@@ -48,11 +48,6 @@ def _bounded(members_s: Floats) -> Floats:
     """Estimates of 0 and less, which separate cubics give, and of no end, as far off as counts."""
     usable = members_s[(members_s > 0) & np.isfinite(members_s)]
     return np.clip(members_s, usable.min() / FAR, usable.max() * FAR) if usable.size else np.ones_like(members_s)
-
-
-def choose(members_s: Floats) -> int:
-    """The configuration of least expected regret; the first of equals."""
-    return int(np.argmin(regrets(members_s)[0]))
 
 
 def chance_faster(members_s: Floats, first: int, second: int) -> float:
