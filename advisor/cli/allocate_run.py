@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from simulator.calibration import AllocatedProgram, Campaign, ConstructionPlan, PlacedRank
 
 
+SHOWN = 3
+"""Runs left out that are named; --json has all."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("run")(run)
@@ -187,8 +191,10 @@ def _document(made: "ConstructionPlan", found: "Campaign", output: Path) -> dict
 
 def _tell(made: "ConstructionPlan", found: "Campaign", output: Path) -> None:
     print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
-    for line in found.dropped:
-        print(f"left out, the budget is used up: {line}", file=sys.stderr)
+    if found.dropped:
+        more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
+        left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
+        print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
     if found.failures:
         return
     size = f"{made.at[-1]:g}"

@@ -4,8 +4,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.calibration.allocation.campaign import Campaign, Limits, make_runs
-    from simulator.calibration.allocation.choice import Wishes
+    from simulator.calibration.allocation.campaign import Campaign, Limits, learned_costs, make_runs
+    from simulator.calibration.allocation.candidates import every_configuration
+    from simulator.calibration.allocation.choice import LEAST_SIZES, Wishes
     from simulator.calibration.allocation.fit_file import (
         AllocationFit,
         MeasuredAllocations,
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from simulator.calibration.allocation.lu import lu_command
     from simulator.calibration.allocation.output import make_reader
     from simulator.calibration.allocation.placement import PlacedRank
-    from simulator.calibration.allocation.plan import ConstructionPlan, read_plan
+    from simulator.calibration.allocation.plan import ConstructionPlan, PlannedRun, read_plan
     from simulator.calibration.allocation.planning import plan_construction
     from simulator.calibration.allocation.program import AllocatedProgram, parse_program
     from simulator.calibration.allocation.run_table import RunTable
@@ -90,6 +91,7 @@ _HOMES = {
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "LEAST_SIZES": "simulator.calibration.allocation.choice",
     "Limits": "simulator.calibration.allocation.campaign",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
@@ -98,6 +100,7 @@ _HOMES = {
     "Measurement": "simulator.calibration.measure",
     "MemoryFit": "simulator.calibration.memory_files",
     "PlacedRank": "simulator.calibration.allocation.placement",
+    "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.measure",
     "Ranks": "simulator.calibration.parallel.ranks",
     "RealPoint": "simulator.calibration.real.sampling",
@@ -117,6 +120,7 @@ _HOMES = {
     "Wishes": "simulator.calibration.allocation.choice",
     "add_runs": "simulator.calibration.history",
     "compare_builders": "simulator.calibration.comparison",
+    "every_configuration": "simulator.calibration.allocation.candidates",
     "export_runs": "simulator.calibration.history_formats",
     "fit_allocation_table": "simulator.calibration.allocation.fit_file",
     "fit_held_out": "simulator.calibration.apex.held_out",
@@ -129,6 +133,7 @@ _HOMES = {
     "foretell_speed": "simulator.calibration.predicted_speed",
     "import_runs": "simulator.calibration.history_formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
+    "learned_costs": "simulator.calibration.allocation.campaign",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history",
     "listen": "simulator.calibration.pingpong.hosts",
@@ -182,6 +187,7 @@ _HOMES = {
 
 __all__ = [
     "KERNELS",
+    "LEAST_SIZES",
     "SIZED_KERNELS",
     "Address",
     "AllocatedProgram",
@@ -204,6 +210,7 @@ __all__ = [
     "Measurement",
     "MemoryFit",
     "PlacedRank",
+    "PlannedRun",
     "Point",
     "Ranks",
     "RealPoint",
@@ -222,6 +229,7 @@ __all__ = [
     "Wishes",
     "add_runs",
     "compare_builders",
+    "every_configuration",
     "export_runs",
     "fit_allocation_table",
     "fit_held_out",
@@ -234,6 +242,7 @@ __all__ = [
     "foretell_speed",
     "import_runs",
     "is_this_host",
+    "learned_costs",
     "link_lines",
     "list_runs",
     "listen",

@@ -93,7 +93,7 @@ def make_runs(
     """
     if program.local:
         check_processors(plan.kinds, affinity())
-    found, costs = Campaign(), _learned(plan, table)
+    found, costs = Campaign(), learned_costs(plan, table)
     in_a_row = 0
     with _competitors(plan.kinds if program.local else ()), Children(_LAUNCHER, [[ANYWHERE]]) as launcher:
         while in_a_row < MOST_FAILURES:
@@ -122,8 +122,8 @@ def make_runs(
     return found
 
 
-def _learned(plan: ConstructionPlan, table: RunTable) -> Corrections:
-    """What earlier runs tell of costs."""
+def learned_costs(plan: ConstructionPlan, table: RunTable) -> Corrections:
+    """What the runs of a table tell of costs."""
     costs = Corrections(plan.guess, plan.start_s)
     walls_of = {key: list(walls) for key, walls in table.walls.items()}
     for size, allocation, time_s in table.done:
@@ -142,18 +142,20 @@ def _row(allocation: Allocation) -> "np.ndarray[tuple[int, ...], np.dtype[np.int
 
 
 def _missing(plan: ConstructionPlan, table: RunTable) -> list[PlannedRun]:
-    """One entry per repetition that is still to be made, in the plan's order; what failed now is not tried again."""
-    have = table.counts()
-    found = []
-    for run in plan.runs:
+    """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones.
+
+    What failed now is not tried again; the reserve comes last.
+    """
+    have, found = table.counts(), []
+    for place, run in enumerate(plan.runs):
         if table.failed[run.key]:
             continue
-        for _ in range(run.repetitions):
+        for number in range(run.repetitions):
             if have[run.key] > 0:
                 have[run.key] -= 1
             else:
-                found.append(run)
-    return found
+                found.append((run.reserve, number, place, run))
+    return [run for *_, run in sorted(found, key=lambda entry: entry[:3])]
 
 
 def _affordable(
@@ -178,13 +180,18 @@ def _at_least(prices: Floats) -> list[float]:
 
 
 def _next(plan: ConstructionPlan, chosen: Sequence[PlannedRun], have: Counter[RunKey]) -> PlannedRun:
-    """Pilots, then the round that has runs left, in its own order; the reserve last."""
+    """Pilots and controls that are due, then the round that has runs left, in its own order; the reserve last."""
+    controls = {run.key: run.every for run in plan.runs if run.every}
+    others = sum(count for key, count in have.items() if key not in controls)
+    for run in chosen:
+        if run.every and have[run.key] * run.every <= others:
+            return run
     if (first := chosen[0]).is_pilot and not have[first.key]:
         return first
 
-    def place(run: PlannedRun) -> tuple[bool, int, float]:
+    def place(run: PlannedRun) -> tuple[bool, bool, int, float]:
         drawn = randomness.stream(plan.seed, "allocation run", have[run.key], repr(run.key))
-        return run.reserve, have[run.key], float(drawn.random())
+        return bool(run.every), run.reserve, have[run.key], float(drawn.random())
 
     return min(chosen, key=place)
 

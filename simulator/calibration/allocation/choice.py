@@ -26,8 +26,8 @@ _MOST_RUNS = 60
 _MOST_REPETITIONS = 2
 _AGAIN = 0.5
 """What a repetition tells of what it would if all that a model misses were noise."""
-_WORTH = 0.05
-"""Choosing ends where the best run would lower the remaining variance by less than this part in all."""
+_SURE = 0.01
+"""Choosing ends where estimates are this sure, as a root mean square: no model is better."""
 RESERVE = 1.0
 """How much more than the budget is listed in case costs prove lower, as a share of it."""
 
@@ -55,6 +55,7 @@ class _Chosen:
     def __init__(self, guess: CostGuess, targets: Floats) -> None:
         self._guess = guess
         self._targets = targets
+        self.targets = len(targets)
         self._unknown = np.eye(targets.shape[1])
         self.counts: dict[tuple[float, Allocation], int] = {}
         self.cost_s = 0.0
@@ -162,20 +163,13 @@ def _add_best(chosen: _Chosen, candidates: _Candidates, *, budget_s: float) -> N
     while sum(chosen.counts.values()) < _MOST_RUNS:
         gain = chosen.gains(candidates.shares, candidates.noise) * _AGAIN**taken
         gain[taken >= _MOST_REPETITIONS] = 0.0
-        if _all_known(gain, chosen.variance):
-            return
         gain[chosen.cost_s + candidates.cost_s > budget_s] = 0.0
         best = int(np.argmax(gain / candidates.cost_s))
-        if gain[best] <= 0:
+        if gain[best] <= 0 or chosen.variance < _SURE**2 * chosen.targets:
             return
         chosen.add(*keys[best], why="surer estimates per second")
         chosen.cost_s += candidates.cost_s[best]
         taken[best] += 1
-
-
-def _all_known(gain: Floats, variance: float) -> bool:
-    """Whether what all candidates together could still tell is little."""
-    return bool(gain.sum() < _WORTH * variance / max(1, int(np.count_nonzero(gain))) or variance < 1e-6)
 
 
 def _key(size: float, allocation: NDArray[np.int64]) -> tuple[float, Allocation]:
@@ -195,29 +189,31 @@ def _targets(guess: CostGuess, at: Sequence[float], allocations: Ints) -> Floats
 
 
 def _anchors(guess: CostGuess, sizes: Sequence[float]) -> Iterator[tuple[int, float, Allocation, str]]:
-    """Rank (0: indispensable), size, allocation and reason of what every model needs."""
+    """Rank (0: indispensable), size, allocation and reason of what every model needs, the most needed first."""
     kinds, middle = guess.kinds, sizes[len(sizes) // 2]
 
     def alone(number: int, pes: int, procs: int) -> Allocation:
         return tuple((pes, procs) if k == number else (0, 0) for k in range(len(kinds)))
 
+    needed = (sizes[0], sizes[-1], middle)
     for number, kind in enumerate(kinds):
         yield 0, sizes[0], alone(number, 1, 1), f"{PILOT}: {kind.name} alone"
-    for size in sizes[1:]:
+    for size in (*needed[1:], *(size for size in sizes if size not in needed)):
         for number, kind in enumerate(kinds):
-            yield 0, size, alone(number, 1, 1), f"{kind.name} alone over N"
+            yield int(size not in needed), size, alone(number, 1, 1), f"{kind.name} alone over N"
+    together = (middle, sizes[-1]) if len(kinds) > 1 else ()
+    everything = tuple((len(kind.pes), 1) for kind in kinds)
+    for size in together:
+        yield 1, size, _balanced(guess, size), "kinds together, in balance"
     for number, kind in enumerate(kinds):
         for procs in range(2, kind.most + 1):
             yield 1, middle, alone(number, 1, procs), f"{procs} processes on a {kind.name}"
     for number, kind in enumerate(kinds):
         count = len(kind.pes)
-        for pes in sorted({2, max(2, count // 2), count} - {1}) if count > 1 else ():
-            yield 1, middle, alone(number, min(pes, count), 1), f"{kind.name} over P"
-    if len(kinds) > 1:
-        everything = tuple((len(kind.pes), 1) for kind in kinds)
-        for size in (middle, sizes[-1]):
-            yield 1, size, _balanced(guess, size), "kinds together, in balance"
-            yield 2, size, everything, "kinds together, one process each"
+        for pes in sorted({2, max(2, count // 2), count}) if count > 1 else ():
+            yield 1, middle, alone(number, pes, 1), f"{kind.name} over P"
+    for size in together:
+        yield 1, size, everything, "kinds together, one process each"
 
 
 def _balanced(guess: CostGuess, size: float) -> Allocation:
@@ -253,7 +249,7 @@ def _add_anchors(
     if spent > budget_s:
         raise ScenarioError(
             f"--budget: {budget_s:.3g} s found, at least {spent:.3g} s needed for each kind alone at "
-            f"{len(sizes)} sizes, or smaller sizes"
+            f"{LEAST_SIZES} sizes, or smaller sizes"
         )
     return spent
 

@@ -33,6 +33,8 @@ class PlannedRun:
     why: str
     reserve: bool = False
     """Beyond the budget as costs are guessed; made if they prove lower."""
+    every: int = 0
+    """Above 0: a control, made again whenever so many other runs are."""
 
     def __post_init__(self) -> None:
         if not (self.size > 0 and self.repetitions > 0 and self.expected_s > 0 and self.processes > 0):
@@ -126,6 +128,7 @@ class ConstructionPlan:
                     "expected_s": run.expected_s,
                     "why": run.why,
                     "reserve": run.reserve,
+                    "every": run.every,
                 }
                 for run in self.runs
             ],
@@ -188,6 +191,7 @@ def _run(path: Path, number: int, row: Mapping[str, Any], kinds: Sequence[PEKind
             float(row["expected_s"]),
             str(row["why"]),
             bool(row["reserve"]),
+            int(row.get("every", 0)),
         )
     except ScenarioError as error:
         raise ScenarioError(f"{path}: run {number}: {error}") from error
