@@ -206,7 +206,7 @@ def advise_allocation(
         baselines=baselines_of(here, found[0], level),
         switches=switches,
         warnings=warnings_of(fitted, space, size, found, members_s),
-        notes=(*_notes(here, search, listed.shape[0]), *switches.notes),
+        notes=(*_notes(here, search, None if top else listed.shape[0]), *switches.notes),
         inputs=dict(inputs or {}),
     )
 
@@ -234,8 +234,8 @@ def _switches(space: Space, fitted: AllocationFit, asked: float, found: Allocati
     return Switches(low, high, tuple(switch_points(best_at, low, high, step=step)), options, notes)
 
 
-def _notes(here: SpaceAt, search: str, listed: int) -> list[str]:
-    """How the search was made, and what was left out."""
+def _notes(here: SpaceAt, search: str, listed: int | None) -> list[str]:
+    """How the search was made, and what was left out, of the ranking too where nobody asked for a part of it."""
     count, lines = here.space.most_configurations, []
     if search != "exhaustive":
         lines.append(
@@ -244,6 +244,6 @@ def _notes(here: SpaceAt, search: str, listed: int) -> list[str]:
     fitting = here.fitting()
     if fitting is not None and fitting < count:
         lines.append(f"{count - fitting} of {count} configurations are left out: memory does not hold them")
-    if search == "exhaustive" and listed < (fitting or count):
+    if search == "exhaustive" and listed is not None and listed < (fitting or count):
         lines.append(f"the ranking holds the best {listed} of {fitting or count} configurations")
     return lines

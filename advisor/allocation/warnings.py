@@ -27,8 +27,11 @@ def warnings_of(
         Of the first of the ranking, paired; (member, n).
     """
     advised = space.wide(ranking[:1])
-    lines = [*fitted.warnings, *space.model.estimate(size, advised).warnings[0]]
-    lines += _outside(fitted, space, size, ranking[0])
+    own = space.model.estimate(size, advised).warnings[0]
+    far = _outside(fitted, space, size, ranking[0])
+    if any(line.startswith("N = ") for line in own):  # the model says itself how far the size is
+        far = [line for line in far if not line.startswith("size ")]
+    lines = [*fitted.warnings, *own, *far]
     lines += _near(space, ranking, members_s)
     return tuple(dict.fromkeys(lines))
 
@@ -45,7 +48,7 @@ def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
     expected, risk, _ = (part[0] for part in regrets(members_s))
     if risk < NOTHING:
         return []
-    rival = min(near, key=lambda place: chances[place - 1])
+    rival = near[0]
     first, second = (configuration_text(ranking[place], names) for place in (0, rival))
     more = f" and {len(near) - 1} others" if len(near) > 2 else " and another" if len(near) == 2 else ""
     chance = f"a chance of {100 * chances[rival - 1]:.0f} % that the first is faster"

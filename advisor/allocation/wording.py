@@ -32,13 +32,13 @@ def configuration_dict(
 
 
 def configuration_text(configuration: Allocations | Document | None, kinds: Sequence[str] = ()) -> str:
-    """`fast 1 x 2, slow 3 x 1`: PEs times processes on each, of the kinds that take part."""
+    """`fast 1x2 + slow 3x1`: PEs times processes on each, of the kinds that take part."""
     if configuration is None:
         return "none: memory holds no configuration"
     if not isinstance(configuration, Mapping):
         configuration = configuration_dict(configuration, kinds)
     used = {name: part for name, part in configuration.items() if part["pes"]}
-    return ", ".join(f"{wording.clean(name)} {part['pes']} x {part['procs']}" for name, part in used.items())
+    return " + ".join(f"{wording.clean(name)} {part['pes']}x{part['procs']}" for name, part in used.items())
 
 
 def sentence(document: Document) -> str:

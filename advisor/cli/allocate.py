@@ -143,7 +143,7 @@ def _write_hosts(advice: "ProcessCountAdvice", hostfile: Path, hosts: dict[str, 
 def _tell_fit(fitted: "AllocationFit", runs: Path) -> None:
     measured = fitted.measured
     sizes = ", ".join(f"{size:g}" for size in measured.sizes)
-    most = [f"{kind} up to {pes} x {each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]
+    most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]
     print(f"{runs}: {measured.runs} runs of {len(measured.allocations)} configurations at sizes {sizes}")
     print(f"kinds (PEs x processes on each): {', '.join(most)}; at most {measured.most_processes} processes in all")
     print(f"model: {fitted.method}")

@@ -36,7 +36,7 @@ def apportion(capsys):
 def test_fit_tells_what_was_measured_and_how_well_it_fits(apportion, tmp_path):
     told = apportion("fit", RUNS, "-o", tmp_path / "model.json")
     assert f"{RUNS}: 44 runs of 11 configurations at sizes 400, 800, 1200, 1600" in told
-    assert "fast up to 1 x 4, slow up to 8 x 1; at most 11 processes in all" in told
+    assert "fast up to 1x4, slow up to 8x1; at most 11 processes in all" in told
     assert told.endswith(f"model written to {tmp_path / 'model.json'}\n")
     written = files.read_json(tmp_path / "model.json")
     printed = json.loads(apportion("fit", RUNS, "--json"))
