@@ -5,6 +5,7 @@ import pytest
 
 from advisor.allocators import branch_and_bound, exhaustive, local_search, ranked, structured
 from advisor.allocators.exhaustive import all_allocations
+from advisor.allocators.ranked import places_of
 from advisor.allocators.sumsets import as_numbers, reachable
 from advisor.problem import EqualWork, Kind, Problem, ShareTimes, model_times_s
 from simulator import ScenarioError, randomness
@@ -76,6 +77,7 @@ def test_ranked_has_every_allocation_of_the_model_in_order(factors):
         np.testing.assert_array_equal(allocations, every[order])
         np.testing.assert_allclose(seen_s, times_s[order], rtol=EXACT)
         assert found.value_s == pytest.approx(exhaustive(problem).value_s, rel=EXACT)
+        np.testing.assert_array_equal(places_of(problem, every), np.arange(len(every)))
         some = max(1, order.size // 3)
         np.testing.assert_array_equal(ranked(problem, most=some)[1], allocations[:some])
 

@@ -8,6 +8,7 @@ import pytest
 from advisor.allocation import Limits, advise_allocation, configuration_text, sentence
 from advisor.allocation.regret import regrets
 from advisor.allocation.space import space_of
+from advisor.allocation.warnings import _near
 from simulator import ScenarioError
 from tests.advisor.allocation.models import KnownModel, fit_of
 
@@ -62,7 +63,7 @@ def test_what_measured_configurations_show_of_their_own_counts():
 
 
 def test_few_configurations_are_estimated_as_by_the_tables():
-    model = KnownModel(TWO.kinds, TWO.speeds, own=((((1, 4), (8, 1)), 1.2),))
+    model = KnownModel(TWO.kinds, TWO.speeds, own=((((1, 1), (8, 1)), 1.2),))
     space = space_of(model, {"slow": (8, 1), "fast": (1, 6)}, Limits({"fast": 20e6}, "8*N**2/P"))
     every, here = space.every(), space.at(3200.0)
     whole = here.times_s(every)
@@ -160,6 +161,15 @@ def test_what_the_runs_cannot_tell_is_a_warning():
     assert any(line.startswith(told) for line in unsure.warnings)
     assert unsure.regret.expected > 0
     assert unsure.regret.p_best < 1
+
+
+@pytest.mark.parametrize(("lost", "said"), [(0, []), (1, []), (3, ["85"]), (20, ["0"])])
+def test_less_than_nine_members_of_ten_are_a_doubt(lost, said):
+    space, ranking = space_of(TWO, {"fast": (1, 2)}), np.array([[[1, 1]], [[1, 2]]])
+    members_s = np.stack((np.full(20, 1.0), np.where(np.arange(20) < lost, 0.9, 1.1)), axis=1)
+    found = _near(space, ranking, members_s)
+    assert [line.partition("a chance of ")[2].split()[0] for line in found] == said
+    assert all(line.startswith("the runs cannot tell fast 1x1 from fast 1x2: ") for line in found)
 
 
 def test_far_from_the_runs_is_a_warning():
