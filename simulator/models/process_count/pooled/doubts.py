@@ -1,6 +1,9 @@
 """What runs cannot tell, in plain words: errors where nothing can be fitted, else warnings."""
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import Cells
@@ -18,6 +21,18 @@ NOISY = 0.08
 FAR_SIZE = 4.0
 FAR_COUNT = 2.0
 NO_DOUBT: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The configuration with the shortest estimate, and the next."""
+
+    first: int
+    second: int
+    apart: float
+    """Log seconds between them."""
+    doubt: float
+    """Standard deviation of that."""
 
 
 def check_runs(runs: AllocationRuns) -> None:
@@ -95,16 +110,16 @@ def doubts_of_runs(cells: Cells, factors: Floats) -> tuple[str, ...]:
 
 
 def doubts_of_estimates(
-    cells: Cells, size: float, allocations: Ints, mean: Floats, rival: tuple[int, int, float] | None
+    cells: Cells, size: float, allocations: Ints, strange: NDArray[np.bool_], rival: Rival | None
 ) -> tuple[tuple[str, ...], ...]:
     """Why single estimates are weak.
 
     Parameters
     ----------
-    mean
-        Log seconds, (n,).
+    strange
+        Whether no run used these kinds together, or this one alone; (n,).
     rival
-        The shortest and the next, and the standard deviation of the log seconds between them.
+        None where there is but one configuration.
     """
     common = _doubts_of_size(cells, size)
     doubts: list[tuple[str, ...]] = [common] * len(allocations) if common else [NO_DOUBT] * len(allocations)
@@ -117,19 +132,20 @@ def doubts_of_estimates(
     limit = int(cells.processes.max())
     for row in np.flatnonzero(counts > FAR_COUNT * limit).tolist():
         doubts[row] += (f"P = {counts[row]} is far beyond the measured P = {limit}",)
-    used = allocations[:, :, 0] > 0
-    strange = ~np.isin(mixture_codes(allocations), mixture_codes(cells.allocations))
+    words: dict[tuple[bool, ...], str] = {}
+    used = (allocations[:, :, 0] > 0).tolist()
     for row in np.flatnonzero(strange).tolist():
-        names = [name for name, there in zip(cells.kinds, used[row], strict=True) if there]
-        one = len(names) == 1
-        doubts[row] += (f"{names[0]} was never run alone" if one else f"{' and '.join(names)} were never run together",)
-    if rival is not None:
-        first, second, doubt = rival
-        apart = float(mean[second] - mean[first])
-        if apart < doubt:
-            other = described(cells.kinds, allocations[second])
-            near = f"{100 * np.expm1(apart):.1f} % apart, known to {100 * doubt:.0f} %"
-            doubts[first] += (f"the runs cannot tell it from {other}: {near}",)
+        which = tuple(used[row])
+        if which not in words:
+            names = [name for name, there in zip(cells.kinds, which, strict=True) if there]
+            words[which] = (
+                f"{' and '.join(names)} {'was never run alone' if len(names) == 1 else 'were never run together'}"
+            )
+        doubts[row] += (words[which],)
+    if rival is not None and rival.apart < rival.doubt:
+        other = described(cells.kinds, allocations[rival.second])
+        near = f"{100 * np.expm1(rival.apart):.1f} % apart, known to {100 * rival.doubt:.0f} %"
+        doubts[rival.first] += (f"the runs cannot tell it from {other}: {near}",)
     return tuple(doubts)
 
 

@@ -12,7 +12,7 @@ MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dty
 def coefficient_draws(covariance: Floats, number: int) -> Floats:
     """Draws around 0 with a covariance of shape (p, p), shape (number, p); the second half mirrors the first."""
     size = len(covariance)
-    half = (number + 1) // 2
+    half = max((number + 1) // 2, 1)
     steps = np.sqrt(_primes(size))
     uniform = (0.5 + np.arange(1, half + 1)[:, None] * steps[None]) % 1.0
     normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))

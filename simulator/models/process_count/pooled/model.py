@@ -12,11 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from simulator.models.process_count.estimates import Estimates, ShareTables
 from simulator.models.process_count.pooled.cells import Cells
-from simulator.models.process_count.pooled.doubts import doubts_of_estimates, mixture_codes
+from simulator.models.process_count.pooled.doubts import Rival, doubts_of_estimates, mixture_codes
 from simulator.models.process_count.pooled.draws import coefficient_draws, configuration_draws
 from simulator.models.process_count.pooled.fitting import refit
 from simulator.models.process_count.pooled.structure import Predicted, Structure
@@ -69,7 +70,10 @@ class PooledModel:
         below = self.cells.below(top)
         held = self.cells.size == top
         fitted = refit(best.posterior, below)
-        found = Structure(fitted, below).predict(top, self.cells.allocations[held])
+        held_out = self.cells.allocations[held]
+        smaller = Structure(fitted, below)
+        terms = smaller.terms(np.full(len(held_out), top), held_out)
+        found = smaller.predict(top, terms, smaller.measured(held_out))
         slopes = found.slopes()
         spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + found.own
         noise = fitted.variance * best.posterior.noise[: len(held)][held]
@@ -116,10 +120,12 @@ class PooledModel:
             freedom += float(weight) * fitted.freedom
         half = float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(variance * self.inflation + drift)
         mean_s = np.exp(mean)
-        doubts = doubts_of_estimates(self.cells, size, allocations, mean, self._rival(mean, found))
+        doubts = doubts_of_estimates(
+            self.cells, size, allocations, self._strange(allocations), self._rival(mean, found)
+        )
         return Estimates(level, mean_s, mean_s * np.exp(-half), mean_s * np.exp(half), doubts)
 
-    def _rival(self, mean: Floats, found: list[Predicted]) -> tuple[int, int, float] | None:
+    def _rival(self, mean: Floats, found: list[Predicted]) -> Rival | None:
         """The shortest and the next configuration, and how well the first structure knows them apart."""
         if len(mean) < 2:
             return None
@@ -129,7 +135,7 @@ class PooledModel:
         slopes = part.slopes()
         between = slopes[first] - slopes[second]
         variance = between @ covariance @ between + part.own[first] + part.own[second]
-        return first, second, float(np.sqrt(variance * self.inflation))
+        return Rival(first, second, float(mean[second] - mean[first]), float(np.sqrt(variance * self.inflation)))
 
     def members(self, size: float, allocations: Ints) -> Floats:
         """Equally likely truths, paired over the allocations: seconds of shape (member, n)."""
@@ -157,8 +163,26 @@ class PooledModel:
 
         return to_document(self)
 
+    @cached_property
+    def _shapes(self) -> tuple[Structure, ...]:
+        """One structure of each shape."""
+        return tuple({part.posterior.shape.name: part for part in self.structures}.values())
+
     def _predict(self, size: float, allocations: Ints) -> list[Predicted]:
-        return [structure.predict(size, allocations) for structure in self.structures]
+        sizes = np.full(len(allocations), float(size))
+        number = self.structures[0].measured(allocations)
+        # Structures of one shape look at the same costs.
+        terms = {part.posterior.shape.name: part.terms(sizes, allocations) for part in self._shapes}
+        return [part.predict(size, terms[part.posterior.shape.name], number) for part in self.structures]
+
+    def _strange(self, allocations: Ints) -> NDArray[np.bool_]:
+        """Whether no run used these kinds together, or this one alone; (n,)."""
+        known = self._known_mixtures
+        return np.array([code not in known for code in mixture_codes(allocations).tolist()], dtype=np.bool_)
+
+    @cached_property
+    def _known_mixtures(self) -> frozenset[int]:
+        return frozenset(mixture_codes(self.cells.allocations).tolist())
 
     def _mixed(self, found: list[Predicted]) -> tuple[Floats, Floats]:
         """Log seconds of the kinds, and what the configuration's own runs add, over all structures."""
@@ -177,7 +201,7 @@ class PooledModel:
         more = np.maximum(np.log(np.maximum(processes, 1) / cells.processes.max()), 0.0)
         most = np.maximum(cells.allocations[:, :, 1].max(axis=0), 1)
         over = np.maximum(np.log(np.maximum(allocations[:, :, 1], 1) / most), 0.0).max(axis=1)
-        strange = ~np.isin(mixture_codes(allocations), mixture_codes(cells.allocations))
+        strange = self._strange(allocations)
         single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
         unseen = strange * np.where(single, UNPARTED_SD, UNMIXED_SD)
         return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen**2)

@@ -60,7 +60,7 @@ def plausible_shapes(cells: Cells) -> list[Shape]:
     doubt = 2.0 * SLOPE_SD * np.sqrt(cells.doubtfulness + cells.doubtfulness[end])
     slope = (np.log(cells.time_s[end] / cells.time_s) - doubt)[there] / apart[there]
     steepest = float(slope.max(initial=0.0))
-    top = cells.size.max()
+    top = max(float(cells.size.max()), 3.0)
     found = [shape for shape in SHAPES if shape.order + shape.logarithm / np.log(top) >= steepest]
     return found or [SHAPES[-1]]
 

@@ -1,14 +1,14 @@
 """Where a fit starts: non-negative least squares with the kind that is slowest in each run guessed and corrected."""
 
 import numpy as np
-from scipy.optimize import nnls
 
 from simulator.models.process_count.pooled.prior import Prior
+from simulator.models.process_count.pooled.terms import TERMS
 from simulator.models.process_count.runs import Floats
 
 ROUNDS = 3
 """Corrections of the guess."""
-WIDE = 10.0
+WIDTHS = np.exp(1.1 * np.sqrt([term.sd**2 + term.kind_sd**2 for term in TERMS]))
 """Standard deviation of a coefficient in the start's prior, relative to its centre."""
 PILOT_SD = 0.01
 """Relative residual that one such deviation is worth."""
@@ -28,6 +28,7 @@ def pilot(terms: Floats, weights: Floats, prior: Prior) -> Floats:
     """
     kinds, count = terms.shape[1:]
     centre = np.exp(prior.mean.reshape(kinds, count))
+    wide = centre * WIDTHS
     used = terms.any(axis=2)
     alone = used.sum(axis=1) == 1
     found = centre.copy()
@@ -36,16 +37,18 @@ def pilot(terms: Floats, weights: Floats, prior: Prior) -> Floats:
         for kind in range(kinds):
             rows = slowest == kind
             if rows.any():
-                found[kind] = _solve(terms[rows, kind], weights[rows], centre[kind])
+                found[kind] = _solve(terms[rows, kind], weights[rows], centre[kind], wide[kind])
         if alone.all():
             break
         slowest = np.where(alone, slowest, ((terms * found).sum(axis=2) * used).argmax(axis=1))
     return np.log(np.maximum(found, LEAST * centre))
 
 
-def _solve(terms: Floats, weights: Floats, centre: Floats) -> Floats:
+def _solve(terms: Floats, weights: Floats, centre: Floats, wide: Floats) -> Floats:
+    from scipy.optimize import nnls
+
     design = terms * weights[:, None]
-    ridge = (PILOT_SD / (WIDE * centre)) ** 2
+    ridge = (PILOT_SD / wide) ** 2
     normal, right = design.T @ design, design.T @ weights + ridge * centre
     diagonal = np.arange(len(centre))
     normal[diagonal, diagonal] += ridge

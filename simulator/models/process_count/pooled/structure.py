@@ -89,10 +89,17 @@ class Structure:
         rows = np.ascontiguousarray(allocations, dtype=np.int64)
         return np.array([self._numbers.get(row.tobytes(), -1) for row in rows], dtype=np.int64)
 
-    def predict(self, size: float, allocations: Ints) -> Predicted:
-        """Everything about configurations at one problem size."""
+    def predict(self, size: float, terms: Floats, number: Ints) -> Predicted:
+        """Everything about configurations at one problem size.
+
+        Parameters
+        ----------
+        terms
+            As by `terms`.
+        number
+            As by `measured`.
+        """
         fitted = self.posterior
-        terms = self.terms(np.full(len(allocations), float(size)), allocations)
         spread = amplitude(terms, fitted.mode)
         parts = terms * np.exp(fitted.mode)
         seconds = parts.sum(axis=2)
@@ -101,7 +108,6 @@ class Structure:
             of_kind = np.log(seconds)
         own = fitted.likeness * spread**2
         shift, pull = np.zeros(len(own)), np.zeros((len(own), fitted.mode.size))
-        number = self.measured(allocations)
         own[number < 0] *= self._newness
         seen = np.flatnonzero(number >= 0)
         if len(seen):

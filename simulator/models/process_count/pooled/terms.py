@@ -52,7 +52,7 @@ class Term:
 TERMS = (
     Term("m W/P", 0.5, 2.0, 0.25),  # time-sharing between our processes on the PE
     Term("W/P", 0.0005, 1.0, 2.0),  # k competitors: (m + k)/P instead of m/P
-    Term("W", 0.001, 1.3, 0.25),  # what is not divided (Amdahl)
+    Term("W", 0.001, 1.0, 0.25),  # what is not divided (Amdahl)
     Term("m V/P", 0.05, 2.0, 0.5),  # lower order, as the efficiency that grows with the size
     Term("V", 0.005, 2.0, 0.5),  # panel factorisation, which one process does at a time
     Term("L", 0.005, 2.0, 0.5),

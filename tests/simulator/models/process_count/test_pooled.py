@@ -272,3 +272,26 @@ def test_words_where_the_runs_cannot_tell(fitted):
     short = fit_pooled(clusters.runs_of(clusters.cheapest_set(), (100, 150, 200), clusters.lu))
     assert any("1 more would tell" in line for line in short.warnings)
     assert any("scheduler's credit" in line for line in short.warnings)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_odd_runs_give_positive_finite_answers(seed):
+    rng = np.random.default_rng(seed)
+    kinds, count = int(rng.integers(1, 5)), 12
+    m = rng.integers(1, 5, (count, kinds))
+    pes = rng.integers(0, 5, (count, kinds))
+    pes[np.arange(count), np.arange(count) % kinds] = 1 + np.arange(count) % 3
+    allocations = np.stack([pes, m * (pes > 0)], axis=2)
+    size = rng.choice([0.2, 1.0, 7.0, 400.0], count)
+    time_s = 10.0 ** rng.uniform(-6, 3) * size ** rng.uniform(0, 3) * np.exp(rng.normal(0, 0.3, count))
+    comp_s = np.where(rng.random((count, kinds)) < 0.3, time_s[:, None] / 2, np.nan)
+    runs = clusters.AllocationRuns(tuple("abcd"[:kinds]), size, allocations, time_s, comp_s, comp_s / 2)
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        model = fit_pooled(runs)
+        found = model.estimate(800.0, allocations)
+        members = model.members(800.0, allocations)
+    assert (np.concatenate([found.low_s, found.mean_s, members.ravel()]) > 0).all()
+    assert (found.low_s < found.mean_s).all()
+    assert (found.mean_s < found.high_s).all()
+    assert np.isfinite(members).all()
+    assert np.isfinite(found.high_s).all()
