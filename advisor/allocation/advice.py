@@ -9,10 +9,11 @@ import numpy as np
 from advisor.allocation.baselines import Baseline, baselines_of
 from advisor.allocation.kinds import Kinds, Limits
 from advisor.allocation.regret import Regret, regrets
-from advisor.allocation.space import Space, processes, space_of
+from advisor.allocation.space import Space, SpaceAt, processes, space_of
 from advisor.allocation.switches import Switch, switch_points
 from advisor.allocation.warnings import warnings_of
 from advisor.allocation.wording import configuration_dict, page
+from advisor.candidates import distinct
 from advisor.problem import Allocations, Floats
 from simulator import ScenarioError, provenance
 from simulator.calibration import AllocationFit
@@ -23,9 +24,7 @@ LISTED = 1000
 SHORTLIST = 100
 """Best by estimate: among these regret is told."""
 EVERY = 20_000
-"""Up to so many configurations, all are looked at for switch points; of more, the best at a few sizes."""
-LOOKED_AT = 3
-"""Those few sizes."""
+"""Up to so many configurations, all are looked at for switch points; of more, the best at three sizes."""
 BEYOND = 2.0
 """Switch points are looked for up to so many times the largest measured size."""
 
@@ -186,11 +185,12 @@ def advise_allocation(
         raise ScenarioError(f"--level: {level:g} found, a number between 0 and 1 allowed")
     space, model = space_of(fitted.model, kinds, limits), fitted.model
     count = LISTED if top is None else top
-    found, search = space.at(size).best(max(count, SHORTLIST))
+    here = space.at(size)
+    found, search = here.best(max(count, SHORTLIST))
     members_s = model.members(size, space.wide(found[:SHORTLIST]))
     expected, risk, p_best = regrets(members_s)
     listed = found[:count]
-    switches = _switches(space, fitted, size)
+    switches = _switches(space, fitted, size, found[:SHORTLIST])
     return ProcessCountAdvice(
         kinds=dict(kinds),
         known=tuple(model.kinds),
@@ -203,16 +203,16 @@ def advise_allocation(
         search=search,
         p_best=p_best[: listed.shape[0]],
         regret=Regret(float(expected[0]), float(risk[0]), float(p_best[0])),
-        baselines=baselines_of(space, size, found[0], level),
+        baselines=baselines_of(here, found[0], level),
         switches=switches,
         warnings=warnings_of(fitted, space, size, found, members_s),
-        notes=(*_notes(space, size, search, listed.shape[0]), *switches.notes),
+        notes=(*_notes(here, search, listed.shape[0]), *switches.notes),
         inputs=dict(inputs or {}),
     )
 
 
-def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
-    """From the smallest measured size to twice the largest, and to the one asked about."""
+def _switches(space: Space, fitted: AllocationFit, asked: float, found: Allocations) -> Switches:
+    """From the smallest measured size to twice the largest, and to the one asked about, whose best were `found`."""
     measured, count = fitted.measured.sizes, space.most_configurations
     low, high = float(min(measured[0], asked)), float(max(BEYOND * measured[-1], asked))
     whole = np.all(np.append(measured, asked) % 1 == 0)
@@ -220,27 +220,28 @@ def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
     if count <= EVERY:
         options, notes = space.every(), tuple[str, ...]()
     else:
-        options = space.best_somewhere(np.geomspace(low, high, LOOKED_AT).tolist(), SHORTLIST)
-        told = f"switch points: among {options.shape[0]} of {count} configurations, the best at {LOOKED_AT} sizes"
+        others = [size for size in (low, high) if size != asked]
+        options = distinct(np.concatenate([found, *space.best_somewhere(others, SHORTLIST)]))
+        at = ", ".join(f"{size:g}" for size in sorted({low, asked, high}))
+        told = f"switch points: among {options.shape[0]} of {count} configurations, the best at N = {at}"
         notes = (told,)
 
     def best_at(size: float) -> int:
-        times_s = space.at(size).times_s(options)
+        times_s = space.times_s(size, options)
         best = int(np.argmin(times_s)) if times_s.size else -1
         return best if best >= 0 and np.isfinite(times_s[best]) else -1
 
     return Switches(low, high, tuple(switch_points(best_at, low, high, step=step)), options, notes)
 
 
-def _notes(space: Space, size: float, search: str, listed: int) -> list[str]:
+def _notes(here: SpaceAt, search: str, listed: int) -> list[str]:
     """How the search was made, and what was left out."""
-    count, lines = space.most_configurations, []
+    count, lines = here.space.most_configurations, []
     if search != "exhaustive":
         lines.append(
-            f"{count:.3g} configurations: the best by {search} on the model's tables, proven within the model; "
-            "the ranking holds those near it"
+            f"{count:.3g} configurations: the best by {search} on the model's tables, and those near it ranked"
         )
-    fitting = space.at(size).fitting()
+    fitting = here.fitting()
     if fitting is not None and fitting < count:
         lines.append(f"{count - fitting} of {count} configurations are left out: memory does not hold them")
     if search == "exhaustive" and listed < (fitting or count):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.allocation.space import Space
+from advisor.allocation.space import Space, SpaceAt
 from advisor.problem import Allocations, Floats
 
 
@@ -26,8 +26,8 @@ class Baseline:
         return {"estimate_s": self.estimate_s, "times_longer": self.times_longer}
 
 
-def baselines_of(space: Space, size: float, advised: Allocations, level: float) -> tuple[Baseline, ...]:
-    """The baselines, in order.
+def baselines_of(here: SpaceAt, advised: Allocations, level: float) -> tuple[Baseline, ...]:
+    """The baselines at one size, in order.
 
     - `one-per-pe`: every PE, one process on each;
     - `fastest-kind`, `fastest-pe`: one process on each PE of the fastest kind, or on one of them;
@@ -35,18 +35,21 @@ def baselines_of(space: Space, size: float, advised: Allocations, level: float) 
 
     Speeds are the model's, of PEs with one process among as many as there are PEs.
     """
-    named, here, ends = _allocations(space, size), space.at(size), (1 - level) / 2
+    space, size, ends = here.space, here.size, (1 - level) / 2
+    named = _allocations(space, size)
+    told = np.isfinite(here.times_s(np.stack(list(named.values())))).tolist()
+    both = space.wide(np.stack([advised, *(one for one, known in zip(named.values(), told, strict=True) if known)]))
+    mine, members_s = space.model.estimate(size, both, level=level), space.model.members(size, both)
+    lows, highs = np.quantile(members_s / members_s[:, :1], (ends, 1 - ends), axis=0)
     found = []
-    for name, allocation in named.items():
-        if not np.isfinite(here.times_s(allocation[np.newaxis])[0]):
-            found.append(Baseline(name, allocation, None, None))
+    for name, known, place in zip(named, told, np.cumsum(told).tolist(), strict=True):
+        if not known:
+            found.append(Baseline(name, named[name], None, None))
             continue
-        both = space.wide(np.stack([advised, allocation]))
-        mine, members_s = space.model.estimate(size, both, level=level), space.model.members(size, both)
-        low, high = np.quantile(members_s[:, 1] / members_s[:, 0], (ends, 1 - ends)).tolist()
-        estimate = {"mean": float(mine.mean_s[1]), "low": float(mine.low_s[1]), "high": float(mine.high_s[1])}
-        longer = {"mean": float(mine.mean_s[1] / mine.mean_s[0]), "low": low, "high": high}
-        found.append(Baseline(name, allocation, estimate, longer))
+        estimate = {"mean": mine.mean_s[place], "low": mine.low_s[place], "high": mine.high_s[place]}
+        longer = {"mean": mine.mean_s[place] / mine.mean_s[0], "low": lows[place], "high": highs[place]}
+        plain = [{key: float(value) for key, value in part.items()} for part in (estimate, longer)]
+        found.append(Baseline(name, named[name], plain[0], plain[1]))
     return tuple(found)
 
 

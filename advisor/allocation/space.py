@@ -44,6 +44,11 @@ class Space:
         """How many there are, whatever memory allows."""
         return math.prod(1 + kind.count * kind.most for kind in self.kinds) - 1
 
+    @property
+    def table_size(self) -> int:
+        """Estimates in the model's tables."""
+        return len(self.model.kinds) * max(kind.most for kind in self.kinds) * self.most_processes
+
     def at(self, size: float) -> "SpaceAt":
         """The same at one size, by the model's tables; what memory does not hold takes for ever."""
         most = [1] * len(self.model.kinds)
@@ -94,13 +99,25 @@ class Space:
         problem = Problem(self.kinds, lambda allocations, _: np.zeros((allocations.shape[0], 1)))
         return allocations_at(problem, np.arange(problem.size))
 
-    def best_somewhere(self, sizes: Sequence[float], most: int) -> Allocations:
-        """Up to `most` of the best at each of some sizes, each once; sizes where nothing is allowed have none."""
+    def best_somewhere(self, sizes: Sequence[float], most: int) -> list[Allocations]:
+        """Up to `most` of the best at each of some sizes; sizes where nothing is allowed have none."""
         found = []
         for size in sizes:
             with contextlib.suppress(ScenarioError):
                 found.append(self.at(size).best(most)[0])
-        return distinct(np.concatenate(found)) if found else np.zeros((0, len(self.kinds), 2), dtype=np.int64)
+        return found
+
+    def times_s(self, size: float, allocations: Allocations) -> Floats:
+        """Point estimates of some allocations at a size, infinite where memory does not hold one; (n,)."""
+        if allocations.shape[0] * len(self.kinds) >= self.table_size:
+            return self.at(size).times_s(allocations)
+        times_s = self.model.estimate(size, self.wide(allocations)).mean_s
+        needed = self.footprints_bytes(size)
+        if needed is not None and self.limits is not None:
+            held = np.array([self.limits.memory_bytes.get(kind.name, np.inf) for kind in self.kinds])
+            own = allocations[:, :, 1] * needed[processes_of(allocations)][:, np.newaxis]
+            times_s = np.where(np.any(own > held, axis=1), np.inf, times_s)
+        return np.where(np.isnan(times_s), np.inf, times_s)
 
 
 @dataclass(frozen=True)
@@ -198,11 +215,12 @@ def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = Non
     for name, (count, most) in kinds.items():
         named.append(Kind(name, tuple(range(first, first + count)), most))
         first += count
-    widest, total = max(kind.most for kind in named), sum(kind.count * kind.most for kind in named)
-    if (numbers := len(model.kinds) * widest * total) > MOST_NUMBERS:
-        found = f"{total} processes on these kinds, for which the model has {numbers:.3g} estimates, found"
+    space = Space(model, tuple(named), tuple(model.kinds.index(name) for name in kinds), limits)
+    if space.table_size > MOST_NUMBERS:
+        estimates = f"for which the model has {space.table_size:.3g} estimates"
+        found = f"{space.most_processes} processes on these kinds, {estimates}, found"
         raise ScenarioError(f"--kinds: {found}, at most {MOST_NUMBERS:.3g} allowed: fewer PEs or processes on each")
-    return Space(model, tuple(named), tuple(model.kinds.index(name) for name in kinds), limits)
+    return space
 
 
 def processes(allocations: Allocations) -> list[int]:

@@ -5,6 +5,7 @@ time and the best measured one. The original cluster is gone: `allocation_study`
 fitted to the printed points, by the paper's model and by ours.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from advisor.reproduce import allocation_study, allocation_surrogate
@@ -22,13 +23,15 @@ PRINTED_CANDIDATES = 62
 Rows = list[dict[str, str]]
 
 
-def reproduce(seeds: int = SEEDS) -> dict[str, Any]:
+def reproduce(seeds: int = SEEDS, *, methods: Sequence[str] = allocation_study.METHODS) -> dict[str, Any]:
     """Compute the tables again, and the experiment on the surrogate.
 
     Parameters
     ----------
     seeds
         How often the surrogate's construction runs are measured anew, each with noise of its own.
+    methods
+        Of `allocation_study.METHODS`.
 
     Returns
     -------
@@ -49,7 +52,7 @@ def reproduce(seeds: int = SEEDS) -> dict[str, Any]:
             "found": len(allocation_surrogate.candidates(allocation_surrogate.cluster())),
         },
         "seeds": seeds,
-        "surrogate": allocation_study.study(seeds=seeds),
+        "surrogate": allocation_study.study(seeds=seeds, methods=methods),
     }
 
 

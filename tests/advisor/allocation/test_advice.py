@@ -7,6 +7,7 @@ import pytest
 
 from advisor.allocation import Limits, advise_allocation, configuration_text, sentence
 from advisor.allocation.regret import regrets
+from advisor.allocation.space import space_of
 from simulator import ScenarioError
 from tests.advisor.allocation.models import KnownModel, fit_of
 
@@ -58,6 +59,18 @@ def test_what_measured_configurations_show_of_their_own_counts():
     assert advice.to_dict()["ranking"][0]["configuration"] == as_dict(model, every[0].tolist())
     without = advise_allocation(fit_of(model), {"slow": (8, 1)}, 3200.0)
     assert without.configuration["slow"] == {"pes": 8, "procs": 1}
+
+
+def test_few_configurations_are_estimated_as_by_the_tables():
+    model = KnownModel(TWO.kinds, TWO.speeds, own=((((1, 4), (8, 1)), 1.2),))
+    space = space_of(model, {"slow": (8, 1), "fast": (1, 6)}, Limits({"fast": 20e6}, "8*N**2/P"))
+    every, here = space.every(), space.at(3200.0)
+    whole = here.times_s(every)
+    assert 0 < np.isinf(whole).sum() < len(every)
+    few = [space.times_s(3200.0, every[start : start + 7]) for start in range(0, len(every), 7)]
+    np.testing.assert_allclose(np.concatenate(few), whole, rtol=1e-12)
+    assert space.table_size > 7 * 2
+    np.testing.assert_allclose(here.best(5)[0], every[np.argsort(whole, kind="stable")[:5]])
 
 
 def test_kinds_may_be_some_of_the_model_s_in_another_order():
@@ -168,6 +181,7 @@ def test_beyond_a_million_configurations_the_best_is_bounded():
     assert advice.searched == 161 * 6401 - 1
     assert advice.search == "branch_and_bound"
     assert any("1.03e+06 configurations: the best by branch_and_bound" in line for line in advice.notes)
+    assert any(line.startswith("switch points: among ") for line in advice.notes)
     others = itertools.product((1, 19, 20), (1, 2, 8), (1, 2, 20, 100, 640), (1, 10))
     some = [[[pes, each], [many, more]] for pes, each, many, more in others]
     some += [[[pes, 1], [0, 0]] for pes in range(1, 21)]

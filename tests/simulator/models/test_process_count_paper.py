@@ -320,6 +320,18 @@ def test_intervals_hold_about_as_many_runs_as_they_say():
     assert 0.85 <= np.mean(inside) <= 1.0
 
 
+def test_no_interval_begins_below_0_unless_the_estimate_does():
+    runs = noisy(make(slow_rows(sizes=SIZES[:4]), ("slow",)), share=0.2)
+    where = allocation(*((p, m) for p in (1, 2, 3, 4) for m in (1, 2, 3)))
+    found = fit_process_counts(runs, method="paper").estimate(20_000.0, where, level=0.99)
+    assert (found.mean_s < 0).any()
+    assert (found.low_s == 0).any()
+    assert ((found.low_s < 0) == (found.mean_s <= 0)).all()
+    assert all(
+        "of 0 or less" in lines[-1] for lines, mean in zip(found.warnings, found.mean_s, strict=True) if mean <= 0
+    )
+
+
 def test_weak_estimates_say_why():
     model = fit_process_counts(make(slow_rows() + fast_rows()), method="paper")
     found = model.estimate(9600.0, allocation((0, 0, 1, 1), (1, 5, 0, 0), (0, 0, 30, 1)))
@@ -359,6 +371,7 @@ BAD = {
         "fast: 0 PE counts above one with 4 problem sizes found, at least 3 allowed (3 more",
     ),
     "unknown source": (slow_rows(), ("slow",), {"compose": {"slow": Composed("quick")}}, "'slow' from 'quick' found"),
+    "nothing to adjust to": (slow_rows(), ("slow",), {"adjust_size": 800.0}, "adjust_size: 800 found, a size with two"),
     "negative factor": (
         slow_rows() + fast_rows(),
         ("fast", "slow"),

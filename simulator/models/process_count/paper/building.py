@@ -7,6 +7,7 @@ import numpy as np
 
 from simulator.errors import ScenarioError
 from simulator.models.process_count.paper import documents
+from simulator.models.process_count.paper.adjustment import LEAST_PROCESSES
 from simulator.models.process_count.paper.assembly import ALONE, BY_P, Built, Options, build
 from simulator.models.process_count.paper.composition import Composed, check
 from simulator.models.process_count.paper.curves import LEAST_PROCESS_COUNTS, LEAST_SIZES
@@ -61,6 +62,9 @@ def fit_paper(
     one = configurations(runs, regimes)
     built = build(runs, one, options)
     _require(runs, one, built)
+    if adjust_size is not None and adjust and not built.adjustments:
+        allowed = f"a size with two mixed runs of a kind with {LEAST_PROCESSES} processes per PE and more allowed"
+        raise ScenarioError(f"adjust_size: {adjust_size:g} found, {allowed}")
     return PaperModel(runs, one, options, built)
 
 

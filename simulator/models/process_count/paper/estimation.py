@@ -107,7 +107,8 @@ class PaperModel:
             spread[own] = np.where(np.isfinite(mean[own]), members, 0.0).std(axis=0)
         of_a_run = self.noise.max() * np.where(np.isfinite(mean), mean, 0.0)
         half = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(spread, of_a_run)
-        return Estimates(level, mean, mean - half, mean + half, self._warn(size, allocations, mean))
+        low = np.where(mean > 0, np.maximum(mean - half, 0.0), mean - half)
+        return Estimates(level, mean, low, mean + half, self._warn(size, allocations, mean))
 
     def members(self, size: float, allocations: Ints) -> Floats:
         """Models of the runs with noise drawn anew, as seconds of shape (member, n)."""

@@ -1,6 +1,7 @@
 """Measured runs as the pooled model sees them: repetitions joined, sorted by configuration and size."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Cells:
         """P of each cell."""
         return np.asarray(np.prod(self.allocations, axis=2).sum(axis=1))
 
-    @property
+    @cached_property
     def doubtfulness(self) -> Floats:
         """Variance of each cell's noise and lack of fit, relative to that of a long run at the largest size."""
         jitter = min(JITTER_S, JITTER_SHARE * float(np.median(self.time_s)))
@@ -75,11 +76,12 @@ def cells_of(runs: AllocationRuns) -> Cells:
     """Join repetitions."""
     count = len(runs.size)
     flat = runs.allocations.reshape(count, -1)
-    code = _codes(flat)
-    order = np.lexsort((runs.time_s, runs.size, code))
-    code, size, time_s = code[order], runs.size[order], runs.time_s[order]
-    fresh = np.ones(count, bool)
-    fresh[1:] = (np.diff(code) != 0) | (np.diff(size) != 0)
+    order = np.lexsort((runs.time_s, runs.size, *flat.T))
+    size, time_s = runs.size[order], runs.time_s[order]
+    other = np.ones(count, bool)
+    other[1:] = (np.diff(flat[order], axis=0) != 0).any(axis=1)
+    fresh = other.copy()
+    fresh[1:] |= np.diff(size) != 0
     start = np.flatnonzero(fresh)
     number = np.diff(start, append=count)
     middle = np.sqrt(time_s[start + (number - 1) // 2] * time_s[start + number // 2])
@@ -89,7 +91,6 @@ def cells_of(runs: AllocationRuns) -> Cells:
     repeated = number[which] > 1
     away = np.abs(np.log(time_s / middle[which]))[repeated]
     spread = float(1.4826 * np.sqrt(2.0) * np.median(away)) if len(away) else 0.0
-    _, configuration = np.unique(code[start], return_inverse=True)
     return Cells(
         kinds=runs.kinds,
         size=size[start],
@@ -98,7 +99,7 @@ def cells_of(runs: AllocationRuns) -> Cells:
         comp_s=_medians(runs.comp_s[order], start),
         comm_s=_medians(runs.comm_s[order], start),
         runs=number,
-        configuration=configuration.astype(np.int64),
+        configuration=np.cumsum(other[start]) - 1,
         run_sd=spread,
     )
 
@@ -111,12 +112,3 @@ def _medians(table: Floats, start: Ints) -> Floats:
             for kind in np.flatnonzero(np.isfinite(part).any(axis=0)):
                 found[row, kind] = np.median(part[np.isfinite(part[:, kind]), kind])
     return found
-
-
-def _codes(flat: Ints) -> Ints:
-    """One number for each different row."""
-    code = np.zeros(len(flat), dtype=np.int64)
-    for column in flat.T:
-        code = code * (int(column.max(initial=0)) + 1) + column
-        _, code = np.unique(code, return_inverse=True)
-    return code

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from simulator.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.fitting import Posterior
 from simulator.models.process_count.pooled.model import PooledModel
@@ -39,7 +40,23 @@ def to_document(model: PooledModel) -> dict[str, Any]:
 
 
 def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
-    """The inverse of `PooledModel.to_dict`; the phases that were measured apart are not kept."""
+    """The inverse of `PooledModel.to_dict`; the phases that were measured apart are not kept.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none.
+    """
+    try:
+        return _model(document)
+    except (KeyError, TypeError, ValueError, IndexError, StopIteration) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ScenarioError(f"model: no pooled process-count model of this version found ({reason})") from error
+
+
+def _model(document: Mapping[str, Any]) -> PooledModel:
+    if document["terms"] != [term.name for term in TERMS]:
+        raise ValueError("its terms are others")
     stored = document["cells"]
     size = _floats(stored["size"])
     allocations = np.array(stored["allocations"], dtype=np.int64)

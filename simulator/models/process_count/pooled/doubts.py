@@ -119,9 +119,10 @@ def doubts_of_estimates(
         doubts[row] += (f"P = {counts[row]} is far beyond the measured P = {limit}",)
     used = allocations[:, :, 0] > 0
     strange = ~np.isin(mixture_codes(allocations), mixture_codes(cells.allocations))
-    for row in np.flatnonzero((used.sum(axis=1) > 1) & strange).tolist():
-        names = " and ".join(name for name, there in zip(cells.kinds, used[row], strict=True) if there)
-        doubts[row] += (f"{names} were never run together",)
+    for row in np.flatnonzero(strange).tolist():
+        names = [name for name, there in zip(cells.kinds, used[row], strict=True) if there]
+        one = len(names) == 1
+        doubts[row] += (f"{names[0]} was never run alone" if one else f"{' and '.join(names)} were never run together",)
     if rival is not None:
         first, second, doubt = rival
         apart = float(mean[second] - mean[first])

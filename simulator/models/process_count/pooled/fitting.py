@@ -25,8 +25,12 @@ TRIALS = 5
 """Most shorter steps that are tried where a step makes the fit worse."""
 FAR = 2.0
 """Largest change of a log coefficient in one step."""
-OUTLYING = 3.0
-"""Standard deviations beyond which a cell loses weight."""
+MEDIAN_SD = 0.6745
+"""Median of the absolute value of a standard normal number."""
+ROUGH_SD = 0.05
+"""Least spread of the residuals before the fit by which outliers are judged."""
+OUTLYING, GROSS = 3.0, 8.0
+"""Standard deviations beyond which a cell loses weight, and nearly all of it."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +58,26 @@ class Posterior:
     residuals: Floats
     """Log residuals of the cells."""
     evidence: float
-    """Logarithm of the Laplace approximation of the marginal likelihood, up to a constant."""
+    """Logarithm of the Laplace approximation of the marginal likelihood, up to a constant of the kinds and runs."""
 
 
 def fit_shape(shape: Shape, cells: Cells, beliefs: tuple[Belief, ...] = BELIEFS) -> list[Posterior]:
     """Fit all coefficients of one program shape, once for each belief."""
     scale = scales_of(shape, cells)
     problem = problem_of(shape, cells, scale)
-    relative, weights = problem.terms / np.exp(problem.log_time)[:, None, None], 1.0 / np.sqrt(problem.noise)
-    found = []
-    for belief in beliefs:
-        prior = prior_of(len(cells.kinds), belief, scale)
-        found.append(_fit(shape, problem, prior, _State(pilot(relative, weights, prior)), LIKENESS[1]))
-    return found
+    neutral = prior_of(len(cells.kinds), Belief("neutral", "", 1.0), scale)
+    relative = problem.terms / np.exp(problem.log_time)[:, None, None]
+    state = _State(pilot(relative, 1.0 / np.sqrt(problem.noise), neutral))
+    judged, state = _settled(problem, neutral, state, LIKENESS[1])
+    return [_closed(shape, judged, prior_of(len(cells.kinds), belief, scale), state) for belief in beliefs]
 
 
 def refit(posterior: Posterior, cells: Cells) -> Posterior:
     """The same structure from fewer cells, started from the fit of all."""
     problem = problem_of(posterior.shape, cells, posterior.prior.scale)
     state = _State(posterior.mode, posterior.variance, posterior.effective)
-    return _fit(posterior.shape, problem, posterior.prior, state, posterior.likeness)
+    judged, state = _settled(problem, posterior.prior, state, posterior.likeness)
+    return _closed(posterior.shape, judged, posterior.prior, state)
 
 
 @dataclass(frozen=True)
@@ -86,23 +90,51 @@ class _State:
     damping: float = 0.1
 
 
-def _fit(shape: Shape, problem: Problem, prior: Prior, state: _State, likeness: float) -> Posterior:
-    """Settle, judge what configurations keep of their own and which cells are disturbed, and settle again."""
-    groups = problem.groups
-    root = spread = np.empty(0)
-    for closing in (False, True):
-        spread = amplitude(problem.terms, state.mode)
-        problem = replace(problem, groups=groups.scaled(spread))
-        if closing:
-            residuals = problem.log_time - log_times(problem.terms, state.mode)[0]
-            likeness = choose_likeness(problem.groups, problem.noise, residuals)
-            problem = replace(problem, noise=problem.noise * _disturbance(problem, likeness, residuals, state.variance))
-        root = np.linalg.inv(np.linalg.cholesky(problem.groups.covariance(problem.noise, likeness)))
-        for _ in range(STEPS):
-            state, gain = _step(problem, prior, root, state)
-            if gain < (CLOSE if closing else SETTLED):
-                break
-    return _posterior(shape, problem, prior, state, (root, spread, likeness))
+@dataclass(frozen=True)
+class _Judged:
+    """A problem of which it is known what configurations keep of their own, and which rows are disturbed."""
+
+    problem: Problem
+    amplitude: Floats
+    likeness: float
+
+    def root(self) -> Floats:
+        """What whitens the residuals of each configuration, (configurations, places, places)."""
+        covariance = self.problem.groups.covariance(self.problem.noise, self.likeness)
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)))
+
+
+def _settled(problem: Problem, prior: Prior, state: _State, likeness: float) -> tuple[_Judged, _State]:
+    """A rough fit, and what it says about the residuals."""
+    spread = amplitude(problem.terms, state.mode)
+    away = np.abs(problem.log_time - log_times(problem.terms, state.mode)[0])
+    far = away / (GROSS * max(float(np.median(away)) / MEDIAN_SD, ROUGH_SD))
+    rough = _Judged(
+        replace(problem, groups=problem.groups.scaled(spread), noise=problem.noise * np.maximum(far, 1.0) ** 2),
+        spread,
+        likeness,
+    )
+    root = rough.root()
+    for _ in range(STEPS):
+        state, gain = _step(rough.problem, prior, root, state)
+        if gain < SETTLED:
+            break
+    spread = amplitude(problem.terms, state.mode)
+    problem = replace(problem, groups=problem.groups.scaled(spread))
+    residuals = problem.log_time - log_times(problem.terms, state.mode)[0]
+    likeness = choose_likeness(problem.groups, problem.noise, residuals)
+    factor = _disturbance(problem, likeness, residuals, state.variance)
+    return _Judged(replace(problem, noise=problem.noise * factor), spread, likeness), state
+
+
+def _closed(shape: Shape, judged: _Judged, prior: Prior, state: _State) -> Posterior:
+    """The fit itself."""
+    root = judged.root()
+    for _ in range(STEPS):
+        state, gain = _step(judged.problem, prior, root, state)
+        if gain < CLOSE:
+            break
+    return _posterior(shape, judged, prior, state, root)
 
 
 @dataclass(frozen=True)
@@ -167,14 +199,14 @@ def _disturbance(problem: Problem, likeness: float, residuals: Floats, variance:
     surprise = np.abs((inverse @ groups.rows(residuals)[:, :, None])[:, :, 0]) / np.sqrt(own * variance)
     factor = np.ones(len(residuals))
     there = groups.there > 0
-    factor[groups.index[there]] = np.maximum(surprise[there] / OUTLYING, 1.0) ** 2
+    factor[groups.index[there]] = (
+        np.maximum(surprise[there] / OUTLYING, 1.0) * np.maximum(surprise[there] / GROSS, 1.0)
+    ) ** 2
     return factor
 
 
-def _posterior(
-    shape: Shape, problem: Problem, prior: Prior, state: _State, residual: tuple[Floats, Floats, float]
-) -> Posterior:
-    root, spread, likeness = residual
+def _posterior(shape: Shape, judged: _Judged, prior: Prior, state: _State, root: Floats) -> Posterior:
+    problem = judged.problem
     count = len(problem.log_time)
     local = _linearised(problem, root, state.mode)
     variance = _variance(problem, local.squares, state.effective)
@@ -187,7 +219,6 @@ def _posterior(
         + away @ prior.precision @ away
         + count * np.log(variance)
         - np.linalg.slogdet(covariance)[1]
-        - np.linalg.slogdet(prior.precision)[1]
         - 2 * np.log(root[:, places, places]).sum()
         + NOISE_WEIGHT * (NOISE_SD**2 / variance + np.log(variance))
     )
@@ -199,8 +230,8 @@ def _posterior(
         variance=variance,
         freedom=NOISE_WEIGHT + max(count - effective, 0.0),
         effective=effective,
-        likeness=likeness,
-        amplitude=spread,
+        likeness=judged.likeness,
+        amplitude=judged.amplitude,
         noise=problem.noise,
         residuals=problem.log_time - log_times(problem.terms, state.mode)[0],
         evidence=float(evidence),

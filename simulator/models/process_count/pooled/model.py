@@ -25,8 +25,8 @@ from simulator.models.process_count.runs import Floats, Ints
 
 DRIFT = 0.08
 """Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
-UNSEEN_SD = 0.12
-"""Standard deviation of the log time of a set of kinds that no run used together, or alone."""
+UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
+"""Standard deviation of the log time of kinds that no run used together; of a kind that no run used alone."""
 MEMBERS = 64
 """Equally likely truths."""
 CALIBRATION_WEIGHT = 4.0
@@ -177,5 +177,7 @@ class PooledModel:
         more = np.maximum(np.log(np.maximum(processes, 1) / cells.processes.max()), 0.0)
         most = np.maximum(cells.allocations[:, :, 1].max(axis=0), 1)
         over = np.maximum(np.log(np.maximum(allocations[:, :, 1], 1) / most), 0.0).max(axis=1)
-        strange = UNSEEN_SD**2 * ~np.isin(mixture_codes(allocations), mixture_codes(cells.allocations))
-        return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + strange)
+        strange = ~np.isin(mixture_codes(allocations), mixture_codes(cells.allocations))
+        single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
+        unseen = strange * np.where(single, UNPARTED_SD, UNMIXED_SD)
+        return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen**2)

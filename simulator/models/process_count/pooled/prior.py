@@ -1,6 +1,7 @@
 """What is known of the coefficients before any run: their size, and how alike the kinds are."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -37,9 +38,17 @@ def prior_of(kinds: int, belief: Belief, scale: Floats) -> Prior:
     """Centre every term at its usual share of the measured times."""
     factors = [belief.factor if term.name.endswith(belief.about) else 1.0 for term in TERMS]
     shares = np.log([term.share for term in TERMS]) + np.log(factors)
+    return Prior(belief.name, np.tile(shares, kinds), _precision(kinds), scale)
+
+
+@cache
+def _precision(kinds: int) -> Floats:
+    """Of the log coefficients of so many kinds, which share a common part and have one of their own."""
     apart = np.array([term.kind_sd for term in TERMS]) ** 2
     speed = (np.arange(len(TERMS)) < COMPUTATION).astype(np.float64)
     common = np.diag(np.array([term.sd for term in TERMS]) ** 2)
     own = np.diag(apart) + SPEED_SD**2 * np.outer(speed, speed)
     covariance = np.kron(np.ones((kinds, kinds)), common) + np.kron(np.eye(kinds), own)
-    return Prior(belief.name, np.tile(shares, kinds), np.asarray(np.linalg.inv(covariance)), scale)
+    found = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+    found.setflags(write=False)
+    return found

@@ -10,7 +10,7 @@ LASTING = 0.6
 """Part of a configuration's own variance that does not change with the size."""
 REACH = 0.7
 """Distance in the log size over which the rest is alike."""
-LIKENESS = (0.0, 0.5, 2.0, 8.0)
+LIKENESS = (0.1, 0.5, 2.0, 8.0)
 """Variances of the own part, relative to the noise, that are tried."""
 
 

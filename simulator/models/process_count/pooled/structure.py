@@ -13,6 +13,8 @@ from simulator.models.process_count.runs import Floats, Ints
 
 ADAPTED = 0.5
 """Part of the effective coefficients that adapts to configurations; the rest to the growth with the size."""
+OWN_LEAST_SD = 0.01
+"""Least standard deviation of what a configuration keeps of its own: closer than this no two are told apart."""
 MOST_CAUTION = 1.0
 """Most that the mean may exceed the median, in log seconds."""
 
@@ -102,7 +104,7 @@ class Structure:
         number = self.measured(allocations)
         own[number < 0] *= self._newness
         seen = np.flatnonzero(number >= 0)
-        if len(seen) and fitted.likeness > 0:
+        if len(seen):
             which = number[seen]
             inverse, amplitudes, residuals, slopes = self._known
             near = kernel(np.log(size), self.groups.logs[which]) * amplitudes[which]
@@ -111,7 +113,8 @@ class Structure:
             shift[seen] = (gain * residuals[which]).sum(axis=1)
             pull[seen] = (gain[:, None, :] @ slopes[which])[:, 0]
             own[seen] = np.maximum(own[seen] - (gain * near).sum(axis=1), 0.0)
-        return Predicted(of_kind, parts, shift, pull, own * fitted.variance, self.caution(parts))
+        own = np.maximum(own * fitted.variance, OWN_LEAST_SD**2)
+        return Predicted(of_kind, parts, shift, pull, own, self.caution(parts))
 
     def caution(self, parts: Floats) -> Floats:
         """Half the variance of the log seconds of a kind, by the share of each of its terms, (..., kind, terms).
