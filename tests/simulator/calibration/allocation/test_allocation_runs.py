@@ -316,6 +316,13 @@ class TestReading:
         assert reader.read(text, wall_s=50, kinds=["a"]) == output_module.MeasuredTimes(40.0, {"a": 26.0}, {"a": 14.0})
         assert reader.read(text, wall_s=50, kinds=["a", "b"]) == output_module.MeasuredTimes(40.0)
 
+    def test_a_wrong_solution_of_hpl_is_no_run(self):
+        line = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {} ...... {}\n"
+        text = "WR00L2L2 400 64 1 2 40.0 1.0e+00\n"
+        assert make_reader("hpl", None).read(text + line.format("0.0050", "PASSED"), wall_s=1, kinds=["a"]).time_s == 40
+        with pytest.raises(CalibrationError, match="a residual that FAILED"):
+            make_reader("hpl", None).read(text + line.format("5.0e+09", "FAILED"), wall_s=1, kinds=["a"])
+
     def test_a_pattern_that_searches_for_ever_is_stopped(self, monkeypatch):
         monkeypatch.setattr(output_module, "_PATIENCE_S", 0.2)
         before = signal.getsignal(signal.SIGALRM)
