@@ -167,7 +167,7 @@ def _about(made: "ConstructionPlan", chosen: "AllocatedProgram") -> dict[str, An
     """What must be the same for runs to stand in one table."""
     time = chosen.reader.time
     return {
-        "kinds": [kind.to_dict() for kind in made.kinds],
+        "kinds": [{name: kind.to_dict()[name] for name in ("name", "pes", "competitors")} for kind in made.kinds],
         "command": list(chosen.words),
         "time": None if time is None else time.pattern,
         "files": dict(chosen.templates),

@@ -176,7 +176,7 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     entries, key = [], []
 
     def alike_by(pe: PE) -> tuple[Any, ...]:
-        return id(pe.speeds), id(pe.load), pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, traces.get(pe.name)
+        return id(pe.speeds), id(pe.load), pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, traces.get(pe.name)
 
     for alike, group in groupby(pes, key=alike_by):
         members = list(group)
@@ -208,6 +208,8 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         entry["cost"] = pe.cost_per_s
     if pe.power_w is not None:
         entry["power"] = quantity(pe.power_w, units.POWER, ("W", "kW"))
+    if pe.slice_s:
+        entry["slice"] = duration(pe.slice_s)
     entry["speeds"] = {kernel: speed_data(band) for kernel, band in pe.speeds.items()}
     if pe.load is not None:
         held = pe.load.trace

@@ -154,7 +154,8 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                     with document.at(*here, "pes", number, "name"):
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
-                parts.pes.append(PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores, *kind.rates))
+                rest = kind.cpu, kind.cores, *kind.rates
+                parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest, slice_s=kind.slice_s))
 
 
 def _host(form: NodeForm, name: str) -> str | None:
@@ -172,6 +173,7 @@ class _Kind:
     cores: int
     rates: tuple[float | None, float | None]
     """Cost per second, and power."""
+    slice_s: float
     pattern: str
     """Their names as the file writes them."""
     predicted: frozenset[str]
@@ -204,7 +206,8 @@ def _kind(
     if form.load is not None:
         with document.at(*here, "load", "trace"):
             load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
-    return _Kind(names, speeds, load, form.cpu, form.cores, (form.cost, form.power), form.name, _predicted(form))
+    rates = form.cost, form.power
+    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form))
 
 
 def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:

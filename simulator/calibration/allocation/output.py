@@ -23,6 +23,7 @@ LU_PHASES = r"^kind=(?P<kind>\S+) comp_s=(?P<comp_s>\S+) comm_s=(?P<comm_s>\S+)$
 NAMED_TIMES = {"hpl": HPL_TIME, "lu": LU_TIME}
 NAMED_PHASES = {"hpl": "", "lu": LU_PHASES}
 _HPL_PHASE = re.compile(r"^[ +]*Max aggregated wall time ([\w ]+?)[ .]*:\s*([\d.]+)", re.MULTILINE)
+_HPL_FAILED = re.compile(r"^\|\|.*\.\.\. FAILED", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class OutputReader:
         CalibrationError
             If the output tells no time, or one that is none.
         """
+        if self.time is not None and self.time.pattern == HPL_TIME and _HPL_FAILED.search(output):
+            raise CalibrationError("a residual that FAILED in its output")
         with _bounded():
             time_s = wall_s if self.time is None else _number(self.time, output)
             comp_s: dict[str, float] = {}

@@ -63,6 +63,11 @@ def test_a_platform_without_an_application_will_do(local):
     ]
 
 
+def test_the_platform_of_the_tutorial_is_this_kind():
+    kinds = made(load_platform(TUTORIAL / "platforms" / "unequal-cores.yaml")).kinds
+    assert [(k.name, k.competitors, k.most) for k in kinds] == [("fast", 0, 3), ("slow", 2, 2)]
+
+
 def test_every_kind_runs_alone_at_every_size_and_crowded_at_the_middle_one(local):
     plan = made(local, most={"fast": 4, "slow": 3})
     have = Counter({run.key: run.repetitions for run in plan.runs if not run.reserve})

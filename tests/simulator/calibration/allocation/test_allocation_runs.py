@@ -20,6 +20,7 @@ from simulator.calibration.parallel import pin
 from simulator.errors import CalibrationError
 
 ROOT = Path(__file__).parents[4]
+SLOW = pytest.mark.slow
 CPUS = sorted(os.sched_getaffinity(0))
 CLUSTER = f"""
 format: 1
@@ -156,12 +157,30 @@ def test_a_run_that_hangs_is_ended_with_all_that_it_started(planned, tmp_path, c
     assert relatives() == []
 
 
+@pytest.mark.slow
+def test_interrupted_it_ends_all_that_runs_and_keeps_what_is_there(planned, tmp_path):
+    body = "if n == 300: subprocess.Popen(['sleep', '986'], start_new_session=True); time.sleep(900)"
+    call = [sys.executable, "-m", "advisor.cli", *planned(body=body)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(call, env=environment, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not any(p.info["cmdline"] == ["sleep", "986"] for p in psutil.process_iter(["cmdline"])):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert said.splitlines()[-1].endswith("runs.csv keeps every run made, the same command goes on from there")
+    assert kept(tmp_path).total() >= 2
+    assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "986"]]
+
+
 @pytest.mark.parametrize(
     ("end", "line"),
     [
-        ("sys.exit('no licence')", "exit status 1 found, 0 allowed; its last line: no licence"),
+        pytest.param("sys.exit('no licence')", "exit status 1 found, 0 allowed; its last line: no licence", marks=SLOW),
         ("print('hello'); sys.exit(0)", "exit status 0, no time in its output; its last line: hello"),
-        ("os.kill(os.getpid(), 9)", "ended by signal 9; its last line: none"),
+        pytest.param("os.kill(os.getpid(), 9)", "ended by signal 9; its last line: none", marks=SLOW),
     ],
 )
 def test_a_run_that_fails_is_named_and_the_others_are_kept(planned, tmp_path, capsys, end, line):
@@ -202,6 +221,7 @@ def test_the_plan_is_trimmed_to_the_budget_as_costs_show(planned, tmp_path, caps
     assert sum(walls) < 2 + max(walls)
 
 
+@pytest.mark.slow
 def test_what_is_cheaper_than_guessed_leaves_room_for_the_reserve(planned, tmp_path):
     arguments = planned()
     assert wanted(tmp_path, reserve=True).total() > wanted(tmp_path).total() + 1
@@ -223,6 +243,7 @@ def test_files_are_rendered_and_read_in_the_folder_of_the_runs(planned, tmp_path
     assert "{other}" in (tmp_path / "runs.work" / "HPL.dat").read_text()
 
 
+@pytest.mark.slow
 def test_runs_of_another_command_are_refused(planned, tmp_path, capsys):
     assert _run(planned(budget="200ms")) == 0
     call = planned()
@@ -294,6 +315,13 @@ class TestReading:
         reader = make_reader("hpl", "hpl")
         assert reader.read(text, wall_s=50, kinds=["a"]) == output_module.MeasuredTimes(40.0, {"a": 26.0}, {"a": 14.0})
         assert reader.read(text, wall_s=50, kinds=["a", "b"]) == output_module.MeasuredTimes(40.0)
+
+    def test_a_wrong_solution_of_hpl_is_no_run(self):
+        line = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {} ...... {}\n"
+        text = "WR00L2L2 400 64 1 2 40.0 1.0e+00\n"
+        assert make_reader("hpl", None).read(text + line.format("0.0050", "PASSED"), wall_s=1, kinds=["a"]).time_s == 40
+        with pytest.raises(CalibrationError, match="a residual that FAILED"):
+            make_reader("hpl", None).read(text + line.format("5.0e+09", "FAILED"), wall_s=1, kinds=["a"])
 
     def test_a_pattern_that_searches_for_ever_is_stopped(self, monkeypatch):
         monkeypatch.setattr(output_module, "_PATIENCE_S", 0.2)
