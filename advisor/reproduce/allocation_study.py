@@ -10,8 +10,12 @@ from advisor.reproduce.allocation_surrogate import Cluster, Floats, Ints
 from simulator.models import AllocationRuns, Composed, ProcessCountModel, fit_process_counts
 
 WHOLE = "pooled, whole times"
-METHODS = ("paper", "paper, unadjusted", "pooled", WHOLE)
-"""`paper` also uses four mixed runs for its adjustment; `whole times`, on NS, does not know communication apart."""
+UNADJUSTED = "paper, unadjusted"
+METHODS = ("paper", "pooled", WHOLE)
+"""`paper` also uses four mixed runs for its adjustment; `whole times`, on NS, does not know communication apart.
+
+`UNADJUSTED`, not among them, is `paper` without those runs.
+"""
 
 
 def study(
@@ -26,8 +30,8 @@ def study(
     Returns
     -------
     list of dict
-        `kinds`, `truth` (`as fitted` or `misspecified`), `set`, `method`, `seeds` (a tenth for `pooled` on Basic, whose
-        fits take long), `runs`, `cost_s` (mean over the seeds),
+        `kinds`, `truth` (`as fitted` or `misspecified`), `set`, `method`, `seeds` (a tenth for `pooled` on Basic and
+        NL, to save time), `runs`, `cost_s` (mean over the seeds),
         `regret_percent` (by size: `mean`, `worst`), `mean_regret_percent`, `worst_regret_percent`, `estimate_percent`
         (of the chosen configuration against its true time: `mean`, `low`, `high` over seeds and sizes) and
         `not_positive` (share of all estimates).
@@ -43,7 +47,7 @@ def study(
 
 
 def _seeds(seeds: int, name: str, method: str) -> int:
-    return max(1, seeds // 10) if name == "Basic" and not method.startswith("paper") else seeds
+    return max(1, seeds // 10) if name != "NS" and not method.startswith("paper") else seeds
 
 
 def point_estimates(model: ProcessCountModel, size: float, allocations: Ints) -> Floats:

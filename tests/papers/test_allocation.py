@@ -9,7 +9,7 @@ from advisor.reproduce import allocation, allocation_study
 from advisor.reproduce import allocation_surrogate as surrogate
 from simulator import files
 
-PAPER = ("paper", "paper, unadjusted")
+PAPER = ("paper", allocation_study.UNADJUSTED)
 
 
 @pytest.fixture(scope="module")
