@@ -19,7 +19,7 @@ NOISE_WEIGHT = 3.0
 """Residuals that the prior guess is worth."""
 STEPS = 10
 """Most steps before, and after, outliers and what configurations keep of their own are judged."""
-SETTLED, CLOSE = 1.0, 0.1
+SETTLED, CLOSE = 3.0, 0.3
 """Gain in the squared whitened residuals below which the steps end, before and after."""
 TRIALS = 5
 """Most shorter steps that are tried where a step makes the fit worse."""
