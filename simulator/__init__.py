@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from simulator.result_files import chrome_trace, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
+    from simulator.scenario_file import dump_scenario, load_platform, load_scenario, resolved_text, scenario_schema
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
+    from simulator.scenario_file.names import expanded
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
 
 _HOMES = {
@@ -76,7 +77,9 @@ _HOMES = {
     "describe_seg": "simulator.scenario_file.segs",
     "dump_scenario": "simulator.scenario_file",
     "dump_seg": "simulator.scenario_file.segs",
+    "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
+    "load_platform": "simulator.scenario_file",
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
@@ -93,6 +96,7 @@ _HOMES = {
 """Public name -> the module that it comes from."""
 
 _MODULES = ("calibration", "characterisation", "files", "plots", "provenance", "randomness", "units")
+_MODULES = ("calibration", "files", "formula", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
@@ -124,8 +128,11 @@ __all__ = [
     "describe_seg",
     "dump_scenario",
     "dump_seg",
+    "expanded",
     "files",
+    "formula",
     "join_platform",
+    "load_platform",
     "load_scenario",
     "load_seg",
     "matmul",

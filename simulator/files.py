@@ -59,6 +59,18 @@ def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
         raise ScenarioError(f"{path}:{line}: byte {error.start} is not UTF-8, UTF-8 text allowed") from error
 
 
+def read_output(path: Path, keep_bytes: int) -> str:
+    """The end of what a program wrote, of at most so many bytes; nothing where it wrote no file."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - keep_bytes))
+            return stream.read(keep_bytes).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise ScenarioError(f"{path}: {_reason(error)}") from error
+
+
 def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
     """Read a JSON document; NaN and Infinity are refused."""
 

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import FormulaError
 
+__all__ = ["FUNCTIONS", "Formula", "Term", "parse"]
+
 MAX_CHARACTERS = 2_000
 """Longest formula."""
 MAX_DEPTH = 40

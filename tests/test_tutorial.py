@@ -98,3 +98,22 @@ def test_the_way_from_nodes_to_a_cluster(tmp_path):
     told = list(follow("from-nodes.md", tmp_path))
     assert len(told) == 4
     assert all(output == shown for output, shown in told if shown)
+
+
+def alike(told, shown):
+    """The same words, and numbers within 5 %: the last digits are those of a machine's linear algebra."""
+    number = re.compile(r"-?\d+(?:\.\d+)?")
+    assert [number.sub("#", line).split() for line in told.splitlines()] == [
+        number.sub("#", line).split() for line in shown.splitlines()
+    ]
+    pairs = zip(number.findall(told), number.findall(shown), strict=True)
+    return all(abs(float(a) - float(b)) <= max(0.05 * abs(float(b)), 1.5) for a, b in pairs)
+
+
+@pytest.mark.slow
+def test_the_way_from_runs_to_processes_per_pe(tmp_path):
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    told = list(follow("allocation.md", tmp_path))
+    assert len(told) == 3
+    assert all(alike(output, shown) for output, shown in told)
+    assert (tmp_path / "hosts").read_text().splitlines()[1:] == ["athlon:3", *(f"p2-{n}:1" for n in range(1, 9))]

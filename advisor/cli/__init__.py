@@ -10,6 +10,7 @@ import typer
 
 from advisor.cli import (
     advise,
+    allocate,
     calibrate,
     check,
     fit,
@@ -51,6 +52,7 @@ for command in (
     advise,
     verify,
     partition,
+    allocate,
     reproduce,
 ):
     command.register(app)

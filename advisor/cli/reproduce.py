@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from advisor.cli import allocation_live
+from advisor.cli.allocate_run import Before, Read
 from advisor.cli.options import Json, Seed, print_json
 
 if TYPE_CHECKING:
@@ -24,12 +26,20 @@ BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "2min"}
 """Papers that really run something, and about how long by default."""
 
 
+Cpu = Annotated[int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")]
+Live = Annotated[bool, typer.Option("--live", help="allocation: the experiment in small, really run here.")]
+Command = Annotated[
+    str | None,
+    typer.Option(help="With --live: an HPL with {pin}, {N} and {P}, as for `allocate run`; else our own LU."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("reproduce")(reproduce)
 
 
-def reproduce(
+def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     paper: Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.")] = "all",
     recorded: Annotated[
         bool, typer.Option("--recorded", help="apexmap, characterisation, gbbp: on shipped recordings; nothing is run.")
@@ -40,9 +50,7 @@ def reproduce(
             help="About how long real runs may take: gbbp 5min, apexmap 3min, characterisation 2min by default."
         ),
     ] = None,
-    cpu: Annotated[
-        int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")
-    ] = None,
+    cpu: Cpu = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -52,6 +60,10 @@ def reproduce(
     seeds: Annotated[
         int, typer.Option(min=1, max=10_000, help="allocation: how often the surrogate's runs are measured anew.")
     ] = 100,
+    live: Live = False,
+    command: Command = None,
+    before: Before = None,
+    read: Read = None,
     seed: Seed = 1,
     json_output: Json = False,
 ) -> None:
@@ -63,6 +75,9 @@ def reproduce(
 
     if paper not in (*PAPERS, "all"):
         raise typer.BadParameter(f"paper: {paper!r} found, {', '.join(PAPERS)} or all allowed")
+    if live:
+        allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
+        return
     chosen = list(PAPERS) if paper == "all" else [paper]
     modules = {name: importlib.import_module(PAPERS[name]) for name in chosen}
     given: dict[str, list[Any]] = {name: [] for name in chosen}

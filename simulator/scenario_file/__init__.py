@@ -7,18 +7,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simulator.platform import Platform
 from simulator.scenario import Change, Scenario
 from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.dump import dump_scenario
 from simulator.scenario_file.faults import validated
-from simulator.scenario_file.forms import LevelsModelForm, LoadForm, NodesForm, ScenarioForm
+from simulator.scenario_file.forms import (
+    ApplicationForm,
+    LevelsModelForm,
+    LoadForm,
+    NodesForm,
+    PlatformFileForm,
+    ScenarioForm,
+)
 from simulator.scenario_file.memory_levels import Measured, measured_on, written_out
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
+from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
 from simulator.scenario_file.yaml_text import read_document
 
-__all__ = ["dump_scenario", "load_scenario", "resolved_text", "scenario_schema"]
+__all__ = ["dump_scenario", "load_platform", "load_scenario", "resolved_text", "scenario_schema"]
 
 
 def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: bool = False) -> Scenario:
@@ -38,6 +47,23 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
         With one line per fault, each naming file, line, column and field.
     """
     return _read(Path(path), changes, oversized=oversized)[0]
+
+
+def load_platform(path: str | Path) -> Platform:
+    """Read the platform of a scenario file, or of a file that holds nothing but `format` and `platform`.
+
+    Raises
+    ------
+    ScenarioError
+        As `load_scenario`.
+    """
+    document = read_document(Path(path))
+    if isinstance(document.data, dict) and "application" in document.data:
+        return load_scenario(path, oversized=True).platform
+    form = validated(PlatformFileForm, document)
+    named = NamedFiles(Path(path).parent, {Path(path).name: Path(path)})
+    nothing = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
+    return make_platform(form.platform, document, named, measured=Measured({}, nothing)).platform
 
 
 def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:

@@ -207,6 +207,13 @@ PlatformForm = Annotated[
 ]
 
 
+class PlatformFileForm(Form):
+    """A platform alone."""
+
+    format: Literal[1]
+    platform: PlatformForm
+
+
 class ApplicationForm(Form):
     """What runs."""
 
