@@ -107,8 +107,15 @@ def cells_of(runs: AllocationRuns) -> Cells:
 def _medians(table: Floats, start: Ints) -> Floats:
     """Median of the measured entries of each group of rows."""
     found = np.full((len(start), table.shape[1]), np.nan)
-    if np.isfinite(table).any():
-        for row, part in enumerate(np.split(table, start[1:])):
-            for kind in np.flatnonzero(np.isfinite(part).any(axis=0)):
-                found[row, kind] = np.median(part[np.isfinite(part[:, kind]), kind])
+    measured = np.isfinite(table)
+    if not measured.any():
+        return found
+    group = np.repeat(np.arange(len(start)), np.diff(start, append=len(table)))
+    for kind, there in enumerate(measured.T):
+        column = np.where(there, table[:, kind], np.inf)
+        column = column[np.lexsort((column, group))]  # those that were not measured are last of their group
+        number = np.add.reduceat(there.astype(np.int64), start)
+        some = number > 0
+        first, number = start[some], number[some]
+        found[some, kind] = (column[first + (number - 1) // 2] + column[first + number // 2]) / 2.0
     return found

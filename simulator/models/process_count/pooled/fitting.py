@@ -1,30 +1,32 @@
-"""The posterior mode of one program shape: damped Gauss-Newton steps on the log coefficients."""
+"""The posterior mode of one program shape, once for each belief, and what its residuals say of the noise."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.prior import Prior, prior_of, scales_of
-from simulator.models.process_count.pooled.problem import Problem, amplitude, log_times, problem_of, seconds
-from simulator.models.process_count.pooled.residuals import LIKENESS, choose_likeness
+from simulator.models.process_count.pooled.problem import Problem, amplitude, problem_of
+from simulator.models.process_count.pooled.residuals import LIKENESS, choose_likeness, inverse_roots
 from simulator.models.process_count.pooled.start import pilot
+from simulator.models.process_count.pooled.steps import (
+    NOISE_SD,
+    NOISE_WEIGHT,
+    State,
+    linearised,
+    noise_variance,
+    state_at,
+    step,
+)
 from simulator.models.process_count.pooled.terms import BELIEFS, Belief, Shape
 from simulator.models.process_count.runs import Floats
 
-NOISE_SD = 0.03
-"""Prior guess of the relative noise of a cell."""
-NOISE_WEIGHT = 3.0
-"""Residuals that the prior guess is worth."""
 STEPS = 10
 """Most steps before, and after, outliers and what configurations keep of their own are judged."""
 SETTLED, CLOSE = 3.0, 0.3
 """Gain in the squared whitened residuals below which the steps end, before and after."""
-TRIALS = 5
-"""Most shorter steps that are tried where a step makes the fit worse."""
-FAR = 2.0
-"""Largest change of a log coefficient in one step."""
 MEDIAN_SD = 0.6745
 """Median of the absolute value of a standard normal number."""
 ROUGH_SD = 0.05
@@ -67,7 +69,7 @@ def fit_shape(shape: Shape, cells: Cells, beliefs: tuple[Belief, ...] = BELIEFS)
     problem = problem_of(shape, cells, scale)
     neutral = prior_of(len(cells.kinds), Belief("neutral", "", 1.0), scale)
     relative = problem.terms / np.exp(problem.log_time)[:, None, None]
-    state = _State(pilot(relative, 1.0 / np.sqrt(problem.noise), neutral))
+    state = state_at(problem, pilot(relative, 1.0 / np.sqrt(problem.noise), neutral))
     judged, state = _settled(problem, neutral, state, LIKENESS[1])
     return [_closed(shape, judged, prior_of(len(cells.kinds), belief, scale), state) for belief in beliefs]
 
@@ -75,19 +77,9 @@ def fit_shape(shape: Shape, cells: Cells, beliefs: tuple[Belief, ...] = BELIEFS)
 def refit(posterior: Posterior, cells: Cells) -> Posterior:
     """The same structure from fewer cells, started from the fit of all."""
     problem = problem_of(posterior.shape, cells, posterior.prior.scale)
-    state = _State(posterior.mode, posterior.variance, posterior.effective)
+    state = state_at(problem, posterior.mode, posterior.variance, posterior.effective)
     judged, state = _settled(problem, posterior.prior, state, posterior.likeness)
     return _closed(posterior.shape, judged, posterior.prior, state)
-
-
-@dataclass(frozen=True)
-class _State:
-    """Where a solution stands."""
-
-    mode: Floats
-    variance: float = 0.3**2
-    effective: float = 0.0
-    damping: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -98,105 +90,49 @@ class _Judged:
     amplitude: Floats
     likeness: float
 
+    @cached_property
     def root(self) -> Floats:
         """What whitens the residuals of each configuration, (configurations, places, places)."""
-        covariance = self.problem.groups.covariance(self.problem.noise, self.likeness)
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)))
+        return inverse_roots(self.problem.groups.covariance(self.problem.noise, self.likeness))
 
 
-def _settled(problem: Problem, prior: Prior, state: _State, likeness: float) -> tuple[_Judged, _State]:
+def _settled(problem: Problem, prior: Prior, state: State, likeness: float) -> tuple[_Judged, State]:
     """A rough fit, and what it says about the residuals."""
-    spread = amplitude(problem.terms, state.mode)
-    away = np.abs(problem.log_time - log_times(problem.terms, state.mode)[0])
+    point = state.point
+    spread = amplitude(problem.terms, point.mode)
+    away = np.abs(point.residuals)
     far = away / (GROSS * max(float(np.median(away)) / MEDIAN_SD, ROUGH_SD))
     rough = _Judged(
         replace(problem, groups=problem.groups.scaled(spread), noise=problem.noise * np.maximum(far, 1.0) ** 2),
         spread,
         likeness,
     )
-    root = rough.root()
     for _ in range(STEPS):
-        state, gain = _step(rough.problem, prior, root, state)
+        state, gain = step(rough.problem, prior, rough.root, state)
         if gain < SETTLED:
             break
-    spread = amplitude(problem.terms, state.mode)
+    spread = amplitude(problem.terms, state.point.mode)
     problem = replace(problem, groups=problem.groups.scaled(spread))
-    residuals = problem.log_time - log_times(problem.terms, state.mode)[0]
-    likeness = choose_likeness(problem.groups, problem.noise, residuals)
-    factor = _disturbance(problem, likeness, residuals, state.variance)
+    residuals = state.point.residuals
+    likeness, root = choose_likeness(problem.groups, problem.noise, residuals)
+    factor = _disturbance(problem, root, residuals, state.variance)
     return _Judged(replace(problem, noise=problem.noise * factor), spread, likeness), state
 
 
-def _closed(shape: Shape, judged: _Judged, prior: Prior, state: _State) -> Posterior:
+def _closed(shape: Shape, judged: _Judged, prior: Prior, state: State) -> Posterior:
     """The fit itself."""
-    root = judged.root()
     for _ in range(STEPS):
-        state, gain = _step(judged.problem, prior, root, state)
+        state, gain = step(judged.problem, prior, judged.root, state)
         if gain < CLOSE:
             break
-    return _posterior(shape, judged, prior, state, root)
+    return _posterior(shape, judged, prior, state)
 
 
-@dataclass(frozen=True)
-class _Local:
-    """A problem linearised at one point."""
-
-    squares: float
-    normal: Floats
-    gradient: Floats
-
-
-def _white(problem: Problem, root: Floats, residuals: Floats) -> Floats:
-    """Whitened residuals, flat."""
-    return np.asarray((root @ problem.groups.rows(residuals)[:, :, None]).ravel())
-
-
-def _linearised(problem: Problem, root: Floats, mode: Floats) -> _Local:
-    predicted, jacobian = log_times(problem.terms, mode)
-    rest = _white(problem, root, problem.log_time - predicted)
-    slopes = (root @ problem.groups.rows(jacobian)).reshape(len(rest), -1)
-    return _Local(float(rest @ rest), slopes.T @ slopes, slopes.T @ rest)
-
-
-def _step(problem: Problem, prior: Prior, root: Floats, state: _State) -> tuple[_State, float]:
-    """One step that does not make the fit worse, and what it gains in squared whitened residuals."""
-    local = _linearised(problem, root, state.mode)
-    variance = _variance(problem, local.squares, state.effective)
-    away = state.mode.ravel() - prior.mean
-    pull = prior.precision @ away
-    information = local.normal / variance + prior.precision
-    gradient = local.gradient / variance - pull
-    worth = local.squares / variance + away @ pull
-    damping = state.damping
-    diagonal = np.arange(len(away))
-    own = information[diagonal, diagonal]
-    effective = float((1.0 - prior.precision[diagonal, diagonal] / own).sum())
-    for _ in range(TRIALS):
-        information[diagonal, diagonal] = own * (1.0 + damping)
-        move = np.minimum(np.maximum(dposv(information, gradient)[1], -FAR), FAR)
-        mode = state.mode + move.reshape(state.mode.shape)
-        longest = seconds(problem.terms, np.exp(mode)).max(axis=1)
-        rest = _white(problem, root, problem.log_time - np.log(longest))
-        gain = float(worth - rest @ rest / variance - (away + move) @ prior.precision @ (away + move))
-        if gain >= 0:
-            return _State(mode, variance, effective, max(damping / 5.0, 1e-3)), gain
-        damping *= 6.0
-    return _State(state.mode, variance, effective, damping), 0.0
-
-
-def _variance(problem: Problem, squares: float, effective: float) -> float:
-    """Of the noise, between its prior guess and what the residuals say."""
-    free = NOISE_WEIGHT + max(len(problem.log_time) - effective, 0.0)
-    return (NOISE_WEIGHT * NOISE_SD**2 + squares) / free
-
-
-def _disturbance(problem: Problem, likeness: float, residuals: Floats, variance: float) -> Floats:
+def _disturbance(problem: Problem, root: Floats, residuals: Floats, variance: float) -> Floats:
     """Factor on the noise variance of each row: above 1 where its neighbours did not expect it at all."""
     groups = problem.groups
-    inverse = np.linalg.inv(groups.covariance(problem.noise, likeness))
-    places = np.arange(inverse.shape[1])
-    own = inverse[:, places, places]
-    surprise = np.abs((inverse @ groups.rows(residuals)[:, :, None])[:, :, 0]) / np.sqrt(own * variance)
+    away = root.transpose(0, 2, 1) @ (root @ groups.rows(residuals)[:, :, None])
+    surprise = np.abs(away[:, :, 0]) / np.sqrt((root * root).sum(axis=1) * variance)
     factor = np.ones(len(residuals))
     there = groups.there > 0
     factor[groups.index[there]] = (
@@ -205,27 +141,26 @@ def _disturbance(problem: Problem, likeness: float, residuals: Floats, variance:
     return factor
 
 
-def _posterior(shape: Shape, judged: _Judged, prior: Prior, state: _State, root: Floats) -> Posterior:
-    problem = judged.problem
+def _posterior(shape: Shape, judged: _Judged, prior: Prior, state: State) -> Posterior:
+    problem, root, point = judged.problem, judged.root, state.point
     count = len(problem.log_time)
-    local = _linearised(problem, root, state.mode)
-    variance = _variance(problem, local.squares, state.effective)
-    covariance = np.asarray(np.linalg.inv(local.normal / variance + prior.precision), dtype=np.float64)
+    local = linearised(problem, root, state)
+    variance = noise_variance(problem, local.squares, state.effective)
+    covariance, log_det = _inverse(local.normal / variance + prior.precision)
     effective = float((covariance * local.normal).sum() / variance)
-    away = state.mode.ravel() - prior.mean
-    places = np.arange(root.shape[1])
+    away = point.mode.ravel() - prior.mean
     evidence = -0.5 * (
         local.squares / variance
         + away @ prior.precision @ away
         + count * np.log(variance)
-        - np.linalg.slogdet(covariance)[1]
-        - 2 * np.log(root[:, places, places]).sum()
+        + log_det
+        - 2 * np.log(root.diagonal(axis1=1, axis2=2)).sum()
         + NOISE_WEIGHT * (NOISE_SD**2 / variance + np.log(variance))
     )
     return Posterior(
         shape=shape,
         prior=prior,
-        mode=state.mode,
+        mode=point.mode,
         covariance=covariance,
         variance=variance,
         freedom=NOISE_WEIGHT + max(count - effective, 0.0),
@@ -233,6 +168,13 @@ def _posterior(shape: Shape, judged: _Judged, prior: Prior, state: _State, root:
         likeness=judged.likeness,
         amplitude=judged.amplitude,
         noise=problem.noise,
-        residuals=problem.log_time - log_times(problem.terms, state.mode)[0],
+        residuals=point.residuals,
         evidence=float(evidence),
     )
+
+
+def _inverse(information: Floats) -> tuple[Floats, float]:
+    """Of a positive definite matrix, and the logarithm of its determinant."""
+    root = dpotrf(information, lower=1, clean=1)[0]
+    half = np.tril(dpotri(root, lower=1)[0])
+    return half + np.tril(half, -1).T, 2.0 * float(np.log(root.diagonal()).sum())

@@ -69,14 +69,28 @@ def groups_of(size: Floats, configuration: Ints) -> Groups:
     )
 
 
-def choose_likeness(groups: Groups, noise: Floats, residuals: Floats) -> float:
-    """The tried value under which the residuals are likeliest."""
+def choose_likeness(groups: Groups, noise: Floats, residuals: Floats) -> tuple[float, Floats]:
+    """The tried value under which the residuals are likeliest, and what whitens them under it."""
     rest = groups.rows(residuals)
     count = float(groups.there.sum())
-    table = np.stack([groups.covariance(noise, likeness) for likeness in LIKENESS])
-    root = np.linalg.cholesky(table)
-    white = np.linalg.solve(root, np.broadcast_to(rest, table.shape[:3])[..., None])[..., 0]
-    places = np.arange(root.shape[-1])
-    log_det = 2 * np.log(root[..., places, places]).sum(axis=(1, 2))
-    score = count * np.log((white**2).sum(axis=(1, 2)) / count + 1e-12) + log_det
-    return LIKENESS[int(np.argmin(score))]
+    roots = inverse_roots(np.stack([groups.covariance(noise, likeness) for likeness in LIKENESS]))
+    white = (roots @ rest[:, :, None]).reshape(len(LIKENESS), -1)
+    log_det = -2 * np.log(roots.diagonal(axis1=2, axis2=3)).sum(axis=(1, 2))
+    score = count * np.log((white**2).sum(axis=1) / count + 1e-12) + log_det
+    best = int(np.argmin(score))
+    return LIKENESS[best], roots[best]
+
+
+def inverse_roots(covariance: Floats) -> Floats:
+    """Inverses of the Cholesky factors of many small matrices, (..., n, n), all at once instead of one by one."""
+    size = covariance.shape[-1]
+    root = np.array(np.moveaxis(covariance, (-2, -1), (0, 1)), order="C")
+    inverse = np.zeros_like(root)
+    for k in range(size):
+        if k:
+            root[k:, k] -= (root[k:, :k] * root[k, :k]).sum(axis=1)
+        one = inverse[k, k] = 1.0 / np.sqrt(root[k, k])
+        root[k:, k] *= one
+        if k:
+            inverse[k, :k] = -(root[k, :k, np.newaxis] * inverse[:k, :k]).sum(axis=0) * one
+    return np.ascontiguousarray(np.moveaxis(inverse, (0, 1), (-2, -1)))

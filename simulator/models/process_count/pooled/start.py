@@ -33,14 +33,15 @@ def pilot(terms: Floats, weights: Floats, prior: Prior) -> Floats:
     alone = used.sum(axis=1) == 1
     found = centre.copy()
     slowest = np.where(alone, used.argmax(axis=1), -1)
+    before = np.full_like(slowest, -1)
     for _ in range(ROUNDS):
         for kind in range(kinds):
             rows = slowest == kind
-            if rows.any():
+            if rows.any() and not np.array_equal(rows, before == kind):
                 found[kind] = _solve(terms[rows, kind], weights[rows], centre[kind], wide[kind])
         if alone.all():
             break
-        slowest = np.where(alone, slowest, ((terms * found).sum(axis=2) * used).argmax(axis=1))
+        before, slowest = slowest, np.where(alone, slowest, ((terms * found).sum(axis=2) * used).argmax(axis=1))
     return np.log(np.maximum(found, LEAST * centre))
 
 
