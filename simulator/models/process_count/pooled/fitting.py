@@ -176,5 +176,7 @@ def _posterior(shape: Shape, judged: _Judged, prior: Prior, state: State) -> Pos
 def _inverse(information: Floats) -> tuple[Floats, float]:
     """Of a positive definite matrix, and the logarithm of its determinant."""
     root = dpotrf(information, lower=1, clean=1)[0]
-    half = np.tril(dpotri(root, lower=1)[0])
-    return half + np.tril(half, -1).T, 2.0 * float(np.log(root.diagonal()).sum())
+    lower = dpotri(root, lower=1)[0]
+    found = lower + lower.T
+    found.flat[:: len(found) + 1] = lower.diagonal()
+    return np.asarray(found), 2.0 * float(np.log(root.diagonal()).sum())

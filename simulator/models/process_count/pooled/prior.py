@@ -36,9 +36,16 @@ def scales_of(shape: Shape, cells: Cells) -> Floats:
 
 def prior_of(kinds: int, belief: Belief, scale: Floats) -> Prior:
     """Centre every term at its usual share of the measured times."""
+    return Prior(belief.name, _mean(kinds, belief), _precision(kinds), scale)
+
+
+@cache
+def _mean(kinds: int, belief: Belief) -> Floats:
+    """Of the log coefficients of so many kinds."""
     factors = [belief.factor if term.name.endswith(belief.about) else 1.0 for term in TERMS]
-    shares = np.log([term.share for term in TERMS]) + np.log(factors)
-    return Prior(belief.name, np.tile(shares, kinds), _precision(kinds), scale)
+    found = np.tile(np.log([term.share for term in TERMS]) + np.log(factors), kinds)
+    found.setflags(write=False)
+    return found
 
 
 @cache

@@ -1,8 +1,10 @@
 """The least-squares problem of one program shape: scaled terms of the measured cells and phases, log times, groups."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.residuals import Groups, groups_of
@@ -29,11 +31,11 @@ class Problem:
 
 def used_columns(shape: Shape, size: Floats, allocations: Ints) -> Floats:
     """Terms of every kind, 0 where it takes no part, shape (n, kind, terms)."""
-    count = allocations.astype(np.float64)
-    processes = (count[:, :, 0] * count[:, :, 1]).sum(axis=1)
-    used = count[:, :, 0] * count[:, :, 1] > 0
-    found = columns(shape, size[:, None], np.maximum(count[:, :, 1], 1.0), processes[:, None])
-    return np.asarray(found * used[:, :, None])
+    each = allocations[:, :, 1].astype(np.float64)
+    own = allocations[:, :, 0] * each
+    found = columns(shape, size[:, None], np.maximum(each, 1.0), own.sum(axis=1)[:, None])
+    found *= (own > 0)[:, :, None]
+    return found
 
 
 def log_times(terms: Floats, mode: Floats) -> tuple[Floats, Floats]:
@@ -71,28 +73,38 @@ def amplitude(terms: Floats, mode: Floats) -> Floats:
 
 def problem_of(shape: Shape, cells: Cells, scale: Floats) -> Problem:
     """The cells, and after them the phases that were measured apart, with the variance of their noise."""
-    terms = used_columns(shape, cells.size, cells.allocations) * scale
+    terms = used_columns(shape, cells.size, cells.allocations)
+    terms *= scale
     rows, size, configuration = [terms], [cells.size], [cells.configuration]
     time_s, noise = [cells.time_s], [cells.doubtfulness]
-    speed = np.arange(len(TERMS)) < COMPUTATION
     last = int(cells.configuration[-1]) + 1
+    for kind, own, there, phase_s in _phases(terms, cells):
+        part = np.zeros((len(there), *terms.shape[1:]))
+        part[:, kind] = terms[there, kind] * own
+        rows.append(part)
+        size.append(cells.size[there])
+        configuration.append(cells.configuration[there] + last)
+        time_s.append(phase_s)
+        noise.append(PHASE_DOUBT * cells.doubtfulness[there])
+        last = int(configuration[-1][-1]) + 1
+    # In memory kind by kind, as the seconds of each kind are asked for most.
+    table = np.concatenate([part.transpose(1, 0, 2) for part in rows], axis=1).transpose(1, 0, 2)
+    groups = groups_of(np.concatenate(size), np.concatenate(configuration))
+    return Problem(table, np.log(np.concatenate(time_s)), np.concatenate(noise), groups)
+
+
+def _phases(terms: Floats, cells: Cells) -> Iterator[tuple[int, NDArray[np.bool_], Ints, Floats]]:
+    """Kind, its terms in the phase, cells that tell the phase, and its seconds."""
+    if not (np.isfinite(cells.comp_s).any() or np.isfinite(cells.comm_s).any()):
+        return
+    speed = np.arange(len(TERMS)) < COMPUTATION
     # What a kind communicates holds its waiting for the others, so only the slowest one's counts.
-    slowest = np.nan_to_num(cells.comp_s + cells.comm_s, nan=-1.0).argmax(axis=1)
+    whole = cells.comp_s + cells.comm_s
+    slowest = np.where(np.isnan(whole), -1.0, whole).argmax(axis=1)
     for phase_s, own in ((cells.comp_s, speed), (cells.comm_s, ~speed)):
         for kind in range(len(cells.kinds)):
             there = (phase_s[:, kind] > 0) & terms[:, kind].any(axis=1)
             if own is not speed:
-                there &= (slowest == kind) & (terms[:, kind][:, own].sum(axis=1) > 0)
+                there &= (slowest == kind) & (terms[:, kind, COMPUTATION:].sum(axis=1) > 0)
             if there.any():
-                part = np.zeros_like(terms[there])
-                part[:, kind] = terms[there, kind] * own
-                rows.append(part)
-                size.append(cells.size[there])
-                configuration.append(cells.configuration[there] + last)
-                time_s.append(phase_s[there, kind])
-                noise.append(PHASE_DOUBT * cells.doubtfulness[there])
-                last = int(configuration[-1][-1]) + 1
-    groups = groups_of(np.concatenate(size), np.concatenate(configuration))
-    # In memory kind by kind, as the seconds of each kind are asked for most.
-    table = np.concatenate(rows).transpose(1, 0, 2).copy().transpose(1, 0, 2)
-    return Problem(table, np.log(np.concatenate(time_s)), np.concatenate(noise), groups)
+                yield kind, own, np.flatnonzero(there), phase_s[there, kind]

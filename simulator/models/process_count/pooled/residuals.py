@@ -82,15 +82,5 @@ def choose_likeness(groups: Groups, noise: Floats, residuals: Floats) -> tuple[f
 
 
 def inverse_roots(covariance: Floats) -> Floats:
-    """Inverses of the Cholesky factors of many small matrices, (..., n, n), all at once instead of one by one."""
-    size = covariance.shape[-1]
-    root = np.array(np.moveaxis(covariance, (-2, -1), (0, 1)), order="C")
-    inverse = np.zeros_like(root)
-    for k in range(size):
-        if k:
-            root[k:, k] -= (root[k:, :k] * root[k, :k]).sum(axis=1)
-        one = inverse[k, k] = 1.0 / np.sqrt(root[k, k])
-        root[k:, k] *= one
-        if k:
-            inverse[k, :k] = -(root[k, :k, np.newaxis] * inverse[:k, :k]).sum(axis=0) * one
-    return np.ascontiguousarray(np.moveaxis(inverse, (0, 1), (-2, -1)))
+    """Inverses of the Cholesky factors of many small matrices, (..., n, n)."""
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)), dtype=np.float64)

@@ -96,7 +96,6 @@ COMPUTATION = 7
 
 def columns(shape: Shape, size: Floats, m: Floats, processes: Floats) -> Floats:
     """All terms at broadcast sizes, m and P, shape (..., terms)."""
-    size, m, processes = np.broadcast_arrays(size, m, processes)
     several = (processes > 1).astype(np.float64)
     net = (processes > m).astype(np.float64)
     return _columns(shape.orders(size), m, processes, (several, several - net, net))
@@ -104,25 +103,31 @@ def columns(shape: Shape, size: Floats, m: Floats, processes: Floats) -> Floats:
 
 def typical(shape: Shape, size: Floats, m: Floats, processes: Floats) -> Floats:
     """The terms as if each took part everywhere, so that those that no run shows have a size too."""
-    one = np.ones_like(size)
-    return _columns(shape.orders(size), np.maximum(m, 2.0), np.maximum(processes, 2.0), (one, one, one))
+    return _columns(shape.orders(size), np.maximum(m, 2.0), np.maximum(processes, 2.0), (1.0, 1.0, 1.0))
 
 
 def _columns(
-    orders: tuple[Floats, Floats, Floats], m: Floats, processes: Floats, where: tuple[Floats, Floats, Floats]
+    orders: tuple[Floats, Floats, Floats],
+    m: Floats,
+    processes: Floats,
+    where: tuple[Floats | float, Floats | float, Floats | float],
 ) -> Floats:
     work, below, steps = orders
     several, alone, net = where
     inverse = 1.0 / processes
     more = m - 1.0
     per_process = below * inverse
-    return np.stack(
-        [
-            m * work * inverse, work * inverse, work, m * per_process, below, steps, np.ones_like(work),
+    steps_net = net * steps
+    below_net = net * below
+    found = np.empty((*np.broadcast_shapes(work.shape, m.shape, processes.shape), len(TERMS)))
+    for place, column in enumerate(
+        (
+            m * work * inverse, work * inverse, work, m * per_process, below, steps, 1.0,
             several * below, several * steps, several * per_process,
             more * below, more * steps, more * per_process, more * m * steps * inverse,
             alone * more * per_process, alone * m * steps,
-            net * below, net * below * processes, net * steps, net * steps * processes, net * processes,
-        ],
-        axis=-1,
-    )  # fmt: skip
+            below_net, below_net * processes, steps_net, steps_net * processes, net * processes,
+        )
+    ):  # fmt: skip
+        found[..., place] = column
+    return found
