@@ -17,6 +17,7 @@ LEAST_SIZES = 4
 LEAST_PROCESS_COUNTS = 3
 """Above m, of one kind and m: Tc has three coefficients in P."""
 POWERS = 4
+UPPER = np.triu(np.ones((3, 3)))
 DEPENDENT = 1e-10
 """A column with a smaller rest beside the columns before it, relative to its length, adds nothing and gets 0."""
 
@@ -157,8 +158,8 @@ def _fit_processes(
     # Computation does not grow with P; the last part, communication or the whole time, does.
     design[:, -1, ..., 2] = curve[:, -1] * (mask * p)
     design[..., 3] = seconds[:, :, rows] * mask
-    r: Floats = np.asarray(np.linalg.qr(design, mode="r"))
-    upper, along = r[..., :3, :3], r[..., :3, 3]
+    r = np.linalg.qr(design, mode="raw")[0].swapaxes(-1, -2)  # below its diagonal it holds what makes Q
+    upper, along = r[..., :3, :3] * UPPER, r[..., :3, 3]
     length = np.sqrt((upper * upper).sum(axis=-2))
     length += length == 0
     upper /= length[..., np.newaxis, :]

@@ -124,11 +124,10 @@ def doubts_of_estimates(
     common = _doubts_of_size(cells, size)
     doubts: list[tuple[str, ...]] = [common] * len(allocations) if common else [NO_DOUBT] * len(allocations)
     most = cells.allocations[:, :, 1].max(axis=0)
-    for kind, name in enumerate(cells.kinds):
-        for row in np.flatnonzero(allocations[:, kind, 1] > most[kind]).tolist():
-            m = int(allocations[row, kind, 1])
-            doubts[row] += (f"{name}: {m} processes on a PE, measured up to {most[kind]}",)
-    counts = np.prod(allocations, axis=2).sum(axis=1)
+    for kind, row in np.argwhere((allocations[:, :, 1] > most).T).tolist():
+        m = int(allocations[row, kind, 1])
+        doubts[row] += (f"{cells.kinds[kind]}: {m} processes on a PE, measured up to {most[kind]}",)
+    counts = (allocations[:, :, 0] * allocations[:, :, 1]).sum(axis=1)
     limit = int(cells.processes.max())
     for row in np.flatnonzero(counts > FAR_COUNT * limit).tolist():
         doubts[row] += (f"P = {counts[row]} is far beyond the measured P = {limit}",)

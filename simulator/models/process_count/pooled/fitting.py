@@ -114,9 +114,12 @@ def _settled(problem: Problem, prior: Prior, state: State, likeness: float) -> t
     spread = amplitude(problem.terms, state.point.mode)
     problem = replace(problem, groups=problem.groups.scaled(spread))
     residuals = state.point.residuals
-    likeness, root = choose_likeness(problem.groups, problem.noise, residuals)
-    factor = _disturbance(problem, root, residuals, state.variance)
-    return _Judged(replace(problem, noise=problem.noise * factor), spread, likeness), state
+    likeness = choose_likeness(problem.groups, problem.noise, residuals)
+    judged = _Judged(problem, spread, likeness)
+    factor = _disturbance(judged, residuals, state.variance)
+    if (factor > 1.0).any():
+        judged = replace(judged, problem=replace(problem, noise=problem.noise * factor))
+    return judged, state
 
 
 def _closed(shape: Shape, judged: _Judged, prior: Prior, state: State) -> Posterior:
@@ -128,9 +131,9 @@ def _closed(shape: Shape, judged: _Judged, prior: Prior, state: State) -> Poster
     return _posterior(shape, judged, prior, state)
 
 
-def _disturbance(problem: Problem, root: Floats, residuals: Floats, variance: float) -> Floats:
+def _disturbance(judged: _Judged, residuals: Floats, variance: float) -> Floats:
     """Factor on the noise variance of each row: above 1 where its neighbours did not expect it at all."""
-    groups = problem.groups
+    groups, root = judged.problem.groups, judged.root
     away = root.transpose(0, 2, 1) @ (root @ groups.rows(residuals)[:, :, None])
     surprise = np.abs(away[:, :, 0]) / np.sqrt((root * root).sum(axis=1) * variance)
     factor = np.ones(len(residuals))

@@ -74,7 +74,7 @@ class PooledModel:
         smaller = Structure(fitted, below)
         terms = smaller.terms(np.full(len(held_out), top), held_out)
         found = smaller.predict(top, terms, smaller.measured(held_out))
-        slopes = found.slopes()
+        slopes = found.slopes
         spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + found.own
         noise = fitted.variance * best.posterior.noise[: len(held)][held]
         drift = DRIFT**2 * float(np.log(top / sizes[-2])) ** 2
@@ -109,20 +109,19 @@ class PooledModel:
         found = self._predict(size, allocations)
         of_kind, shift = self._mixed(found)
         mean = of_kind.max(axis=1) + shift
-        drift = self._drift(size, allocations)
+        strange = self._strange(allocations)
+        drift = self._drift(size, allocations, strange)
         variance = np.zeros(len(mean))
         freedom = 0.0
         for weight, structure, part in zip(self.weights, self.structures, found, strict=True):
-            slopes, fitted = part.slopes(), structure.posterior
+            slopes, fitted = part.slopes, structure.posterior
             spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + part.own
             away = part.of_kind.max(axis=1) + part.shift - mean
             variance += weight * (spread + fitted.variance + away**2)
             freedom += float(weight) * fitted.freedom
         half = float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(variance * self.inflation + drift)
         mean_s = np.exp(mean)
-        doubts = doubts_of_estimates(
-            self.cells, size, allocations, self._strange(allocations), self._rival(mean, found)
-        )
+        doubts = doubts_of_estimates(self.cells, size, allocations, strange, self._rival(mean, found))
         return Estimates(level, mean_s, mean_s * np.exp(-half), mean_s * np.exp(half), doubts)
 
     def _rival(self, mean: Floats, found: list[Predicted]) -> Rival | None:
@@ -132,8 +131,7 @@ class PooledModel:
         first, second = (int(row) for row in np.argpartition(mean, 1)[:2])
         best = int(np.argmax(self.weights))
         part, covariance = found[best], self.structures[best].posterior.covariance
-        slopes = part.slopes()
-        between = slopes[first] - slopes[second]
+        between = part.slopes[first] - part.slopes[second]
         variance = between @ covariance @ between + part.own[first] + part.own[second]
         return Rival(first, second, float(mean[second] - mean[first]), float(np.sqrt(variance * self.inflation)))
 
@@ -142,7 +140,7 @@ class PooledModel:
         share = np.floor(self.weights * MEMBERS).astype(int)
         share[int(np.argmax(self.weights))] += MEMBERS - int(share.sum())
         wide = np.sqrt(self.inflation)
-        drift = np.sqrt(self._drift(size, allocations))
+        drift = np.sqrt(self._drift(size, allocations, self._strange(allocations)))
         own = configuration_draws(allocations, MEMBERS)
         # What changes beyond the measured sizes changes alike for all configurations of the same kinds.
         common = configuration_draws((allocations[:, :, :1] > 0).astype(np.int64), MEMBERS) * drift
@@ -177,12 +175,18 @@ class PooledModel:
 
     def _strange(self, allocations: Ints) -> NDArray[np.bool_]:
         """Whether no run used these kinds together, or this one alone; (n,)."""
-        known = self._known_mixtures
-        return np.array([code not in known for code in mixture_codes(allocations).tolist()], dtype=np.bool_)
+        codes, known = mixture_codes(allocations), self._known_mixtures
+        return np.asarray(known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] != codes)
 
     @cached_property
-    def _known_mixtures(self) -> frozenset[int]:
-        return frozenset(mixture_codes(self.cells.allocations).tolist())
+    def _known_mixtures(self) -> Ints:
+        """Codes of the sets of kinds that runs used, in order."""
+        return np.unique(mixture_codes(self.cells.allocations))
+
+    @cached_property
+    def _most(self) -> tuple[int, Ints]:
+        """Most processes that were measured: in all, and on a PE of each kind."""
+        return int(self.cells.processes.max()), np.maximum(self.cells.allocations[:, :, 1].max(axis=0), 1)
 
     def _mixed(self, found: list[Predicted]) -> tuple[Floats, Floats]:
         """Log seconds of the kinds, and what the configuration's own runs add, over all structures."""
@@ -193,15 +197,14 @@ class PooledModel:
         shift = sum(w * part.shift for w, part in zip(self.weights, found, strict=True))
         return np.where(there, of_kind, -np.inf), np.asarray(shift)
 
-    def _drift(self, size: float, allocations: Ints) -> Floats:
+    def _drift(self, size: float, allocations: Ints, strange: NDArray[np.bool_]) -> Floats:
         """Variance for what may change beyond the measured sizes, m and P; (n,)."""
-        cells = self.cells
-        beyond = max(np.log(size / cells.size.max()), np.log(cells.size.min() / size), 0.0)
-        processes = np.prod(allocations, axis=2).sum(axis=1)
-        more = np.maximum(np.log(np.maximum(processes, 1) / cells.processes.max()), 0.0)
-        most = np.maximum(cells.allocations[:, :, 1].max(axis=0), 1)
-        over = np.maximum(np.log(np.maximum(allocations[:, :, 1], 1) / most), 0.0).max(axis=1)
-        strange = self._strange(allocations)
+        sizes = self.cells.size
+        beyond = max(np.log(size / sizes.max()), np.log(sizes.min() / size), 0.0)
+        most, most_each = self._most
+        processes = (allocations[:, :, 0] * allocations[:, :, 1]).sum(axis=1)
+        more = np.log(np.maximum(processes / most, 1.0))
+        over = np.log(np.maximum(allocations[:, :, 1] / most_each, 1.0).max(axis=1))
         single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
         unseen = strange * np.where(single, UNPARTED_SD, UNMIXED_SD)
         return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen**2)

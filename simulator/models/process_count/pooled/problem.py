@@ -65,9 +65,13 @@ def seconds(terms: Floats, factors: Floats) -> Floats:
 def amplitude(terms: Floats, mode: Floats) -> Floats:
     """Size of what a configuration keeps of its own: large where more than the work itself takes time, (n,)."""
     factors = np.exp(mode)
-    of_kind = seconds(terms, factors)
-    row = np.arange(len(terms)), of_kind.argmax(axis=1)
-    rest = 1.0 - seconds(terms[:, :, :WORK], factors[:, :WORK])[row] / of_kind[row]
+    return amplitude_of(seconds(terms, factors), seconds(terms[:, :, :WORK], factors[:, :WORK]))
+
+
+def amplitude_of(of_kind: Floats, work: Floats) -> Floats:
+    """The same by the seconds of every kind and those of the work in them, (n, kind)."""
+    row = np.arange(len(of_kind)), of_kind.argmax(axis=1)
+    rest = 1.0 - work[row] / of_kind[row]
     return np.asarray(OWN_LEAST + (1.0 - OWN_LEAST) * rest)
 
 

@@ -69,16 +69,22 @@ def groups_of(size: Floats, configuration: Ints) -> Groups:
     )
 
 
-def choose_likeness(groups: Groups, noise: Floats, residuals: Floats) -> tuple[float, Floats]:
-    """The tried value under which the residuals are likeliest, and what whitens them under it."""
-    rest = groups.rows(residuals)
-    count = float(groups.there.sum())
-    roots = inverse_roots(np.stack([groups.covariance(noise, likeness) for likeness in LIKENESS]))
-    white = (roots @ rest[:, :, None]).reshape(len(LIKENESS), -1)
-    log_det = -2 * np.log(roots.diagonal(axis1=2, axis2=3)).sum(axis=(1, 2))
-    score = count * np.log((white**2).sum(axis=1) / count + 1e-12) + log_det
-    best = int(np.argmin(score))
-    return LIKENESS[best], roots[best]
+def choose_likeness(groups: Groups, noise: Floats, residuals: Floats) -> float:
+    """The tried value under which the residuals are likeliest."""
+    places, count = groups.index.shape[1], float(groups.there.sum())
+    # All Cholesky factors column by column; the residuals as one more row become the whitened ones.
+    root = np.empty((places + 1, places, len(LIKENESS), len(groups.index)))
+    for number, likeness in enumerate(LIKENESS):
+        root[:places, :, number] = groups.covariance(noise, likeness).transpose(1, 2, 0)
+    root[places] = groups.rows(residuals).T[:, np.newaxis]
+    for k in range(places):
+        if k:
+            root[k:, k] -= (root[k:, :k] * root[k, :k]).sum(axis=1)
+        root[k:, k] /= np.sqrt(root[k, k])
+    each = np.arange(places)
+    log_det = 2 * np.log(root[each, each]).sum(axis=(0, 2))
+    score = count * np.log((root[places] ** 2).sum(axis=(0, 2)) / count + 1e-12) + log_det
+    return LIKENESS[int(np.argmin(score))]
 
 
 def inverse_roots(covariance: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Damped Gauss-Newton steps on the log coefficients, from point to point; what a point knows is not worked out again."""
+"""Damped Gauss-Newton steps on the log coefficients, from point to point; what a point knows is worked out once."""
 
 from dataclasses import dataclass
 

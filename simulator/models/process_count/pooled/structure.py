@@ -7,8 +7,9 @@ import numpy as np
 
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.fitting import Posterior
-from simulator.models.process_count.pooled.problem import amplitude, log_times, used_columns
+from simulator.models.process_count.pooled.problem import amplitude_of, log_times, used_columns
 from simulator.models.process_count.pooled.residuals import Groups, groups_of, kernel
+from simulator.models.process_count.pooled.terms import WORK
 from simulator.models.process_count.runs import Floats, Ints
 
 ADAPTED = 0.5
@@ -36,13 +37,16 @@ class Predicted:
     caution: Floats
     """How much the mean of the seconds of a kind exceeds their median, in log seconds; (n, kind)."""
 
+    @cached_property
     def slopes(self) -> Floats:
         """Of the log makespan by the log coefficients, (n, kind * terms)."""
         rows = np.arange(len(self.shift))
         found = np.zeros_like(self.parts)
         slowest = self.of_kind.argmax(axis=1)
         found[rows, slowest] = self.parts[rows, slowest]
-        return np.asarray(found.reshape(len(rows), -1) - self.pull)
+        found = found.reshape(len(rows), -1)
+        found -= self.pull
+        return found
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,9 @@ class Structure:
             As by `measured`.
         """
         fitted = self.posterior
-        spread = amplitude(terms, fitted.mode)
         parts = terms * np.exp(fitted.mode)
         seconds = parts.sum(axis=2)
+        spread = amplitude_of(seconds, parts[:, :, :WORK].sum(axis=2))
         parts /= np.where(seconds > 0, seconds, 1.0)[:, :, None]
         with np.errstate(divide="ignore"):
             of_kind = np.log(seconds)
