@@ -119,7 +119,7 @@ def count_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT
     return found
 
 
-def callgrind_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT_S) -> int:
+def callgrind_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT_S) -> callgrind.Executed:
     """Instructions of one run at these values as callgrind counts them, without those of other libraries.
 
     Raises

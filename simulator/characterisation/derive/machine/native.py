@@ -1,6 +1,7 @@
 """Calling compiled code with counters in this process as Numba calls its functions, and reading the counters."""
 
 import ctypes
+import ctypes.util
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,6 +47,19 @@ def address_of(engine: Any, symbol: str) -> int:
     if not address:
         raise CodeFailedError(f"{symbol} not found in the assembled code")
     return int(address)
+
+
+def add_library_functions(names: Sequence[str]) -> None:
+    """Let code be linked to those of these functions that the C and the mathematical library have."""
+    import llvmlite.binding as llvm
+
+    libraries = [ctypes.CDLL(None), *(ctypes.CDLL(found) for found in [ctypes.util.find_library("m")] if found)]
+    for name in names:
+        for library in libraries:
+            function = getattr(library, name, None)
+            if function is not None:
+                llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+                break
 
 
 def this_processor() -> tuple[str, str]:
