@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,23 +97,33 @@ def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
 
 def _fitted(names: tuple[str, ...], y: _Column, points: Sequence[Values]) -> Fitted | None:
     """Least squares of relative misses, None where a formula is not finite or the points do not tell."""
-    values = {name: np.array([point[name] for point in points], dtype=np.float64) for name in points[0]}
+    matrix = _matrix(names, tuple(tuple(point.items()) for point in points))
+    if matrix is None:
+        return None
+    scale = np.where(y > 0, y, max(float(np.max(np.abs(y))), 1e-300))
+    found = np.linalg.lstsq(matrix / scale[:, None], y / scale, rcond=None)[0]
+    miss = float(np.max(np.abs(matrix @ found - y) / scale))
+    return Fitted(_text(names, found), miss)
+
+
+@lru_cache(maxsize=4096)
+def _matrix(names: tuple[str, ...], points: tuple[tuple[tuple[str, float], ...], ...]) -> _Column | None:
+    """Value of each formula at each point, None where one is not finite or they do not differ enough."""
+    values = {name: np.array([dict(point)[name] for point in points], dtype=np.float64) for name in dict(points[0])}
     columns = []
     for name in names:
         if name == "1":
             columns.append(np.ones(len(points)))
             continue
         try:
-            columns.append(np.broadcast_to(formula.parse(name).evaluate(values), y.shape).astype(np.float64))
+            columns.append(np.broadcast_to(formula.parse(name).evaluate(values), len(points)).astype(np.float64))
         except FormulaError:
             return None
     matrix = np.stack(columns, axis=1)
-    scale = np.where(y > 0, y, max(float(np.max(np.abs(y))), 1e-300))
-    found, _, rank, _ = np.linalg.lstsq(matrix / scale[:, None], y / scale, rcond=None)
-    if rank < len(names) or len(names) >= len({tuple(row) for row in matrix.tolist()}) + (len(names) == 1):
-        return None
-    miss = float(np.max(np.abs(matrix @ found - y) / scale))
-    return Fitted(_text(names, found), miss)
+    scaled = matrix / np.max(np.abs(matrix), axis=0)
+    distinct = len({tuple(row) for row in matrix.tolist()})
+    enough = len(names) < distinct + (len(names) == 1) and np.linalg.matrix_rank(scaled) == len(names)
+    return matrix if enough else None
 
 
 def _text(names: tuple[str, ...], factors: _Column) -> str:
