@@ -18,6 +18,7 @@ TOLERANCE = 0.01
 EXACT = 1e-9
 
 _Column: TypeAlias = NDArray[np.floating[Any]]
+_Points: TypeAlias = tuple[tuple[tuple[str, float], ...], ...]
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,16 @@ def fit(observed: Sequence[float], points: Sequence[Values]) -> Fitted:
     y = np.array(observed, dtype=np.float64)
     if np.all(y == y[0]):
         return Fitted(show(float(y[0])), 0.0)
-    tried = [(names, _fitted(names, y, points)) for names in _candidates(points)]
-    found = [(names, one) for names, one in tried if one is not None]
-    for tolerance in (EXACT, TOLERANCE):
-        for names, one in found:
-            if one.miss <= (tolerance if len(names) < 2 else tolerance / 2):
-                return one
-    best = min((one for _, one in found), key=lambda one: one.miss, default=None)
-    return best or Fitted(show(float(y.mean())), float(np.max(np.abs(y - y.mean())) / np.max(np.abs(y))))
+    key = tuple(tuple(point.items()) for point in points)
+    single = [one for names in _candidates(points) if len(names) == 1 and (one := _fitted(names, y, key)) is not None]
+    if any(one.miss <= EXACT for one in single):
+        return next(one for one in single if one.miss <= EXACT)
+    double = [one for names in _candidates(points) if len(names) > 1 and (one := _fitted(names, y, key)) is not None]
+    for found, tolerance in ((double, EXACT), (single, TOLERANCE), (double, TOLERANCE / 2)):
+        if any(one.miss <= tolerance for one in found):
+            return next(one for one in found if one.miss <= tolerance)
+    flat = Fitted(show(float(y.mean())), float(np.max(np.abs(y - y.mean())) / np.max(np.abs(y))))
+    return min([*single, *double, flat], key=lambda one: one.miss)
 
 
 def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
@@ -95,19 +98,23 @@ def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
             yield f"{x}**3", f"{x}**2", x
 
 
-def _fitted(names: tuple[str, ...], y: _Column, points: Sequence[Values]) -> Fitted | None:
+def _fitted(names: tuple[str, ...], y: _Column, points: _Points) -> Fitted | None:
     """Least squares of relative misses, None where a formula is not finite or the points do not tell."""
-    matrix = _matrix(names, tuple(tuple(point.items()) for point in points))
+    matrix = _matrix(names, points)
     if matrix is None:
         return None
     scale = np.where(y > 0, y, max(float(np.max(np.abs(y))), 1e-300))
-    found = np.linalg.lstsq(matrix / scale[:, None], y / scale, rcond=None)[0]
+    scaled = matrix / scale[:, None]
+    if len(names) == 1:
+        found: _Column = np.atleast_1d((y / scale) @ scaled / np.sum(scaled**2))
+    else:
+        found = np.linalg.lstsq(scaled, y / scale, rcond=None)[0]
     miss = float(np.max(np.abs(matrix @ found - y) / scale))
     return Fitted(_text(names, found), miss)
 
 
 @lru_cache(maxsize=4096)
-def _matrix(names: tuple[str, ...], points: tuple[tuple[tuple[str, float], ...], ...]) -> _Column | None:
+def _matrix(names: tuple[str, ...], points: _Points) -> _Column | None:
     """Value of each formula at each point, None where one is not finite or they do not differ enough."""
     values = {name: np.array([dict(point)[name] for point in points], dtype=np.float64) for name in dict(points[0])}
     columns = []

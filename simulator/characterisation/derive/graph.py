@@ -18,7 +18,7 @@ from simulator.models.resource import Method, Ruv
 CHANCE = 3.0
 """Standard deviations that counts may be off a constant probability."""
 STEADY = 0.05
-"""Share of a probability, or of what it leaves of 1, that it may differ by from size to size and be taken as constant."""
+"""Share of a probability, or of what it leaves of 1, that it may differ by between runs and be taken as constant."""
 
 
 @dataclass(frozen=True)
