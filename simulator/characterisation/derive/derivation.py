@@ -91,7 +91,7 @@ def derive_seg(
     attributed = [(attribute(method, code, builder), code) for method, code in answer.code.items()]
     if attributed:
         graphs = _graphs(source, counted, answer, replace(builder, machine=machine_parts(attributed), warnings=[]))
-    warnings = [*source.warnings, *_versions(answer), *builder.warnings, *answer.warnings]
+    warnings = [*source.warnings, *_versions(answer), *_unvaried(arguments), *builder.warnings, *answer.warnings]
     warnings += [line for attribution, _ in attributed for line in attribution.warnings]
     found = [method for method in methods if method in {"poc", "hllc", *answer.code}]
     needs = {method: NEEDS[method] for method in found}
@@ -164,6 +164,16 @@ def _graphs(source: Source, counted: Counted, answer: running.Answer, builder: B
 
 def _machine_methods(methods: Sequence[Method]) -> list[Method]:
     return [method for method in methods if method in {"intcc", "icc"}]
+
+
+def _unvaried(arguments: Arguments) -> list[str]:
+    """A line for each whole number that no profiled run varied, so that no formula can know it."""
+    values = {name: {point[name] for point in arguments.points} for name in arguments.parameters}
+    return [
+        f"{name}: profiled at {next(iter(found)):g} alone, counts hold for that"
+        for name, found in values.items()
+        if len(found) == 1 and isinstance(arguments.parameters[name], int)
+    ]
 
 
 def _versions(answer: running.Answer) -> list[str]:
