@@ -239,3 +239,5 @@ def _rounded(count: str) -> Iterator[tuple[str, str]]:
             for less in (factor for factor in FACTORS if factor < by):
                 yield f"rest_of_{by}_by_{less}{ending}", f"floor({rest}/{less})"
                 yield f"if_rest_of_{by}_by_{less}{ending}", f"min(1, floor({rest}/{less}))"
+                both = f"min(1, floor({rest}/{less}))*min(1, {m} - {less}*floor({m}/{less}))"
+                yield f"if_rest_of_{by}_by_{less}_and_rest{ending}", both
