@@ -1,0 +1,211 @@
+"""Times of compiled functions, taken in turns: medians of CPU seconds, beside a control that tells how fast the PE is.
+
+All functions advance side by side, in a new random order in every round, so that drift and bursts fall on all alike.
+Each sample is taken right after one of the control, a fixed chain of additions in registers, and is scaled by how fast
+that one was against the control's median: what slows the whole PE down (its clock, a neighbour) leaves the ratio alone.
+The call from Python is taken off, as an empty function with the same arguments costs it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.calibration.measure import half_interval_of_median
+from simulator.errors import CalibrationError
+
+Floats = NDArray[np.float64]
+
+SAMPLE_S = 1e-3
+"""A sample repeats its function until it lasts about this long."""
+LEAST_ROUNDS = 3
+MOST_ROUNDS = 31
+PRECISION = 0.01
+"""Rounds end when the median interval of all functions is this narrow, as a share; half of it to either side."""
+_CONTROL_STEPS = 20_000
+_MOST_INNER = 10**5
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A compiled function with the arguments that it is timed on."""
+
+    label: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    overwrites: bool = False
+    """Whether its arguments are made again before each run; that is not timed."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """What n functions took."""
+
+    labels: tuple[str, ...]
+    samples_s: Floats
+    """CPU seconds of one run, call taken off, scaled by the control; (n, rounds)."""
+    control_s: float
+    """Median of the control: two calibrations compare by it."""
+    control_spread: float
+    """Half of the range that holds nine tenths of its samples, as a share of the median."""
+
+    @property
+    def median_s(self) -> Floats:
+        """Shape (n,)."""
+        return np.asarray(np.median(self.samples_s, axis=1))
+
+    @property
+    def half_interval(self) -> Floats:
+        """Half width of the 95 % interval of each median as a share of it, infinite below six rounds; (n,)."""
+        return np.array([half_interval_of_median(row) for row in self.samples_s])
+
+
+class _Sampler:
+    """One function with its pristine arguments, its number of inner runs and what calling it costs."""
+
+    def __init__(self, timed: Timed) -> None:
+        self._timed = timed
+        self._kept = [np.array(x) if isinstance(x, np.ndarray) else x for x in timed.arguments]
+        self._empty = _empty(len(timed.arguments))
+        self._empty(*timed.arguments)  # compiles, unless it is known for these types
+        once = self._sample(1)
+        inner = 1
+        while once * inner < SAMPLE_S and inner < _MOST_INNER:
+            inner = min(_MOST_INNER, max(inner + 1, int(1.1 * SAMPLE_S / max(once, 1e-7))))
+            once = self._sample(inner)
+        self._inner = inner
+
+    def sample(self) -> float:
+        """CPU seconds of one run, its call taken off."""
+        return self._sample(self._inner)
+
+    def _sample(self, inner: int) -> float:
+        call_s = self._call_s(min(inner, 200))
+        if not self._timed.overwrites:
+            return max(0.0, _cpu_s(self._timed.function, self._timed.arguments, inner) / inner - call_s)
+        spent = 0.0
+        for _ in range(inner):
+            for argument, kept in zip(self._timed.arguments, self._kept, strict=True):
+                if isinstance(argument, np.ndarray):
+                    np.copyto(argument, kept)
+            spent += _cpu_s(self._timed.function, self._timed.arguments, 1) - _grain_s()
+        return max(0.0, spent / inner - call_s)
+
+    def _call_s(self, inner: int) -> float:
+        return (_cpu_s(self._empty, self._timed.arguments, inner) - _grain_s()) / inner
+
+
+def time_in_turns(
+    functions: Sequence[Timed],
+    *,
+    budget_s: float,
+    generator: np.random.Generator,
+    on_round: Callable[[float], None] = lambda _share: None,
+) -> Times:
+    """Time compiled functions in turns until their medians are known well enough or the budget is spent.
+
+    Parameters
+    ----------
+    budget_s
+        Soft limit in seconds: after it, rounds go on only up to the least number.
+    generator
+        For the order within each round.
+    on_round
+        Told after each round which share of the budget or of the rounds is done.
+
+    Raises
+    ------
+    CalibrationError
+        If a function takes no time that can be seen.
+    """
+    begin = time.monotonic()
+    control = _control()
+    control(_CONTROL_STEPS)
+    samplers = [_Sampler(timed) for timed in functions]
+    found: list[Floats] = []
+    controls: list[Floats] = []
+    while True:
+        row, seen = np.zeros(len(samplers)), np.zeros(len(samplers))
+        for place in generator.permutation(len(samplers)):
+            seen[place] = _cpu_s(control, (_CONTROL_STEPS,), 1)
+            row[place] = samplers[place].sample()
+        found.append(row)
+        controls.append(seen)
+        spent = time.monotonic() - begin
+        on_round(min(1.0, max(spent / budget_s, len(found) / MOST_ROUNDS)))
+        if _enough(found) or len(found) >= MOST_ROUNDS or (spent > budget_s and len(found) >= LEAST_ROUNDS):
+            break
+    return _scaled(functions, np.array(found).T, np.array(controls).T)
+
+
+def _enough(rows: list[Floats]) -> bool:
+    halves = [half_interval_of_median(row) for row in np.array(rows).T] if len(rows) >= 2 * LEAST_ROUNDS else [np.inf]
+    return max(halves) <= PRECISION / 2
+
+
+def _scaled(functions: Sequence[Timed], samples: Floats, controls: Floats) -> Times:
+    middle = float(np.median(controls))
+    low, high = np.quantile(controls, (0.05, 0.95))
+    times = Times(tuple(timed.label for timed in functions), samples * middle / controls, middle, 0.0)
+    for label, median in zip(times.labels, times.median_s, strict=True):
+        if median <= 0:
+            raise CalibrationError(f"{label}: no CPU time seen, runs of 100 ns or more needed")
+    return Times(times.labels, times.samples_s, middle, float(high - low) / 2 / middle)
+
+
+def _cpu_s(function: Callable[..., Any], arguments: tuple[Any, ...], inner: int) -> float:
+    """CPU seconds of this thread for some runs in a row."""
+    turns = range(inner)
+    begin = time.thread_time()
+    for _ in turns:
+        function(*arguments)
+    return time.thread_time() - begin
+
+
+@cache
+def _grain_s() -> float:
+    """What reading the clock costs."""
+    return float(np.median([_cpu_s(_nothing, (), 1) for _ in range(101)]))
+
+
+def _nothing() -> None:
+    """Takes no time."""
+
+
+@cache
+def _empty(count: int) -> Callable[..., Any]:
+    """A compiled function of so many arguments that does nothing."""
+    import numba
+
+    empties: dict[int, Callable[..., None]] = {
+        0: lambda: None,
+        1: lambda _a: None,
+        2: lambda _a, _b: None,
+        3: lambda _a, _b, _c: None,
+        4: lambda _a, _b, _c, _d: None,
+        5: lambda _a, _b, _c, _d, _e: None,
+        6: lambda _a, _b, _c, _d, _e, _f: None,
+    }
+    many: Callable[..., None] = lambda *_arguments: None  # noqa: E731 - beside its like
+    compiled: Callable[..., Any] = numba.njit(empties.get(count, many))
+    return compiled
+
+
+@cache
+def _control() -> Callable[[int], float]:
+    """A chain of additions, compiled: nothing but the PE's clock and who shares its pipelines can change its time."""
+    import numba
+
+    compiled: Callable[[int], float] = numba.njit("float64(int64)")(_chain)
+    return compiled
+
+
+def _chain(steps: int) -> float:
+    total = 0.0
+    for k in range(steps):
+        total += 1.0 / 3.0 if k & 1 else 0.25
+    return total
