@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.models.capacity import Capacity
+    from simulator.models.error_summary import ErrorStatistics, error_statistics
     from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
     from simulator.models.load_window import LoadWindow
     from simulator.models.memory.forms import MemoryTimes
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Capacity": "simulator.models.capacity",
     "Cut": "simulator.models.speed",
+    "ErrorStatistics": "simulator.models.error_summary",
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
@@ -35,6 +37,7 @@ _HOMES = {
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
+    "error_statistics": "simulator.models.error_summary",
     "fit": "simulator.models.regression.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
@@ -47,6 +50,7 @@ __all__ = [
     "METHODS",
     "Capacity",
     "Cut",
+    "ErrorStatistics",
     "LoadFunctions",
     "LoadWindow",
     "MemoryModel",
@@ -61,6 +65,7 @@ __all__ = [
     "build_load_functions",
     "cells_of",
     "diagnose",
+    "error_statistics",
     "fit",
     "make_runs",
     "model_from_dict",

@@ -28,6 +28,7 @@ PRECISION = 0.01
 """Rounds end when the median interval of all functions is this narrow, as a share; half of it to either side."""
 _CONTROL_STEPS = 20_000
 _MOST_INNER = 10**5
+_CALLS = 300
 
 
 @dataclass(frozen=True)
@@ -65,38 +66,39 @@ class Times:
 
 
 class _Sampler:
-    """One function with its pristine arguments, its number of inner runs and what calling it costs."""
+    """One function with its pristine arguments and its number of inner runs."""
 
     def __init__(self, timed: Timed) -> None:
         self._timed = timed
         self._kept = [np.array(x) if isinstance(x, np.ndarray) else x for x in timed.arguments]
-        self._empty = _empty(len(timed.arguments))
-        self._empty(*timed.arguments)  # compiles, unless it is known for these types
-        once = self._sample(1)
-        inner = 1
+        self._empty = _empty(*_types(timed.arguments))
+        once, inner = self._run(1), 1
         while once * inner < SAMPLE_S and inner < _MOST_INNER:
             inner = min(_MOST_INNER, max(inner + 1, int(1.1 * SAMPLE_S / max(once, 1e-7))))
-            once = self._sample(inner)
+            once = self._run(inner)
         self._inner = inner
+        self._calls: list[float] = []
 
     def sample(self) -> float:
-        """CPU seconds of one run, its call taken off."""
-        return self._sample(self._inner)
+        """CPU seconds of one run, with its call."""
+        self._calls.append(_cpu_s(self._empty, self._timed.arguments, _CALLS) / _CALLS)
+        return self._run(self._inner)
 
-    def _sample(self, inner: int) -> float:
-        call_s = self._call_s(min(inner, 200))
+    @property
+    def call_s(self) -> float:
+        """What the call from Python costs; in single runs the reading of the clock too."""
+        return float(np.median(self._calls)) + (_grain_s() if self._timed.overwrites else 0.0)
+
+    def _run(self, inner: int) -> float:
         if not self._timed.overwrites:
-            return max(0.0, _cpu_s(self._timed.function, self._timed.arguments, inner) / inner - call_s)
+            return _cpu_s(self._timed.function, self._timed.arguments, inner) / inner
         spent = 0.0
         for _ in range(inner):
             for argument, kept in zip(self._timed.arguments, self._kept, strict=True):
                 if isinstance(argument, np.ndarray):
                     np.copyto(argument, kept)
-            spent += _cpu_s(self._timed.function, self._timed.arguments, 1) - _grain_s()
-        return max(0.0, spent / inner - call_s)
-
-    def _call_s(self, inner: int) -> float:
-        return (_cpu_s(self._empty, self._timed.arguments, inner) - _grain_s()) / inner
+            spent += _cpu_s(self._timed.function, self._timed.arguments, 1)
+        return spent / inner
 
 
 def time_in_turns(
@@ -139,7 +141,8 @@ def time_in_turns(
         on_round(min(1.0, max(spent / budget_s, len(found) / MOST_ROUNDS)))
         if _enough(found) or len(found) >= MOST_ROUNDS or (spent > budget_s and len(found) >= LEAST_ROUNDS):
             break
-    return _scaled(functions, np.array(found).T, np.array(controls).T)
+    calls = np.array([[sampler.call_s] for sampler in samplers])
+    return _scaled(functions, np.array(found).T, np.array(controls).T, calls)
 
 
 def _enough(rows: list[Floats]) -> bool:
@@ -147,10 +150,10 @@ def _enough(rows: list[Floats]) -> bool:
     return max(halves) <= PRECISION / 2
 
 
-def _scaled(functions: Sequence[Timed], samples: Floats, controls: Floats) -> Times:
+def _scaled(functions: Sequence[Timed], samples: Floats, controls: Floats, calls: Floats) -> Times:
     middle = float(np.median(controls))
     low, high = np.quantile(controls, (0.05, 0.95))
-    times = Times(tuple(timed.label for timed in functions), samples * middle / controls, middle, 0.0)
+    times = Times(tuple(timed.label for timed in functions), samples * middle / controls - calls, middle, 0.0)
     for label, median in zip(times.labels, times.median_s, strict=True):
         if median <= 0:
             raise CalibrationError(f"{label}: no CPU time seen, runs of 100 ns or more needed")
@@ -176,9 +179,16 @@ def _nothing() -> None:
     """Takes no time."""
 
 
+def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What Numba compiles for."""
+    import numba
+
+    return tuple(numba.typeof(argument) for argument in arguments)
+
+
 @cache
-def _empty(count: int) -> Callable[..., Any]:
-    """A compiled function of so many arguments that does nothing."""
+def _empty(*types: Any) -> Callable[..., Any]:
+    """A compiled function that does nothing, one of its own for each signature: choosing among several costs time."""
     import numba
 
     empties: dict[int, Callable[..., None]] = {
@@ -191,7 +201,8 @@ def _empty(count: int) -> Callable[..., Any]:
         6: lambda _a, _b, _c, _d, _e, _f: None,
     }
     many: Callable[..., None] = lambda *_arguments: None  # noqa: E731 - beside its like
-    compiled: Callable[..., Any] = numba.njit(empties.get(count, many))
+    nothing = empties.get(len(types), many)
+    compiled: Callable[..., Any] = numba.njit(numba.void(*types))(nothing) if types else numba.njit(nothing)
     return compiled
 
 
