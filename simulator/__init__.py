@@ -88,7 +88,7 @@ _HOMES = {
 }
 """Public name -> the module that it comes from."""
 
-_MODULES = ("calibration", "files", "plots", "provenance", "randomness", "units")
+_MODULES = ("calibration", "characterisation", "files", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
@@ -112,6 +112,7 @@ __all__ = [
     "TraceError",
     "availability",
     "calibration",
+    "characterisation",
     "chrome_trace",
     "critical_path",
     "describe",

@@ -16,23 +16,33 @@ if TYPE_CHECKING:
     from simulator.models.regression.next_run import advise_next_run
     from simulator.models.regression.runs import Runs, cells_of, make_runs
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
+    from simulator.models.resource.costs import Cost, CostVector, MemoryTerm
+    from simulator.models.resource.hardware import HardwareModel
+    from simulator.models.resource.ruvs import Guess
+    from simulator.models.resource.times import Times
     from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
     "Capacity": "simulator.models.capacity",
+    "Cost": "simulator.models.resource.costs",
+    "CostVector": "simulator.models.resource.costs",
     "Cut": "simulator.models.speed",
     "ErrorStatistics": "simulator.models.error_summary",
+    "Guess": "simulator.models.resource.ruvs",
+    "HardwareModel": "simulator.models.resource.hardware",
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
+    "MemoryTerm": "simulator.models.resource.costs",
     "MemoryTimes": "simulator.models.memory.forms",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
     "SpeedFunction": "simulator.models.speed",
+    "Times": "simulator.models.resource.times",
     "advise_next_run": "simulator.models.regression.next_run",
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
@@ -49,18 +59,24 @@ _HOMES = {
 __all__ = [
     "METHODS",
     "Capacity",
+    "Cost",
+    "CostVector",
     "Cut",
     "ErrorStatistics",
+    "Guess",
+    "HardwareModel",
     "LoadFunctions",
     "LoadWindow",
     "MemoryModel",
     "MemoryPredictions",
+    "MemoryTerm",
     "MemoryTimes",
     "PredictedLoads",
     "Predictions",
     "Runs",
     "RuntimeModel",
     "SpeedFunction",
+    "Times",
     "advise_next_run",
     "build_load_functions",
     "cells_of",
