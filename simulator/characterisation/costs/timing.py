@@ -7,7 +7,7 @@ The call from Python is taken off, as an empty function with the same arguments 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -44,25 +44,72 @@ class Timed:
 
 @dataclass(frozen=True)
 class Times:
-    """What n functions took."""
+    """What n functions took, round by round."""
 
     labels: tuple[str, ...]
-    samples_s: Floats
-    """CPU seconds of one run, call taken off, scaled by the control; (n, rounds)."""
-    control_s: float
-    """Median of the control: two calibrations compare by it."""
-    control_spread: float
-    """Half of the range that holds nine tenths of its samples, as a share of the median."""
+    raw_s: Floats
+    """CPU seconds of one run with its call; (n, rounds)."""
+    controls_s: Floats
+    """Those of the control just before; (n, rounds)."""
+    calls_s: Floats
+    """What the call from Python costs; (n,)."""
+
+    @property
+    def control_s(self) -> float:
+        """Median of the control: two calibrations compare by it."""
+        return float(np.median(self.controls_s))
+
+    @property
+    def control_spread(self) -> float:
+        """Half of the range that holds nine tenths of the control's times, as a share of the median."""
+        low, high = np.quantile(self.controls_s, (0.05, 0.95))
+        return float(high - low) / 2 / self.control_s
+
+    @property
+    def samples_s(self) -> Floats:
+        """CPU seconds of one run, scaled by the control, call taken off; (n, rounds)."""
+        return np.asarray(self.raw_s * (self.control_s / self.controls_s) - self.calls_s[:, None])
 
     @property
     def median_s(self) -> Floats:
-        """Shape (n,)."""
-        return np.asarray(np.median(self.samples_s, axis=1))
+        """Shape (n,).
+
+        Raises
+        ------
+        CalibrationError
+            If a function takes no time that can be seen.
+        """
+        found = np.asarray(np.median(self.samples_s, axis=1))
+        for label, median in zip(self.labels, found, strict=True):
+            if median <= 0:
+                raise CalibrationError(f"{label}: no CPU time seen, runs of 100 ns or more needed")
+        return found
 
     @property
     def half_interval(self) -> Floats:
         """Half width of the 95 % interval of each median as a share of it, infinite below six rounds; (n,)."""
         return np.array([half_interval_of_median(row) for row in self.samples_s])
+
+    def after(self, earlier: "Times | None") -> "Times":
+        """These rounds after earlier ones of the same functions."""
+        if earlier is None:
+            return self
+        raw, controls = np.hstack([earlier.raw_s, self.raw_s]), np.hstack([earlier.controls_s, self.controls_s])
+        return Times(self.labels, raw, controls, self.calls_s)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "labels": list(self.labels),
+            "raw_s": self.raw_s.tolist(),
+            "controls_s": self.controls_s.tolist(),
+            "calls_s": self.calls_s.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Times":
+        """The inverse of `to_dict`."""
+        return cls(tuple(data["labels"]), *(np.array(data[name]) for name in ("raw_s", "controls_s", "calls_s")))
 
 
 class _Sampler:
@@ -106,7 +153,7 @@ def time_in_turns(
     *,
     budget_s: float,
     generator: np.random.Generator,
-    on_round: Callable[[float], None] = lambda _share: None,
+    on_round: Callable[[Times, float], None] = lambda _times, _share: None,
 ) -> Times:
     """Time compiled functions in turns until their medians are known well enough or the budget is spent.
 
@@ -117,47 +164,29 @@ def time_in_turns(
     generator
         For the order within each round.
     on_round
-        Told after each round which share of the budget or of the rounds is done.
-
-    Raises
-    ------
-    CalibrationError
-        If a function takes no time that can be seen.
+        Told after each round what was found so far, and which share of the budget or of the rounds is done.
     """
     begin = time.monotonic()
     control = _control()
     control(_CONTROL_STEPS)
     samplers = [_Sampler(timed) for timed in functions]
-    found: list[Floats] = []
+    labels = tuple(timed.label for timed in functions)
+    raw: list[Floats] = []
     controls: list[Floats] = []
     while True:
         row, seen = np.zeros(len(samplers)), np.zeros(len(samplers))
         for place in generator.permutation(len(samplers)):
             seen[place] = _cpu_s(control, (_CONTROL_STEPS,), 1)
             row[place] = samplers[place].sample()
-        found.append(row)
+        raw.append(row)
         controls.append(seen)
+        calls = np.array([sampler.call_s for sampler in samplers])
+        times = Times(labels, np.array(raw).T, np.array(controls).T, calls)
         spent = time.monotonic() - begin
-        on_round(min(1.0, max(spent / budget_s, len(found) / MOST_ROUNDS)))
-        if _enough(found) or len(found) >= MOST_ROUNDS or (spent > budget_s and len(found) >= LEAST_ROUNDS):
-            break
-    calls = np.array([[sampler.call_s] for sampler in samplers])
-    return _scaled(functions, np.array(found).T, np.array(controls).T, calls)
-
-
-def _enough(rows: list[Floats]) -> bool:
-    halves = [half_interval_of_median(row) for row in np.array(rows).T] if len(rows) >= 2 * LEAST_ROUNDS else [np.inf]
-    return max(halves) <= PRECISION / 2
-
-
-def _scaled(functions: Sequence[Timed], samples: Floats, controls: Floats, calls: Floats) -> Times:
-    middle = float(np.median(controls))
-    low, high = np.quantile(controls, (0.05, 0.95))
-    times = Times(tuple(timed.label for timed in functions), samples * middle / controls - calls, middle, 0.0)
-    for label, median in zip(times.labels, times.median_s, strict=True):
-        if median <= 0:
-            raise CalibrationError(f"{label}: no CPU time seen, runs of 100 ns or more needed")
-    return Times(times.labels, times.samples_s, middle, float(high - low) / 2 / middle)
+        on_round(times, min(1.0, max(spent / budget_s, len(raw) / MOST_ROUNDS)))
+        known = len(raw) >= 2 * LEAST_ROUNDS and times.half_interval.max() <= PRECISION / 2
+        if known or len(raw) >= MOST_ROUNDS or (spent > budget_s and len(raw) >= LEAST_ROUNDS):
+            return times
 
 
 def _cpu_s(function: Callable[..., Any], arguments: tuple[Any, ...], inner: int) -> float:

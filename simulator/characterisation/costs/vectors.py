@@ -1,0 +1,156 @@
+"""From observed runs to the hardware model: cost vectors by every method."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, design_vector, guess_cycles
+from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
+from simulator.characterisation.costs.observations import KERNEL, MICRO, Observation, counted, operations
+from simulator.errors import CalibrationError
+from simulator.models.cost_fit import CostFit, fit_costs
+from simulator.models.resource import Cost, CostVector, HardwareModel, Method
+
+GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INSTRUCTIONS, "icc": INSTRUCTIONS}
+TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
+"""Roles of the runs that a method's costs are fitted to."""
+FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")
+"""Micro-benchmarks whose flops over time make R of equation 6."""
+_NOMINAL_HZ = 3e9
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A method's cost vector, and how well it fits what it was fitted to."""
+
+    costs: CostVector
+    quality: Mapping[str, Any]
+
+
+def fitted_vector(
+    observations: Sequence[Observation],
+    method: Method,
+    *,
+    memory: MemoryTimesByWorkingSet | None = None,
+    leave_out: str | None = None,
+    shrinkage: float | None = None,
+) -> Vector:
+    """Fit HLLC, IntCC or ICC to runs; of ICC, a memory term as well.
+
+    Parameters
+    ----------
+    leave_out
+        A program whose runs teach nothing.
+    shrinkage
+        Strength that is known already; None to choose it.
+
+    Raises
+    ------
+    CalibrationError
+        If no run is left.
+    """
+    roles = TAUGHT_BY[method]
+    runs = [
+        seen
+        for seen in observations
+        if seen.role in roles and seen.program != leave_out and sum(seen.counts.get(method, {}).values()) > 0
+    ]
+    if not runs:
+        raise CalibrationError(f"{method}: no run to fit its costs to")
+    names = operations(observations, method)
+    used = counted(runs, method, names)
+    guesses = np.array([guess_cycles(name, GUESSES[method]) / _NOMINAL_HZ for name in names])
+    if memory is not None:
+        waits = [memory.wait_s(seen.counts[method], seen.working_set_bytes) for seen in runs]
+        used, guesses = np.column_stack([used, waits]), np.append(guesses, 1.0)
+    fit = fit_costs(
+        used,
+        [seen.time_s for seen in runs],
+        [seen.program for seen in runs],
+        guesses_s=guesses,
+        **({} if shrinkage is None else {"shrinkages": (shrinkage,)}),
+    )
+    costs = {name: Cost.exactly(float(cost)) for name, cost in zip(names, fit.costs_s, strict=False)}
+    term = None if memory is None else memory.term(names, factor=float(fit.costs_s[-1]))
+    return Vector(CostVector(method, costs, term, _notes(runs, fit, leave_out)), _quality(runs, fit, names))
+
+
+def flop_vector(observations: Sequence[Observation]) -> CostVector:
+    """POC: R is the geometric mean of the flop rates of three stated micro-benchmarks.
+
+    A dot product (one sum that waits), a polynomial (vectors) and Horner's rule in a chain: from code that nothing can
+    overlap to code that the compiler vectorises.
+
+    Raises
+    ------
+    CalibrationError
+        If they were not run.
+    """
+    rates = [
+        seen.counts["poc"]["flops"] / seen.time_s
+        for seen in observations
+        if seen.program in FLOP_RATE_OF and seen.counts.get("poc", {}).get("flops")
+    ]
+    if len(rates) < len(FLOP_RATE_OF):
+        raise CalibrationError(f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run, all needed")
+    rate = float(np.exp(np.mean(np.log(rates))))
+    plain = CostVector.principal(rate)
+    note = f"R = {rate:.4g} flops per second: geometric mean of " + ", ".join(
+        f"{name} {found:.3g}" for name, found in zip(FLOP_RATE_OF, rates, strict=True)
+    )
+    return CostVector("poc", {"flops": Cost.exactly(1 / rate), **plain.costs}, notes=(note,))
+
+
+def hardware_model(  # noqa: PLR0913 - what it is made of
+    name: str,
+    observations: Sequence[Observation],
+    memory: MemoryTimesByWorkingSet,
+    *,
+    clock_hz: float | None,
+    provenance: Mapping[str, Any],
+    warnings: Sequence[str] = (),
+    leave_out: str | None = None,
+    shrinkages: Mapping[str, float] | None = None,
+) -> HardwareModel:
+    """All cost vectors; what they rest on is in its provenance, so that they can be fitted again without a program."""
+    vectors: dict[Method, CostVector] = {"dbc": design_vector(clock_hz), "poc": flop_vector(observations)}
+    quality: dict[str, Any] = {}
+    for method in GUESSES:
+        if operations(observations, method):
+            found = fitted_vector(
+                observations,
+                method,
+                memory=memory if method == "icc" else None,
+                leave_out=leave_out,
+                shrinkage=(shrinkages or {}).get(method),
+            )
+            vectors[method], quality[method] = found.costs, found.quality
+    vectors["ct"] = CostVector.timed()
+    rests_on = dict(provenance) | {
+        "fits": quality,
+        "memory": memory.to_dict(),
+        "clock_hz": clock_hz,
+        "runs": [seen.to_dict() for seen in observations],
+    }
+    return HardwareModel(name, vectors, rests_on, tuple(warnings))
+
+
+def _notes(runs: Sequence[Observation], fit: CostFit, leave_out: str | None) -> tuple[str, ...]:
+    programs = len({seen.program for seen in runs})
+    said = f"fitted to {len(runs)} runs of {programs} programs, shrinkage {fit.shrinkage:g}"
+    return (said,) if leave_out is None else (said, f"{leave_out} taught nothing")
+
+
+def _quality(runs: Sequence[Observation], fit: CostFit, names: Sequence[str]) -> dict[str, Any]:
+    """How far the fit is off, in percent."""
+    held = fit.held_out[np.isfinite(fit.held_out)]
+    return {
+        "runs": len(runs),
+        "operations": len(names),
+        "shrinkage": fit.shrinkage,
+        "mean_error_percent": float(100 * np.abs(fit.errors).mean()),
+        "held_out_mean_error_percent": float(100 * np.abs(held).mean()) if held.size else None,
+        "held_out_median_error_percent": float(100 * np.median(np.abs(held))) if held.size else None,
+    }
