@@ -1,0 +1,129 @@
+"""Deriving a software execution graph from a Python function that Numba compiles: read, compile, profile, build."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator import files
+from simulator.characterisation.derive import child, kinds, running
+from simulator.characterisation.derive.arguments import Arguments, Values, from_mapping
+from simulator.characterisation.derive.constructs import Counting
+from simulator.characterisation.derive.graph import Builder, Machine, Profile
+from simulator.characterisation.derive.source import Source, locate, read_source
+from simulator.characterisation.derive.steps import count_blocks
+from simulator.characterisation.derive.symbolic import loop_counts, working_set
+from simulator.characterisation.seg.evaluate import total_ruv
+from simulator.characterisation.seg.nodes import Seg
+from simulator.errors import ScenarioError
+from simulator.models.resource import Method
+
+PROFILE_LIMIT_S = 20.0
+"""Longest that one profiled run may take."""
+METHODS: tuple[Method, ...] = ("poc", "hllc", "intcc", "icc")
+"""Methods whose RUVs are derived."""
+NEEDS: Mapping[Method, str] = {
+    "poc": "source, one run to profile where counts are no formulas",
+    "hllc": "source, types that the compiler finds, one run to profile where counts are no formulas",
+    "intcc": "source, compiler (LLVM), runs to count blocks",
+    "icc": "source, compiler for this processor, runs to count blocks",
+}
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A function's graph and how it was found."""
+
+    seg: Seg
+    source: Source
+    arguments: Arguments
+    profile: Profile
+    warnings: tuple[str, ...]
+    needs: Mapping[Method, str]
+    """Method -> what it takes to get its RUVs."""
+
+
+def derive_seg(
+    target: Path | Callable[..., Any],
+    arguments: Arguments | Mapping[str, float | str],
+    *,
+    function: str | None = None,
+    methods: Sequence[Method] = METHODS,
+    limit_s: float = PROFILE_LIMIT_S,
+) -> Derived:
+    """The graph of a function, which is compiled and run in a child process to profile it.
+
+    Parameters
+    ----------
+    target
+        A file, with the function's name in `function`; or a function object.
+    arguments
+        Numbers and descriptions of arrays by name (see `arguments.from_mapping`), or `Arguments`.
+    methods
+        Methods whose RUVs the graph's nodes hold.
+    limit_s
+        Longest that one profiled run may take, in seconds.
+
+    Raises
+    ------
+    ScenarioError
+        If the function cannot be found, analysed, compiled, or run within the limit.
+    """
+    source = read_source(*locate(target, function))
+    if not isinstance(arguments, Arguments):
+        arguments = from_mapping(arguments, source.parameters)
+    counted = count_blocks(source.kept, source.functions)
+    answer = running.ask(source, counted, arguments, limit_s=limit_s)
+    faults = _whole_arrays(source, answer)
+    if faults:
+        raise ScenarioError(faults)
+    profile = Profile(arguments.points, answer.counts)
+    entry = source.functions[source.entry]
+    symbolic = loop_counts(entry, counted.functions[source.entry], arguments)
+    builder = Builder(profile, symbolic, Machine(), tuple(arguments.parameters), working_set(arguments))
+    graphs = tuple(
+        builder.graph(
+            name, counted.functions[name], Counting(kinds.Kinds(answer.kinds[name], answer.results), source.functions)
+        )
+        for name in source.functions
+    )
+    several = [name for name, versions in answer.versions.items() if versions > 1]
+    warnings = [f"{name} is compiled for several types of arguments, counted as for the widest" for name in several]
+    needs = {method: NEEDS[method] for method in methods}
+    return Derived(Seg(graphs), source, arguments, profile, (*source.warnings, *warnings, *builder.warnings), needs)
+
+
+def ruvs_at(derived: Derived, method: Method, values: Values | None = None) -> dict[str, float]:
+    """How often one run uses each operation, by a method, at values of the parameters (those asked for).
+
+    Raises
+    ------
+    ScenarioError
+        If the graph has no RUVs by the method, or cannot be evaluated there.
+    """
+    totals = total_ruv(derived.seg, method, derived.arguments.parameters if values is None else values)
+    return dict(zip(totals.operations, totals.amounts.tolist(), strict=True))
+
+
+def runnable(derived: Derived, values: Values | None = None) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The compiled function, as it was analysed, and its arguments at values of the parameters (those asked for)."""
+    arguments = derived.arguments.make(derived.arguments.parameters if values is None else values)
+    with tempfile.TemporaryDirectory(prefix="apportion-") as name:
+        path = Path(name) / f"{child.PLAIN}.py"
+        files.write_text(path, derived.source.text)
+        module = child.load(path, beside=derived.source.path.resolve().parent)
+        child.compile_functions(module, list(derived.source.functions))
+        function = getattr(module, derived.source.entry)
+        function.compile(child.signature(arguments))
+    compiled: Callable[..., Any] = function
+    return compiled, arguments
+
+
+def _whole_arrays(source: Source, answer: running.Answer) -> list[str]:
+    """A line for each operation on whole arrays, which types alone tell from one on numbers."""
+    return [
+        f"{source.path}:{node.lineno}: operation on a whole array found, loops over its elements allowed"
+        for name, function in source.functions.items()
+        for node in kinds.whole_array_operations(function, kinds.Kinds(answer.kinds[name], answer.results))
+    ]

@@ -1,0 +1,115 @@
+"""Starting the child process that compiles and runs the analysed functions, and what it answers."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simulator import files
+from simulator.characterisation.derive import child
+from simulator.characterisation.derive.arguments import Arguments
+from simulator.characterisation.derive.source import Source
+from simulator.characterisation.derive.steps import PASS, Counted
+from simulator.errors import CalibrationError, ScenarioError
+
+COMPILE_LIMIT_S = 300.0
+"""Longest that a child may take beside the runs themselves."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the child found."""
+
+    kinds: Mapping[str, Mapping[str, str]]
+    """Function -> name -> kind, module constants among them."""
+    results: Mapping[str, str]
+    """Function -> kind of its result."""
+    versions: Mapping[str, int]
+    """Function -> how many types of arguments it was compiled for."""
+    counts: tuple[tuple[int, ...], ...]
+    """By point: how often each block was entered."""
+    compiled: Mapping[str, Any]
+    """What else was asked for."""
+
+
+def ask(source: Source, counted: Counted, arguments: Arguments, *, limit_s: float, wants: Sequence[str] = ()) -> Answer:
+    """Compile the functions and run them at the points, in a child process.
+
+    Raises
+    ------
+    ScenarioError
+        If Numba cannot compile them, a run does not end within `limit_s` seconds, or it fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="apportion-") as name:
+        folder = Path(name)
+        files.write_text(folder / f"{child.PLAIN}.py", source.text)
+        files.write_text(folder / f"{child.COUNTING}.py", counted.text)
+        points = [_stored(folder, arguments.make(point), number) for number, point in enumerate(arguments.points)]
+        request = {
+            "beside": str(source.path.resolve().parent),
+            "entry": source.entry,
+            "functions": list(source.functions),
+            "pass": PASS,
+            "counters": counted.counters,
+            "points": points,
+            "limit_s": limit_s,
+            "wants": list(wants),
+        }
+        files.write_json(folder / child.REQUEST, request)
+        place = f"{source.path}: {source.entry}"
+        _run(folder, place, arguments, limit_s=limit_s)
+        return _answer(files.read_json(folder / child.ANSWER), place, source)
+
+
+def _stored(folder: Path, arguments: Sequence[Any], point: int) -> list[Any]:
+    """Arguments for the request; arrays go to files."""
+    found: list[Any] = []
+    for place, value in enumerate(arguments):
+        if isinstance(value, np.ndarray):
+            np.save(folder / f"{point}-{place}.npy", value)
+            found.append(f"{point}-{place}.npy")
+        else:
+            found.append(value.item() if isinstance(value, np.generic) else value)
+    return found
+
+
+def _run(folder: Path, place: str, arguments: Arguments, *, limit_s: float) -> None:
+    command = [sys.executable, "-m", child.__name__, str(folder)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    limit = COMPILE_LIMIT_S + limit_s * len(arguments.points)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired as error:
+        raise ScenarioError(f"{place}: not compiled and run within {limit:g} s") from error
+    if done.returncode == -signal.SIGALRM:
+        raise ScenarioError(
+            f"{place}: a profiled run took longer than {limit_s:g} s: a loop that does not end, or a size too large"
+        )
+    if done.returncode < 0:
+        what = signal.Signals(-done.returncode).name
+        raise ScenarioError(f"{place}: a profiled run ended by {what}: an index outside its array, or no memory left")
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason told"])[-1]
+        raise CalibrationError(f"{place}: a profiled run failed: {last}")
+
+
+def _answer(found: Mapping[str, Any], place: str, source: Source) -> Answer:
+    if "refused" in found:
+        raise ScenarioError(f"{place}: Numba cannot compile it: {found['refused']}")
+    if "failed" in found:
+        raise ScenarioError(f"{place}: its file cannot be imported: {found['failed']}")
+    kinds = {name: found["constants"] | found["kinds"][name]["names"] for name in source.functions}
+    return Answer(
+        kinds,
+        {name: found["kinds"][name]["result"] for name in source.functions},
+        {name: found["kinds"][name]["versions"] for name in source.functions},
+        tuple(tuple(counts) for counts in found["counts"]),
+        found.get("compiled", {}),
+    )
