@@ -31,6 +31,8 @@ from simulator.randomness import stream
 OnProgress = Callable[[str, float], None]
 COUNTING_SHARE = 0.7
 """Of the budget, at most, goes into compiling and counting; what is counted is kept."""
+LEAST_S = 30e-9
+"""Runs that take less cannot be told from their call and teach nothing."""
 _KEEP_EVERY_S = 5.0
 
 
@@ -112,6 +114,8 @@ def observations(counted: Sequence[Program], counts: Mapping[str, Counts], times
     for one in counted:
         place = times.labels.index(one.label)
         half = float(halves[place])
+        if medians[place] < LEAST_S:
+            continue
         found.append(
             Observation(
                 one.program,

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from simulator.characterisation.costs.observations import Counts
-from simulator.characterisation.derive import Derived, derive_seg, of_sizes
+from simulator.characterisation.derive.arguments import of_sizes
+from simulator.characterisation.derive.derivation import Derived, derive_seg
 from simulator.characterisation.seg.evaluate import total_ruv, used_methods
 from simulator.characterisation.seg.nodes import Seg
 
@@ -15,8 +16,8 @@ PROFILE_LIMIT_S = 20.0
 def derive_sized(
     function: Callable[..., Any], make: Callable[[int], tuple[Any, ...]], *, n: int, points: Sequence[int]
 ) -> Derived:
-    """The graph of a function whose arguments one n gives, counted at some n."""
-    return derive_seg(function, of_sizes(make, n, points=points), limit_s=PROFILE_LIMIT_S)
+    """The graph of a function of ours whose arguments one n gives, counted at some n."""
+    return derive_seg(function, of_sizes(make, n, points=points), limit_s=PROFILE_LIMIT_S, here=True)
 
 
 def counts_at(seg: Seg, values: Mapping[str, float]) -> Counts:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.calibration.measure import half_interval_of_median
-from simulator.errors import CalibrationError
 
 Floats = NDArray[np.float64]
 
@@ -48,11 +47,9 @@ class Times:
 
     labels: tuple[str, ...]
     raw_s: Floats
-    """CPU seconds of one run with its call; (n, rounds)."""
+    """CPU seconds of one run, the call from Python taken off; (n, rounds)."""
     controls_s: Floats
     """Those of the control just before; (n, rounds)."""
-    calls_s: Floats
-    """What the call from Python costs; (n,)."""
 
     @property
     def control_s(self) -> float:
@@ -67,23 +64,13 @@ class Times:
 
     @property
     def samples_s(self) -> Floats:
-        """CPU seconds of one run, scaled by the control, call taken off; (n, rounds)."""
-        return np.asarray(self.raw_s * (self.control_s / self.controls_s) - self.calls_s[:, None])
+        """CPU seconds of one run, scaled by the control; (n, rounds)."""
+        return np.asarray(self.raw_s * (self.control_s / self.controls_s))
 
     @property
     def median_s(self) -> Floats:
-        """Shape (n,).
-
-        Raises
-        ------
-        CalibrationError
-            If a function takes no time that can be seen.
-        """
-        found = np.asarray(np.median(self.samples_s, axis=1))
-        for label, median in zip(self.labels, found, strict=True):
-            if median <= 0:
-                raise CalibrationError(f"{label}: no CPU time seen, runs of 100 ns or more needed")
-        return found
+        """Not above 0 where a run is too short to be told from its call; (n,)."""
+        return np.asarray(np.median(self.samples_s, axis=1))
 
     @property
     def half_interval(self) -> Floats:
@@ -95,7 +82,7 @@ class Times:
         if earlier is None:
             return self
         raw, controls = np.hstack([earlier.raw_s, self.raw_s]), np.hstack([earlier.controls_s, self.controls_s])
-        return Times(self.labels, raw, controls, self.calls_s)
+        return Times(self.labels, raw, controls)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -103,13 +90,12 @@ class Times:
             "labels": list(self.labels),
             "raw_s": self.raw_s.tolist(),
             "controls_s": self.controls_s.tolist(),
-            "calls_s": self.calls_s.tolist(),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Times":
         """The inverse of `to_dict`."""
-        return cls(tuple(data["labels"]), *(np.array(data[name]) for name in ("raw_s", "controls_s", "calls_s")))
+        return cls(tuple(data["labels"]), *(np.array(data[name]) for name in ("raw_s", "controls_s")))
 
 
 class _Sampler:
@@ -124,17 +110,11 @@ class _Sampler:
             inner = min(_MOST_INNER, max(inner + 1, int(1.1 * SAMPLE_S / max(once, 1e-7))))
             once = self._run(inner)
         self._inner = inner
-        self._calls: list[float] = []
 
     def sample(self) -> float:
-        """CPU seconds of one run, with its call."""
-        self._calls.append(_cpu_s(self._empty, self._timed.arguments, _CALLS) / _CALLS)
-        return self._run(self._inner)
-
-    @property
-    def call_s(self) -> float:
-        """What the call from Python costs; in single runs the reading of the clock too."""
-        return float(np.median(self._calls)) + (_grain_s() if self._timed.overwrites else 0.0)
+        """CPU seconds of one run, its call taken off, in single runs the reading of the clock too."""
+        call_s = _cpu_s(self._empty, self._timed.arguments, _CALLS) / _CALLS
+        return self._run(self._inner) - call_s - (_grain_s() if self._timed.overwrites else 0.0)
 
     def _run(self, inner: int) -> float:
         if not self._timed.overwrites:
@@ -180,8 +160,7 @@ def time_in_turns(
             row[place] = samplers[place].sample()
         raw.append(row)
         controls.append(seen)
-        calls = np.array([sampler.call_s for sampler in samplers])
-        times = Times(labels, np.array(raw).T, np.array(controls).T, calls)
+        times = Times(labels, np.array(raw).T, np.array(controls).T)
         spent = time.monotonic() - begin
         on_round(times, min(1.0, max(spent / budget_s, len(raw) / MOST_ROUNDS)))
         known = len(raw) >= 2 * LEAST_ROUNDS and times.half_interval.max() <= PRECISION / 2

@@ -1,7 +1,7 @@
 """From observed runs to the hardware model: cost vectors by every method."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from simulator.characterisation.costs.observations import KERNEL, MICRO, Observa
 from simulator.errors import CalibrationError
 from simulator.models.cost_fit import CostFit, fit_costs
 from simulator.models.resource import Cost, CostVector, HardwareModel, Method
+from simulator.models.resource.costs import FLOP_WEIGHTS
 
 GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INSTRUCTIONS, "icc": INSTRUCTIONS}
 TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
@@ -88,19 +89,19 @@ def flop_vector(observations: Sequence[Observation]) -> CostVector:
     CalibrationError
         If they were not run.
     """
-    rates = [
-        seen.counts["poc"]["flops"] / seen.time_s
-        for seen in observations
-        if seen.program in FLOP_RATE_OF and seen.counts.get("poc", {}).get("flops")
-    ]
+    rates = [_flops(seen) / seen.time_s for seen in observations if seen.program in FLOP_RATE_OF]
     if len(rates) < len(FLOP_RATE_OF):
         raise CalibrationError(f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run, all needed")
     rate = float(np.exp(np.mean(np.log(rates))))
-    plain = CostVector.principal(rate)
     note = f"R = {rate:.4g} flops per second: geometric mean of " + ", ".join(
         f"{name} {found:.3g}" for name, found in zip(FLOP_RATE_OF, rates, strict=True)
     )
-    return CostVector("poc", {"flops": Cost.exactly(1 / rate), **plain.costs}, notes=(note,))
+    return replace(CostVector.principal(rate), notes=(note,))
+
+
+def _flops(seen: Observation) -> float:
+    """Weighted flops of a run."""
+    return sum(FLOP_WEIGHTS[name] * count for name, count in seen.counts["poc"].items())
 
 
 def hardware_model(  # noqa: PLR0913 - what it is made of

@@ -51,6 +51,7 @@ def derive_seg(
     function: str | None = None,
     methods: Sequence[Method] = METHODS,
     limit_s: float = PROFILE_LIMIT_S,
+    here: bool = False,
 ) -> Derived:
     """The graph of a function, which is compiled and run in a child process to profile it.
 
@@ -64,6 +65,8 @@ def derive_seg(
         Methods whose RUVs the graph's nodes hold.
     limit_s
         Longest that one profiled run may take, in seconds.
+    here
+        Compile and run in this process: for functions of ours that surely end, some ten times faster.
 
     Raises
     ------
@@ -74,7 +77,7 @@ def derive_seg(
     if not isinstance(arguments, Arguments):
         arguments = from_mapping(arguments, source.parameters)
     counted = count_blocks(source.kept, source.functions)
-    answer = running.ask(source, counted, arguments, limit_s=limit_s)
+    answer = running.ask(source, counted, arguments, limit_s=limit_s, here=here)
     faults = _whole_arrays(source, answer)
     if faults:
         raise ScenarioError(faults)

@@ -39,8 +39,16 @@ class Answer:
     """What else was asked for."""
 
 
-def ask(source: Source, counted: Counted, arguments: Arguments, *, limit_s: float, wants: Sequence[str] = ()) -> Answer:
-    """Compile the functions and run them at the points, in a child process.
+def ask(  # noqa: PLR0913 - one per part of the question
+    source: Source,
+    counted: Counted,
+    arguments: Arguments,
+    *,
+    limit_s: float,
+    wants: Sequence[str] = (),
+    here: bool = False,
+) -> Answer:
+    """Compile the functions and run them at the points, in a child process; or here, functions of ours that surely end.
 
     Raises
     ------
@@ -64,7 +72,10 @@ def ask(source: Source, counted: Counted, arguments: Arguments, *, limit_s: floa
         }
         files.write_json(folder / child.REQUEST, request)
         place = f"{source.path}: {source.entry}"
-        _run(folder, place, arguments, limit_s=limit_s)
+        if here:
+            _run_here(folder)
+        else:
+            _run(folder, place, arguments, limit_s=limit_s)
         return _answer(files.read_json(folder / child.ANSWER), place, source)
 
 
@@ -78,6 +89,15 @@ def _stored(folder: Path, arguments: Sequence[Any], point: int) -> list[Any]:
         else:
             found.append(value.item() if isinstance(value, np.generic) else value)
     return found
+
+
+def _run_here(folder: Path) -> None:
+    """The child's work in this process: it saves starting one and loading the compiler."""
+    before = list(sys.path)
+    try:
+        child.main(folder)
+    finally:
+        sys.path[:] = before
 
 
 def _run(folder: Path, place: str, arguments: Arguments, *, limit_s: float) -> None:
