@@ -38,25 +38,57 @@ HIGH_LEVEL: Mapping[str, float] = {
     "return": 5.0,
 }
 """Part of a construct's name -> cycles; the longest part that fits decides."""
-INSTRUCTIONS: Mapping[str, float] = {
-    "div": 8.0,
-    "rem": 12.0,
+INTERMEDIATE: Mapping[str, float] = {
+    "div": 6.0,
+    "rem": 8.0,
     "sqrt": 8.0,
-    "call": 25.0,
-    "branch": 0.75,
-    "jump": 0.75,
-    "load": 0.5,
-    "store": 1.0,
-    "fadd": 0.75,
-    "fsub": 0.75,
-    "fmul": 0.75,
+    "call.math": 30.0,
+    "call.other": 30.0,
+    "call": 2.0,
+    "phi": 0.1,
+    "getelementptr": 0.1,
+    "bitcast": 0.1,
+    "sext": 0.1,
+    "zext": 0.1,
+    "trunc": 0.1,
+    "insertelement": 1.0,
+    "extractelement": 1.0,
+    "fmul": 1.0,
+    "fadd": 1.0,
+    "fsub": 1.0,
     "mul": 1.0,
-    "move": 0.25,
-    "select": 0.5,
-    "convert": 1.0,
-    "gather": 8.0,
+    "store": 1.0,
+    "tofp": 1.0,
+    "fptosi": 1.0,
+    "br": 0.75,
+    "switch": 1.0,
 }
-"""The same for parts of the names of instruction classes, of intermediate and of machine code."""
+"""The same for parts of the names of LLVM's instructions; much of what is free in machine code stands in them."""
+INSTRUCTIONS: Mapping[str, float] = {
+    "alu": 0.3,
+    "move": 0.2,
+    "select": 0.5,
+    "multiply": 1.0,
+    "divide": 8.0,
+    "fp_add": 1.0,
+    "fp_multiply": 1.0,
+    "fp_fma": 1.0,
+    "fp_divide": 5.0,
+    "fp_sqrt": 6.0,
+    "fp_convert": 1.0,
+    "fp_divide_256": 8.0,
+    "fp_sqrt_256": 10.0,
+    "vector": 0.5,
+    "load": 0.5,
+    "store": 0.75,
+    "branch": 0.6,
+    "jump": 0.5,
+    "call": 3.0,
+    "call_math": 30.0,
+    "call_other": 30.0,
+    "return": 3.0,
+}
+"""The same for classes of machine instructions, after tables of what recent processors begin per cycle and wait for."""
 OTHER_CYCLES = 0.5
 """Of an operation that no guess names."""
 

@@ -19,7 +19,6 @@ STRETCH = 64
 SWEEP_BYTES = tuple(2**k for k in range(14, 27, 2))
 """Working sets of the quick sweep, 16 KiB to 64 MiB."""
 _GATHERED = ("load", "store")
-_VECTOR_WORDS = 4.0
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,10 @@ class MemoryTimesByWorkingSet:
 
 def words_of(operation: str) -> float:
     """Words of 8 bytes that an instruction of a class reads or writes."""
-    if not any(part in operation for part in _GATHERED):
+    what, _, bits = operation.partition("_")
+    if what not in _GATHERED:
         return 0.0
-    return _VECTOR_WORDS if "vector" in operation else 1.0
+    return float(bits) / (8 * WORD_BYTES) if bits.isdigit() else 1.0
 
 
 def times_of_model(model: MemoryModel, source: str) -> MemoryTimesByWorkingSet:

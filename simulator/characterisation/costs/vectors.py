@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, design_vector, guess_cycles
+from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, INTERMEDIATE, design_vector, guess_cycles
 from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
 from simulator.characterisation.costs.observations import KERNEL, MICRO, Observation, counted, operations
 from simulator.errors import CalibrationError
@@ -14,7 +14,7 @@ from simulator.models.cost_fit import CostFit, fit_costs
 from simulator.models.resource import Cost, CostVector, HardwareModel, Method
 from simulator.models.resource.costs import FLOP_WEIGHTS
 
-GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INSTRUCTIONS, "icc": INSTRUCTIONS}
+GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
 TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
 """Roles of the runs that a method's costs are fitted to."""
 FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")

@@ -1,6 +1,7 @@
 """The program of the child process: compile the analysed functions, run them counting, write what was found."""
 
 import importlib.util
+import platform
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from simulator import files
+from simulator.characterisation.derive.machine import assembly, intermediate, native
+from simulator.characterisation.derive.machine.code import Counting
 
 REQUEST, ANSWER = "request.json", "answer.json"
 PLAIN, COUNTING = "apportion_plain", "apportion_counting"
@@ -69,7 +72,36 @@ def _answer(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
         return {"failed": f"{type(error).__name__}: {error}"}
     found = {name: _kinds(getattr(module, name)) for name in request["functions"]}
     constants = {name: type(value).__name__ for name, value in vars(module).items() if isinstance(value, int | float)}
-    return {"kinds": found, "constants": constants, "counts": _counts(folder, request)}
+    code = {method: _code(method, entry, folder, request) for method in request["wants"]}
+    return {"kinds": found, "constants": constants, "counts": _counts(folder, request), "code": code}
+
+
+def _code(method: str, entry: Any, folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Blocks of intermediate or machine code, and how often each is entered, by point."""
+    try:
+        counting, code = _counting_code(method, entry)
+        counts = []
+        for point in request["points"]:
+            arguments = arguments_of(folder, point)
+            counts.append(with_limit(request["limit_s"], lambda arguments=arguments: code.run(arguments)))
+    except native.CodeFailedError as error:
+        return {"failed": str(error)}
+    blocks = [block.to_dict() for block in counting.blocks]
+    return {"blocks": blocks, "counts": counts, "outside": counting.outside}
+
+
+def _counting_code(method: str, entry: Any) -> tuple[Counting, native.Counted]:
+    types = entry.signatures[0]
+    symbol = entry.overloads[types].fndesc.llvm_func_name
+    if method == "intcc":
+        counting = intermediate.put_counters(entry.inspect_llvm(types))
+        return counting, native.counts_of_intermediate(counting.text, symbol, len(counting.blocks), intermediate.COUNTS)
+    if platform.machine() not in {"x86_64", "AMD64"}:
+        raise native.CodeFailedError(f"{platform.machine()} found, counting machine code needs x86_64")
+    text = entry.inspect_asm(types)
+    array = np.zeros(text.count("\n") + 1, dtype=np.int64)
+    counting = assembly.put_counters(text, array.ctypes.data)
+    return counting, native.counts_of_assembly(counting.text, symbol, array[: len(counting.blocks)])
 
 
 def _counts(folder: Path, request: Mapping[str, Any]) -> list[list[int]]:

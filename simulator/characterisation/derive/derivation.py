@@ -1,8 +1,9 @@
 """Deriving a software execution graph from a Python function that Numba compiles: read, compile, profile, build."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from simulator.characterisation.derive import child, kinds, running
 from simulator.characterisation.derive.arguments import Arguments, Values, from_mapping
 from simulator.characterisation.derive.constructs import Counting
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
+from simulator.characterisation.derive.machine.attribution import attribute, machine_parts
 from simulator.characterisation.derive.source import Source, locate, read_source
-from simulator.characterisation.derive.steps import count_blocks
+from simulator.characterisation.derive.steps import Counted, count_blocks
 from simulator.characterisation.derive.symbolic import loop_counts, working_set
 from simulator.characterisation.seg.evaluate import total_ruv
-from simulator.characterisation.seg.nodes import Seg
+from simulator.characterisation.seg.nodes import Graph, Seg
 from simulator.errors import ScenarioError
 from simulator.models.resource import Method
 
@@ -42,6 +44,8 @@ class Derived:
     warnings: tuple[str, ...]
     needs: Mapping[Method, str]
     """Method -> what it takes to get its RUVs."""
+    missed: Mapping[Method, float]
+    """Method -> share of the instructions whose counts no formula gave within 1 %, intermediate and machine code."""
 
 
 def derive_seg(
@@ -77,24 +81,62 @@ def derive_seg(
     if not isinstance(arguments, Arguments):
         arguments = from_mapping(arguments, source.parameters)
     counted = count_blocks(source.kept, source.functions)
-    answer = running.ask(source, counted, arguments, limit_s=limit_s, here=here)
+    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=_machine_methods(methods), here=here)
     faults = _whole_arrays(source, answer)
     if faults:
         raise ScenarioError(faults)
+    symbolic = loop_counts(source.functions[source.entry], counted.functions[source.entry], arguments)
     profile = Profile(arguments.points, answer.counts)
-    entry = source.functions[source.entry]
-    symbolic = loop_counts(entry, counted.functions[source.entry], arguments)
     builder = Builder(profile, symbolic, Machine(), tuple(arguments.parameters), working_set(arguments))
-    graphs = tuple(
+    graphs = _graphs(source, counted, answer, builder)
+    attributed = [(attribute(method, code, builder), code) for method, code in answer.code.items()]
+    if attributed:
+        graphs = _graphs(source, counted, answer, replace(builder, machine=machine_parts(attributed), warnings=[]))
+    warnings = [*source.warnings, *_versions(answer), *builder.warnings, *answer.warnings]
+    warnings += [line for attribution, _ in attributed for line in attribution.warnings]
+    found = [method for method in methods if method in {"poc", "hllc", *answer.code}]
+    needs = {method: NEEDS[method] for method in found}
+    missed = {attribution.method: attribution.missed for attribution, _ in attributed}
+    return Derived(Seg(graphs), source, arguments, profile, tuple(dict.fromkeys(warnings)), needs, missed)
+
+
+def count_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT_S) -> dict[Method, dict[str, float]]:
+    """What one run at these values really uses, by intermediate and machine code: counted, no formula in between.
+
+    Raises
+    ------
+    ScenarioError
+        If the run does not end within the limit, or fails.
+    """
+    source = derived.source
+    arguments = replace(derived.arguments, points=(values,))
+    counted = count_blocks(source.kept, source.functions)
+    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=_machine_methods(tuple(derived.needs)))
+    found: dict[Method, dict[str, float]] = {}
+    for method, code in answer.code.items():
+        uses: Counter[str] = Counter()
+        for block, entries in zip(code.blocks, code.counts[0], strict=True):
+            uses.update({operation: entries * amount for operation, amount in block.uses.items()})
+        found[method] = {operation: float(amount) for operation, amount in uses.items() if amount}
+    return found
+
+
+def _graphs(source: Source, counted: Counted, answer: running.Answer, builder: Builder) -> tuple[Graph, ...]:
+    return tuple(
         builder.graph(
             name, counted.functions[name], Counting(kinds.Kinds(answer.kinds[name], answer.results), source.functions)
         )
         for name in source.functions
     )
+
+
+def _machine_methods(methods: Sequence[Method]) -> list[Method]:
+    return [method for method in methods if method in {"intcc", "icc"}]
+
+
+def _versions(answer: running.Answer) -> list[str]:
     several = [name for name, versions in answer.versions.items() if versions > 1]
-    warnings = [f"{name} is compiled for several types of arguments, counted as for the widest" for name in several]
-    needs = {method: NEEDS[method] for method in methods}
-    return Derived(Seg(graphs), source, arguments, profile, (*source.warnings, *warnings, *builder.warnings), needs)
+    return [f"{name} is compiled for several types of arguments, counted as for the widest" for name in several]
 
 
 def ruvs_at(derived: Derived, method: Method, values: Values | None = None) -> dict[str, float]:

@@ -45,6 +45,7 @@ class Inner:
     """A loop of the machine code alone: a vector loop or what remains of one."""
 
     name: str
+    """Empty where it has none of its own."""
     count: str
     """Per entry of the block around it, a formula's text."""
     uses: Mapping[Method, Ruv]
@@ -73,6 +74,12 @@ class Builder:
     working_set: str | None = None
     """Bytes of the arguments, a formula's text."""
     warnings: list[str] = field(default_factory=list)
+    blocks: list[int] = field(default_factory=list)
+    """Counters of all blocks of the graphs built."""
+    loops: dict[int, tuple[int, str]] = field(default_factory=dict)
+    """Counter of a loop's body -> that of the block around, and the count as a formula's text."""
+    names: dict[int, str] = field(default_factory=dict)
+    """Counter of a loop's body -> the loop's name."""
 
     def graph(self, name: str, block: Block, counting: Counting) -> Graph:
         """The graph of one function."""
@@ -133,6 +140,7 @@ class _Function:
     def block(self, name: str, block: Block) -> Node:
         parts: list[Node] = []
         own = self._builder.machine.blocks.get(block.counter, {})
+        self._builder.blocks.append(block.counter)
         if own and not (block.steps and isinstance(block.steps[0], Straight)):
             parts.append(Processing(self._name(f"code_{name}"), self._uses({}, own)))
             own = {}
@@ -140,9 +148,9 @@ class _Function:
             parts += self._step(step, block, own)
             own = {}
         for inner in self._builder.machine.inner.get(block.counter, ()):
-            body = Processing(self._name(f"code_{inner.name}"), self._uses({}, inner.uses))
-            nothing = self._uses({}, {})
-            parts.append(Loop(self._name(inner.name), fit.as_formula(inner.count), body, nothing))
+            own_name = self._name(inner.name or f"code_in_{name}")
+            body = Processing(self._name(f"code_of_{own_name}"), self._uses({}, inner.uses))
+            parts.append(Loop(own_name, fit.as_formula(inner.count), body, self._uses({}, {})))
         return parts[0] if len(parts) == 1 else Steps(self._name(f"steps_{name}"), tuple(parts))
 
     def _step(self, step: Step, around: Block, own: Mapping[Method, Ruv]) -> list[Node]:
@@ -169,6 +177,8 @@ class _Function:
         entered = builder.profile.of(step.body.counter)
         what = f"line {node.lineno}: count of the loop"
         count = builder.mean(entered, around.counter, guess=builder.symbolic.get(step.body.counter), what=what)
+        builder.loops[step.body.counter] = around.counter, count
+        builder.names[step.body.counter] = name
         apart = {piece.expression for piece in step.pieces}
         own = self._counting.expression(node.iter if isinstance(node, ast.For) else node.test, apart)
         calls = self._calls([node.iter if isinstance(node, ast.For) else node.test], apart)

@@ -15,9 +15,11 @@ import numpy as np
 from simulator import files
 from simulator.characterisation.derive import child
 from simulator.characterisation.derive.arguments import Arguments
+from simulator.characterisation.derive.machine.code import Code, CodeBlock
 from simulator.characterisation.derive.source import Source
 from simulator.characterisation.derive.steps import PASS, Counted
 from simulator.errors import CalibrationError, ScenarioError
+from simulator.models.resource import Method
 
 COMPILE_LIMIT_S = 300.0
 """Longest that a child may take beside the runs themselves."""
@@ -35,8 +37,10 @@ class Answer:
     """Function -> how many types of arguments it was compiled for."""
     counts: tuple[tuple[int, ...], ...]
     """By point: how often each block was entered."""
-    compiled: Mapping[str, Any]
-    """What else was asked for."""
+    code: Mapping[Method, Code]
+    """Intermediate and machine code, as far as asked for and found."""
+    warnings: tuple[str, ...]
+    """Why code was not found."""
 
 
 def ask(  # noqa: PLR0913 - one per part of the question
@@ -45,7 +49,7 @@ def ask(  # noqa: PLR0913 - one per part of the question
     arguments: Arguments,
     *,
     limit_s: float,
-    wants: Sequence[str] = (),
+    wants: Sequence[Method] = (),
     here: bool = False,
 ) -> Answer:
     """Compile the functions and run them at the points, in a child process; or here, functions of ours that surely end.
@@ -131,5 +135,11 @@ def _answer(found: Mapping[str, Any], place: str, source: Source) -> Answer:
         {name: found["kinds"][name]["result"] for name in source.functions},
         {name: found["kinds"][name]["versions"] for name in source.functions},
         tuple(tuple(counts) for counts in found["counts"]),
-        found.get("compiled", {}),
+        {method: _code(part) for method, part in found["code"].items() if "failed" not in part},
+        tuple(f"{method}: {part['failed']}" for method, part in found["code"].items() if "failed" in part),
     )
+
+
+def _code(found: Mapping[str, Any]) -> Code:
+    blocks = tuple(CodeBlock(block["name"], block["uses"], block["instructions"]) for block in found["blocks"])
+    return Code(blocks, tuple(tuple(counts) for counts in found["counts"]), tuple(found["outside"]))

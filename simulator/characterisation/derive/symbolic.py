@@ -53,7 +53,7 @@ def recognised(values: Sequence[float], points: Sequence[Values]) -> Polynomial 
 
 
 def working_set(arguments: Arguments) -> str | None:
-    """Bytes of all arrays that are arguments, as a formula's text; None without arrays, or where no formula is found."""
+    """Bytes of all arrays that are arguments, a formula's text; None without arrays, or where no formula is found."""
     made = [arguments.make(point) for point in arguments.points]
     total = constant(0)
     for values in zip(*made, strict=True):

@@ -1,0 +1,98 @@
+"""Machine code as the compiler's assembly: operations in each block, and counters put into its text (x86-64)."""
+
+import re
+from collections import Counter
+
+from simulator.characterisation.derive.machine.code import CodeBlock, Counting
+from simulator.characterisation.derive.machine.instructions import is_jump, operations
+from simulator.characterisation.derive.machine.intermediate import is_math
+
+_WRAPPERS = ("_ZN7cpython", "cfunc.", "NRT_", "nrt_")
+_LABEL = re.compile(r'^(?P<name>"[^"]+"|[-\w$.]+):')
+_ADDRESS = re.compile(r"movabsq\s+\$(?P<name>[A-Za-z_][\w.$]*), (?P<register>%\w+)")
+RED_ZONE_BYTES = 128
+"""Bytes below the stack pointer that a function may use (System V ABI)."""
+
+
+def put_counters(text: str, address: int) -> Counting:
+    """The same assembly with a counter at the head of every block; counter k lies at `address + 8 k`.
+
+    Blocks begin at labels and behind jumps. Counting changes neither flags nor registers nor the red zone.
+    """
+    functions = set(re.findall(r"^\s*\.type\s+([^,]+),@function", text, re.MULTILINE))
+    wanted = {name for name in functions if not name.strip('"').startswith(_WRAPPERS)}
+    writer = _Writer(address, functions)
+    inside = False
+    for line in text.splitlines():
+        label = _LABEL.match(line)
+        if label and label["name"] in functions:
+            inside = label["name"] in wanted
+        elif label and label["name"].startswith(".Lfunc_end"):
+            inside = False
+        writer.line(line, is_label=label is not None, inside=inside)
+    writer.close()
+    return Counting("\n".join(writer.lines) + "\n", tuple(writer.blocks), tuple(sorted(writer.outside)))
+
+
+class _Writer:
+    """Copies lines, and opens a block before the first instruction behind a label or a jump."""
+
+    def __init__(self, address: int, functions: set[str]) -> None:
+        self.lines: list[str] = []
+        self.blocks: list[CodeBlock] = []
+        self.outside: set[str] = set()
+        self._address, self._functions = address, functions
+        self._uses: Counter[str] = Counter()
+        self._instructions = 0
+        self._open = False
+        self._known: dict[str, str] = {}
+
+    def line(self, line: str, *, is_label: bool, inside: bool) -> None:
+        text = line.strip()
+        if is_label or not inside:
+            self.close()
+        elif text and not text.startswith((".", "#")):
+            self._instruction(text)
+        self.lines.append(line)
+        if inside and self._open and text and is_jump(text.split()[0]):
+            self.close()
+
+    def _instruction(self, text: str) -> None:
+        if not self._open:
+            self._open = True
+            self.lines += _counter(self._address + 8 * len(self.blocks))
+        found = operations(text)
+        if text.startswith("call"):
+            found = Counter({self._called(text): 1})
+        address = _ADDRESS.match(text)
+        if address:
+            self._known[address["register"]] = address["name"]
+        self._uses += found
+        self._instructions += 1
+
+    def _called(self, text: str) -> str:
+        target = text.split(maxsplit=1)[1].lstrip("*")
+        name = self._known.get(target, target)
+        if name in self._functions:
+            return "call"
+        self.outside.add(name if not name.startswith(("%", "(")) else "a function by address")
+        return "call_math" if is_math(name) else "call_other"
+
+    def close(self) -> None:
+        """End the block that is open."""
+        if self._open:
+            self.blocks.append(CodeBlock(str(len(self.blocks)), dict(self._uses), self._instructions))
+        self._uses, self._instructions, self._open = Counter(), 0, False
+
+
+def _counter(address: int) -> list[str]:
+    return [
+        f"\tleaq\t-{RED_ZONE_BYTES}(%rsp), %rsp",
+        "\tpushfq",
+        "\tpushq\t%rax",
+        f"\tmovabsq\t${address}, %rax",
+        "\tincq\t(%rax)",
+        "\tpopq\t%rax",
+        "\tpopfq",
+        f"\tleaq\t{RED_ZONE_BYTES}(%rsp), %rsp",
+    ]
