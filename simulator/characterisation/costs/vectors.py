@@ -78,6 +78,27 @@ def fitted_vector(
     return Vector(CostVector(method, costs, term, _notes(runs, fit, leave_out)), _quality(runs, fit, names))
 
 
+def refitted(hardware: HardwareModel, method: Method, *, leave_out: str) -> CostVector | None:
+    """A model's costs without one program's runs; None where it holds no runs, or that program taught nothing anyway."""
+    rests_on = hardware.provenance
+    if method not in GUESSES or "runs" not in rests_on:
+        return None
+    runs = [Observation.from_dict(run) for run in rests_on["runs"]]
+    if not any(run.program == leave_out and run.role in TAUGHT_BY[method] for run in runs):
+        return None
+    memory = MemoryTimesByWorkingSet.from_dict(rests_on["memory"]) if method == "icc" else None
+    shrinkage = float(rests_on["fits"][method]["shrinkage"])
+    return fitted_vector(runs, method, memory=memory, leave_out=leave_out, shrinkage=shrinkage).costs
+
+
+def with_guesses(hardware: HardwareModel, vector: CostVector, missing: Sequence[str]) -> CostVector:
+    """A vector that has guesses for operations that none of its runs used, in the cycles that its runs made of guesses."""
+    cycle_s = hardware.provenance.get("fits", {}).get(vector.method, {}).get("second_per_guessed_cycle", 1 / _NOMINAL_HZ)
+    table = GUESSES.get(vector.method, {})
+    guessed = {name: Cost.exactly(guess_cycles(name, table) * cycle_s) for name in missing}
+    return replace(vector, costs={**vector.costs, **guessed})
+
+
 def flop_vector(observations: Sequence[Observation]) -> CostVector:
     """POC: R is the geometric mean of the flop rates of three stated micro-benchmarks.
 
@@ -151,6 +172,7 @@ def _quality(runs: Sequence[Observation], fit: CostFit, names: Sequence[str]) ->
         "runs": len(runs),
         "operations": len(names),
         "shrinkage": fit.shrinkage,
+        "second_per_guessed_cycle": fit.common / _NOMINAL_HZ,
         "mean_error_percent": float(100 * np.abs(fit.errors).mean()),
         "held_out_mean_error_percent": float(100 * np.abs(held).mean()) if held.size else None,
         "held_out_median_error_percent": float(100 * np.median(np.abs(held))) if held.size else None,
