@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file import dump_scenario, load_scenario, resolved_text, scenario_schema
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
+    from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -72,9 +73,12 @@ _HOMES = {
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
+    "describe_seg": "simulator.scenario_file.segs",
     "dump_scenario": "simulator.scenario_file",
+    "dump_seg": "simulator.scenario_file.segs",
     "join_platform": "simulator.scenario_file.joined",
     "load_scenario": "simulator.scenario_file",
+    "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
     "on_compile": "simulator.engines.compiled",
     "read_trace": "simulator.load_traces",
@@ -117,10 +121,13 @@ __all__ = [
     "critical_path",
     "describe",
     "describe_node",
+    "describe_seg",
     "dump_scenario",
+    "dump_seg",
     "files",
     "join_platform",
     "load_scenario",
+    "load_seg",
     "matmul",
     "on_compile",
     "plots",

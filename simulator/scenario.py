@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from simulator import randomness, units
 from simulator.applications import Parameters, Work, make_work
 from simulator.assembly import assemble
+from simulator.characterisation.templates.work import SegWork
 from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
+from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Listed
 from simulator.platform import Node, Platform
@@ -43,11 +45,20 @@ class Application:
     """The program itself, where no application of ours makes it; see `of_program`."""
     memory: MemoryUse | None = None
     """How its kernel uses memory, for what processes lose that share a level."""
+    prepared: SegWork | None = None
+    """What it computes and sends, where that is a software execution graph under a template."""
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
         """A program written by hand, the same for every configuration."""
         return cls("program", kernel, {}, written=program)
+
+    @property
+    def prepared_as(self) -> dict[str, str]:
+        """Template and resource model, where it has them, as plain data for JSON."""
+        if self.prepared is None:
+            return {}
+        return {"template": self.prepared.template.name, "resource_model": self.prepared.method}
 
     @property
     def work(self) -> Work:
@@ -58,7 +69,7 @@ class Application:
         ScenarioError
             If there is no such application, or its parameters or the model do not fit it.
         """
-        return make_work(self.name, self.parameters, self.model)
+        return self.prepared or make_work(self.name, self.parameters, self.model)
 
 
 @dataclass(frozen=True)
@@ -141,7 +152,29 @@ class Scenario:
 
     def program(self, configuration: Configuration) -> Program:
         """What every process does under a configuration."""
-        return self.application.written or self.application.work.program(configuration)
+        if self.application.written is not None:
+            return self.application.written
+        prepared = self.application.prepared
+        if prepared is None:
+            return self.application.work.program(configuration)
+        return prepared.program_on(configuration, self._resources(configuration))
+
+    def program_key(self, configuration: Configuration) -> Hashable:
+        """What the program of a configuration depends on: equal keys, equal programs."""
+        if self.application.prepared is None:
+            return configuration.partition
+        return configuration.partition, tuple(map(id, self._resources(configuration)))
+
+    def _resources(self, configuration: Configuration) -> list[HardwareModel]:
+        """The resource model of each process's PE."""
+        found = []
+        for place in configuration.placement:
+            pe = self.platform.pes[place]
+            if pe.resource is None:
+                allowed = f"a resource model allowed with application {self.application.name}"
+                raise ScenarioError(f"platform: PE {pe.name}: resource: none found, {allowed}")
+            found.append(pe.resource)
+        return found
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from simulator.characterisation.seg.walk import Place, bodies, parts_of
 from simulator.errors import FormulaError, ScenarioError
 from simulator.formula import Formula
 from simulator.models.resource import METHODS, CostVector, Method, Ruvs, Times
-from simulator.models.resource.costs import EXAMPLES
 from simulator.models.resource.ruvs import bounds
 
 Floats = NDArray[np.float64]
@@ -139,7 +138,7 @@ def expected_time(
 
 
 def check_costs(seg: Seg, costs: CostVector) -> list[str]:
-    """One line for each operation of any step that has no cost, and for each step without a RUV by the method."""
+    """One line for each step with operations that have no cost, and for each one without a RUV by the method."""
     lines = []
     for graph in seg.graphs:
         for place, node in _placed(graph.body, ("graphs", graph.name, "body")):
@@ -147,12 +146,8 @@ def check_costs(seg: Seg, costs: CostVector) -> list[str]:
             ruvs = getattr(node, "ruvs", {})
             if isinstance(node, Processing) and costs.method not in ruvs:
                 lines.append(_no_ruv(where, node.name, costs.method, ruvs))
-            known = ", ".join(sorted(costs.costs)[:EXAMPLES])
-            lines += [
-                f"{where}: {costs.method}: operation {operation!r} found, "
-                f"one with a cost in the resource model allowed: {known}"
-                for operation in costs.lacking(ruvs.get(costs.method, {}))
-            ]
+            refused = costs.refusal(ruvs.get(costs.method, {}), used_by=where)
+            lines += [] if refused is None else [refused]
     return lines
 
 

@@ -9,8 +9,10 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 def parts_of(body: Node) -> tuple[Node, ...]:
-    """A body as the list that a file writes: the parts of a sequence without a name, or the one node."""
-    return body.parts if isinstance(body, Sequence) and not body.name else (body,)
+    """A body as the list that a file writes: the parts of sequences without a name, or the one node."""
+    if not isinstance(body, Sequence) or body.name:
+        return (body,)
+    return tuple(node for part in body.parts for node in parts_of(part))
 
 
 def bodies(node: Node) -> Iterator[tuple[Place, Node]]:

@@ -151,6 +151,15 @@ class CostVector:
         known = self.costs.keys() | (self.memory.accesses.keys() if self.memory is not None else set())
         return [name for name in ruv if name not in known]
 
+    def refusal(self, ruv: Ruv, *, used_by: str) -> str | None:
+        """What is to be said of a RUV with operations that have no cost here; None if all have one."""
+        missing = self.lacking(ruv)
+        if not missing:
+            return None
+        known = ", ".join(sorted(self.costs)[:EXAMPLES]) + (" ..." if len(self.costs) > EXAMPLES else "")
+        found = f"{used_by}: {self.method}: operation {', '.join(map(repr, missing))} found"
+        return f"{found}, one with a cost in the resource model allowed: {known or 'none'}"
+
     def time(self, ruv: Ruv, *, working_set_bytes: ArrayLike | None = None, used_by: str = "ruv") -> Times:
         """Seconds of one execution.
 
@@ -166,11 +175,9 @@ class CostVector:
         ScenarioError
             If an operation has no cost here.
         """
-        missing = self.lacking(ruv)
-        if missing:
-            known = ", ".join(sorted(self.costs)[:EXAMPLES]) + (" ..." if len(self.costs) > EXAMPLES else "")
-            found = f"{used_by}: {self.method}: operation {', '.join(map(repr, missing))} found"
-            raise ScenarioError(f"{found}, one with a cost in the resource model allowed: {known or 'none'}")
+        refused = self.refusal(ruv, used_by=used_by)
+        if refused is not None:
+            raise ScenarioError(refused)
         total = Times.zero()
         accesses = np.zeros(3)
         for name, amount in ruv.items():
