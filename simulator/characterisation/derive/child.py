@@ -16,6 +16,7 @@ from simulator.characterisation.derive.machine import assembly, intermediate, na
 from simulator.characterisation.derive.machine.code import Counting
 
 REQUEST, ANSWER = "request.json", "answer.json"
+ASSEMBLY, PROCESSOR = "code.s", "processor.json"
 PLAIN, COUNTING = "apportion_plain", "apportion_counting"
 
 
@@ -79,7 +80,7 @@ def _answer(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
 def _code(method: str, entry: Any, folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     """Blocks of intermediate or machine code, and how often each is entered, by point."""
     try:
-        counting, code = _counting_code(method, entry)
+        counting, code = _counting_code(method, entry, folder)
         counts = []
         for point in request["points"]:
             arguments = arguments_of(folder, point)
@@ -90,7 +91,7 @@ def _code(method: str, entry: Any, folder: Path, request: Mapping[str, Any]) -> 
     return {"blocks": blocks, "counts": counts, "outside": counting.outside}
 
 
-def _counting_code(method: str, entry: Any) -> tuple[Counting, native.Counted]:
+def _counting_code(method: str, entry: Any, folder: Path) -> tuple[Counting, native.Counted]:
     types = entry.signatures[0]
     symbol = entry.overloads[types].fndesc.llvm_func_name
     if method == "intcc":
@@ -99,6 +100,8 @@ def _counting_code(method: str, entry: Any) -> tuple[Counting, native.Counted]:
     if platform.machine() not in {"x86_64", "AMD64"}:
         raise native.CodeFailedError(f"{platform.machine()} found, counting machine code needs x86_64")
     text = entry.inspect_asm(types)
+    files.write_text(folder / ASSEMBLY, text)
+    files.write_json(folder / PROCESSOR, {"symbol": symbol, "processor": native.this_processor()})
     array = np.zeros(text.count("\n") + 1, dtype=np.int64)
     counting = assembly.put_counters(text, array.ctypes.data)
     return counting, native.counts_of_assembly(counting.text, symbol, array[: len(counting.blocks)])

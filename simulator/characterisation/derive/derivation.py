@@ -12,6 +12,7 @@ from simulator.characterisation.derive import child, kinds, running
 from simulator.characterisation.derive.arguments import Arguments, Values, from_mapping
 from simulator.characterisation.derive.constructs import Counting
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
+from simulator.characterisation.derive.machine import callgrind
 from simulator.characterisation.derive.machine.attribution import attribute, machine_parts
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
@@ -119,6 +120,24 @@ def count_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT
             uses.update({operation: entries * amount for operation, amount in block.uses.items()})
         found[method] = {operation: float(amount) for operation, amount in uses.items() if amount}
     return found
+
+
+def callgrind_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT_S) -> callgrind.Executed:
+    """Instructions of one run at these values as callgrind counts them, without those of other libraries.
+
+    Raises
+    ------
+    ApportionError
+        If Valgrind is not installed, or the run fails.
+    """
+    callgrind.require_valgrind()
+    source = derived.source
+    counted = count_blocks(source.kept, source.functions)
+    arguments = replace(derived.arguments, points=(values,))
+    with running.answered(source, counted, arguments, limit_s=limit_s, wants=["icc"]) as (folder, answer):
+        if answer.warnings:
+            raise ScenarioError(list(answer.warnings))
+        return callgrind.instructions_in(folder)
 
 
 def _graphs(source: Source, counted: Counted, answer: running.Answer, builder: Builder) -> tuple[Graph, ...]:

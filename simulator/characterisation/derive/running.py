@@ -1,11 +1,12 @@
 """Starting the child process that compiles and runs the analysed functions, and what it answers."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,21 @@ def ask(  # noqa: PLR0913 - one per part of the question
     ScenarioError
         If Numba cannot compile them, a run does not end within `limit_s` seconds, or it fails.
     """
+    with answered(source, counted, arguments, limit_s=limit_s, wants=wants, here=here) as (_, answer):
+        return answer
+
+
+@contextlib.contextmanager
+def answered(  # noqa: PLR0913 - as `ask`
+    source: Source,
+    counted: Counted,
+    arguments: Arguments,
+    *,
+    limit_s: float,
+    wants: Sequence[Method] = (),
+    here: bool = False,
+) -> Iterator[tuple[Path, Answer]]:
+    """The folder that the child worked in, while it is there, and its answer; see `ask`."""
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
         folder = Path(name)
         files.write_text(folder / f"{child.PLAIN}.py", source.text)
@@ -80,7 +96,7 @@ def ask(  # noqa: PLR0913 - one per part of the question
             _run_here(folder)
         else:
             _run(folder, place, arguments, limit_s=limit_s)
-        return _answer(files.read_json(folder / child.ANSWER), place, source)
+        yield folder, _answer(files.read_json(folder / child.ANSWER), place, source)
 
 
 def _stored(folder: Path, arguments: Sequence[Any], point: int) -> list[Any]:
@@ -104,12 +120,16 @@ def _run_here(folder: Path) -> None:
         sys.path[:] = before
 
 
+def environment() -> dict[str, str]:
+    """What a child process needs to import what this one does."""
+    return dict(os.environ) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
 def _run(folder: Path, place: str, arguments: Arguments, *, limit_s: float) -> None:
     command = [sys.executable, "-m", child.__name__, str(folder)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     limit = COMPILE_LIMIT_S + limit_s * len(arguments.points)
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=limit)
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=limit)
     except subprocess.TimeoutExpired as error:
         raise ScenarioError(f"{place}: not compiled and run within {limit:g} s") from error
     if done.returncode == -signal.SIGALRM:

@@ -35,7 +35,7 @@ KERNEL = StudyKernel(
     "Cholesky factor of a matrix of order n, three loops",
     factor,
     _arguments,
-    "row-column-broadcast",
+    "row_column_broadcast",
     sizes=(100, 160, 260),
     training_sizes=(80, 128, 200, 320),
     design={"flop": "n**3/3 + n**2", "access": "n**3/3", "step": "n**3/6", "divide": "n**2/2"},

@@ -17,7 +17,7 @@ KERNEL = StudyKernel(
     "product of matrices of order n, three loops",
     loops,
     _arguments,
-    "row-column-broadcast",
+    "row_column_broadcast",
     sizes=(100, 160, 260),
     training_sizes=(80, 128, 200, 320),
     design={"flop": "2*n**3", "access": "3*n**3", "step": "n**3"},

@@ -26,7 +26,7 @@ KERNEL = StudyKernel(
     "sieve of Eratosthenes up to n",
     count_primes,
     lambda n: (np.zeros(n, dtype=np.uint8),),
-    "master-worker",
+    "master_worker",
     sizes=(30_000, 100_000, 300_000),
     training_sizes=(20_000, 60_000, 180_000, 500_000),
     design={"access": "n*(2 + log(log(n)))", "step": "n*(2 + log(log(n)))", "decide": "n"},

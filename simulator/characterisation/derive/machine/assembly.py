@@ -34,6 +34,31 @@ def put_counters(text: str, address: int) -> Counting:
     return Counting("\n".join(writer.lines) + "\n", tuple(writer.blocks), tuple(sorted(writer.outside)))
 
 
+def addresses(text: str) -> list[str]:
+    """Symbols whose addresses the code loads: functions of other libraries among them."""
+    return sorted({match["name"] for match in _ADDRESS.finditer(text)})
+
+
+def with_ends(text: str, prefix: str) -> tuple[str, list[tuple[str, str]]]:
+    """The assembly with a global label behind each analysed function, and names and labels of these."""
+    functions = re.findall(r"^\s*\.type\s+([^,]+),@function", text, re.MULTILINE)
+    seen = set(re.findall(r"^\s*\.(?:globl|weak)\s+(\S+)", text, re.MULTILINE))
+    found: list[tuple[str, str]] = []
+    lines: list[str] = []
+    name = ""
+    for line in text.splitlines():
+        label = _LABEL.match(line)
+        if label and label["name"] in functions:
+            name = label["name"]
+        lines.append(line)
+        if label and label["name"].startswith(".Lfunc_end") and not name.strip('"').startswith(_WRAPPERS):
+            end = f"{prefix}{len(found)}"
+            found.append((name.strip('"'), end))
+            lines += [] if name in seen else [f"\t.globl\t{name}"]
+            lines += [f"\t.globl\t{end}", f"{end}:"]
+    return "\n".join(lines) + "\n", found
+
+
 class _Writer:
     """Copies lines, and opens a block before the first instruction behind a label or a jump."""
 

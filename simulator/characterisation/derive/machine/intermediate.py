@@ -33,6 +33,7 @@ MATH = (
     "gamma",
 )
 """Names of the mathematical library's functions begin so, after a prefix that LLVM or Numba may give them."""
+MEMORY = ("memset", "memcpy", "memmove")
 
 
 def put_counters(text: str) -> Counting:
@@ -112,9 +113,12 @@ def _call(name: str, own: set[str], called: set[str]) -> str:
         return ""
     if name in own:
         return "call.own"
-    called.add(name or "a function by address")
     if name.startswith("llvm."):
-        return "call." + ".".join(name.split(".")[1:2])
+        word = name.split(".")[1]
+        if word.startswith(MEMORY) or (word.startswith(MATH) and word != "sqrt"):
+            called.add(word)
+        return f"call.{word}"
+    called.add(name or "a function by address")
     return "call.math" if is_math(name) else "call.other"
 
 

@@ -1,6 +1,7 @@
-"""Calling compiled code with counters in this process, as Numba calls its native functions, and reading the counters."""
+"""Calling compiled code with counters in this process as Numba calls its functions, and reading the counters."""
 
 import ctypes
+import ctypes.util
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,15 +28,45 @@ def counts_of_intermediate(text: str, symbol: str, counters: int, counts: str) -
 
 def counts_of_assembly(text: str, symbol: str, array: NDArray[np.int64]) -> "Counted":
     """Assemble a text whose counters are the array's elements."""
-    escaped = text.replace("\\", "\\5C").replace('"', "\\22")
-    lines = "\n".join(f'module asm "{line}"' for line in escaped.splitlines())
+    engine = assembled(text)
+    return Counted(engine, address_of(engine, symbol), array)
+
+
+def assembled(text: str, *, processor: tuple[str, str] | None = None) -> Any:
+    """An engine with an assembly text in memory, for a processor's name and features (by default this one's)."""
     import llvmlite.binding as llvm
 
-    engine = _engine(_parsed(f'target triple = "{llvm.get_process_triple()}"\n{lines}\n'))
+    escaped = text.replace("\\", "\\5C").replace('"', "\\22")
+    lines = "\n".join(f'module asm "{line}"' for line in escaped.splitlines())
+    return _engine(_parsed(f'target triple = "{llvm.get_process_triple()}"\n{lines}\n'), processor)
+
+
+def address_of(engine: Any, symbol: str) -> int:
+    """Where a symbol lies."""
     address = engine.get_function_address(symbol)
     if not address:
         raise CodeFailedError(f"{symbol} not found in the assembled code")
-    return Counted(engine, address, array)
+    return int(address)
+
+
+def add_library_functions(names: Sequence[str]) -> None:
+    """Let code be linked to those of these functions that the C and the mathematical library have."""
+    import llvmlite.binding as llvm
+
+    libraries = [ctypes.CDLL(None), *(ctypes.CDLL(found) for found in [ctypes.util.find_library("m")] if found)]
+    for name in names:
+        for library in libraries:
+            function = getattr(library, name, None)
+            if function is not None:
+                llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+                break
+
+
+def this_processor() -> tuple[str, str]:
+    """Its name and features, as LLVM calls them."""
+    import llvmlite.binding as llvm
+
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 class Counted:
@@ -66,6 +97,11 @@ def call_native(address: int, arguments: Sequence[Any]) -> None:
         raise CodeFailedError(f"the code with counters ended with status {status}")
 
 
+def switch(engine: Any, symbol: str) -> None:
+    """Call a function without arguments and result."""
+    ctypes.CFUNCTYPE(None)(address_of(engine, symbol))()
+
+
 def _pieces(argument: Any) -> list[tuple[Any, Any]]:
     """C types and values that one argument becomes."""
     if isinstance(argument, np.ndarray):
@@ -92,12 +128,12 @@ def _parsed(text: str) -> Any:
     return module
 
 
-def _engine(module: Any) -> Any:
+def _engine(module: Any, processor: tuple[str, str] | None = None) -> Any:
     import llvmlite.binding as llvm
 
-    features = llvm.get_host_cpu_features().flatten()
+    cpu, features = processor or this_processor()
     target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=1, jit=True)
+    machine = target.create_target_machine(cpu=cpu, features=features, opt=1, jit=True)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     return engine
