@@ -11,6 +11,7 @@ import typer
 from advisor.cli import (
     advise,
     calibrate,
+    characterise,
     check,
     fit,
     history,
@@ -40,6 +41,7 @@ for command in (
     record,
     trace,
     calibrate,
+    characterise,
     show,
     history,
     fit,

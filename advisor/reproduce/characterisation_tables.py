@@ -33,9 +33,7 @@ LACKING = {
     "CT": "a measurement on the Parsytec",
     "POC": "flops of edge, vinit, srf and result (degree 5 polynomial over 0 to 100) are not printed",
 }
-COPY_SLIP = (
-    "as printed: at 128 processors sorting repeats the three errors of integration, probably a slip; table 7 has them in"
-)
+COPY_SLIP = "as printed: at 128 processors sorting repeats the three errors of integration, probably a slip; table 7 has them in"
 ROUNDING = 0.05
 """Half of the last digit of a node time, in microseconds."""
 DOMINANT = {"integration": "srf", "sorting": "merge", "matmul": "dtpr"}

@@ -50,13 +50,17 @@ class Program:
 
 
 def programs() -> list[Program]:
-    """Streams for memory, then the kernels at their training sizes, then the micro-benchmarks, those of R first."""
+    """Streams for memory; micro-benchmarks, those of R first; among them the kernels at their training sizes."""
     found = [
-        Program(f"read {size} bytes", "read", STREAM, size // WORD_BYTES, read_words, _words(size)) for size in SWEEP_BYTES
+        Program(f"read {size} bytes", "read", STREAM, size // WORD_BYTES, read_words, _words(size))
+        for size in SWEEP_BYTES
     ]
     micros = sorted(SUITE, key=lambda micro: micro.name not in FLOP_RATE_OF)
-    found += [Program(m.name, m.name, MICRO, 1, m.function, m.arguments, m.overwrites) for m in micros]
-    for kernel in STUDY_KERNELS.values():
+    kernels = list(STUDY_KERNELS.values())
+    part = -(-len(micros) // len(kernels))
+    for number, kernel in enumerate(kernels):  # mixed, so that a budget that ends early leaves out some of both
+        for m in micros[number * part : (number + 1) * part]:
+            found.append(Program(m.name, m.name, MICRO, 1, m.function, m.arguments, m.overwrites))
         for n in kernel.training_sizes:
             make = _made(kernel.arguments, n)
             label = f"{kernel.name} {n}"
@@ -101,7 +105,10 @@ def calibrate_resource(
         kept.keep()
     seen = observations(counted, kept.counts, times)
     warnings = _warnings(wanted, counted, times, machine)
-    facts = provenance(seed=seed, machine=machine) | {"control_s": times.control_s, "control_spread": times.control_spread}
+    facts = provenance(seed=seed, machine=machine) | {
+        "control_s": times.control_s,
+        "control_spread": times.control_spread,
+    }
     known = memory or times_of_streams(seen)
     name = f"{machine.host}, {machine.cpu_model}"
     return hardware_model(name, seen, known, clock_hz=machines.clock_hz(), provenance=facts, warnings=warnings)
@@ -153,9 +160,7 @@ def _count(wanted: Sequence[Program], kept: RunStore, *, limit_s: float, on_prog
             kept.keep()
 
 
-def _time(
-    counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: int, on_progress: OnProgress
-) -> Times:
+def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: int, on_progress: OnProgress) -> Times:
     """Time all that is counted; earlier rounds of the same programs stay."""
     begin = time.monotonic()
     labels = tuple(one.label for one in counted)
@@ -196,14 +201,20 @@ def _warnings(
     wanted: Sequence[Program], counted: Sequence[Program], times: Times, machine: machines.Machine
 ) -> list[str]:
     if sum(one.role == MICRO for one in counted) < len(FLOP_RATE_OF):
-        raise CalibrationError("--budget: too short to count the first micro-benchmarks; what was counted is kept, run it again")
+        raise CalibrationError(
+            "--budget: too short to count the first micro-benchmarks; what was counted is kept, run it again"
+        )
     found = []
     if len(counted) < len(wanted):
-        found.append(f"{len(wanted) - len(counted)} of {len(wanted)} programs not counted within the budget: run it again, it goes on")
+        found.append(
+            f"{len(wanted) - len(counted)} of {len(wanted)} programs not counted within the budget: run it again, it goes on"
+        )
     if times.control_spread > 0.1:
         found.append(f"the control varied by +-{times.control_spread:.0%}: others were running, costs hold that")
     if machine.load_average[0] > 0.5:
-        found.append(f"load {machine.load_average[0]:.1f} when it began, an idle machine is needed for costs to be trusted")
+        found.append(
+            f"load {machine.load_average[0]:.1f} when it began, an idle machine is needed for costs to be trusted"
+        )
     return found
 
 

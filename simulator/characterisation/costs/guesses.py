@@ -113,7 +113,9 @@ class Cycles:
 DESIGN: Mapping[str, Cycles] = {
     "flop": Cycles(1 / (2 * VECTOR_NUMBERS), 1.0, 4.0, "two vectors per cycle; one at a time; waiting for each result"),
     "divide": Cycles(1.25, 5.0, 20.0, "in vectors; one at a time; waiting for each result, square roots too"),
-    "access": Cycles(1 / (2 * VECTOR_NUMBERS), 0.5, 5.0, "in vectors; two per cycle; waiting for each, first-level cache"),
+    "access": Cycles(
+        1 / (2 * VECTOR_NUMBERS), 0.5, 5.0, "in vectors; two per cycle; waiting for each, first-level cache"
+    ),
     "step": Cycles(1 / (2 * VECTOR_NUMBERS), 1.0, 2.0, "unrolled and in vectors; count, test and jump; not overlapped"),
     "decide": Cycles(1 / WIDTH, 2.0, 20.0, "without a jump; foreseen mostly; never foreseen"),
 }

@@ -16,18 +16,27 @@ FORMAT = 1
 KIND = "cost runs"
 IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "quota_cores", "governor")
 """What must be the same for runs to stand side by side."""
-_SOURCES = ("characterisation/costs/*.py", "characterisation/derive/*.py", "characterisation/kernels/*.py")
+_RUN = (
+    "characterisation/costs/micro*.py",
+    "characterisation/costs/timing.py",
+    "characterisation/derive/**/*.py",
+    "characterisation/kernels/*.py",
+    "calibration/kernels/*.py",
+)
+"""What decides counts and times; below `simulator/`."""
+_FITTED = (*_RUN, "characterisation/costs/*.py", "models/cost_fit.py", "models/resource/*.py")
+"""What decides the model that is made of them."""
 _COMPILERS = ("numba", "llvmlite")
 
 
-def fingerprint(machine: Machine) -> str:
-    """Hash of the machine, of the compiler and of all that is run and counted."""
+def fingerprint(machine: Machine, *, fitted: bool = False) -> str:
+    """Hash of the machine, of the compiler and of all that is run and counted; or of the fits as well."""
     found = hashlib.sha256()
     described = plain(machine.to_dict())
     found.update(repr([described.get(name) for name in IDENTITY]).encode())
     found.update("\n".join(version(name) for name in _COMPILERS).encode())
     house = Path(__file__).parents[2]
-    for pattern in (*_SOURCES, "calibration/kernels/*.py"):
+    for pattern in _FITTED if fitted else _RUN:
         for path in sorted(house.glob(pattern)):
             found.update(path.name.encode() + b"\0" + files.read_bytes(path))
     return found.hexdigest()[:32]

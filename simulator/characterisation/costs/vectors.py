@@ -93,7 +93,9 @@ def refitted(hardware: HardwareModel, method: Method, *, leave_out: str) -> Cost
 
 def with_guesses(hardware: HardwareModel, vector: CostVector, missing: Sequence[str]) -> CostVector:
     """A vector that has guesses for operations that none of its runs used, in the cycles that its runs made of guesses."""
-    cycle_s = hardware.provenance.get("fits", {}).get(vector.method, {}).get("second_per_guessed_cycle", 1 / _NOMINAL_HZ)
+    cycle_s = (
+        hardware.provenance.get("fits", {}).get(vector.method, {}).get("second_per_guessed_cycle", 1 / _NOMINAL_HZ)
+    )
     table = GUESSES.get(vector.method, {})
     guessed = {name: Cost.exactly(guess_cycles(name, table) * cycle_s) for name in missing}
     return replace(vector, costs={**vector.costs, **guessed})
@@ -112,7 +114,9 @@ def flop_vector(observations: Sequence[Observation]) -> CostVector:
     """
     rates = [_flops(seen) / seen.time_s for seen in observations if seen.program in FLOP_RATE_OF]
     if len(rates) < len(FLOP_RATE_OF):
-        raise CalibrationError(f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run, all needed")
+        raise CalibrationError(
+            f"poc: {len(rates)} of the micro-benchmarks {', '.join(FLOP_RATE_OF)} were run, all needed"
+        )
     rate = float(np.exp(np.mean(np.log(rates))))
     note = f"R = {rate:.4g} flops per second: geometric mean of " + ", ".join(
         f"{name} {found:.3g}" for name, found in zip(FLOP_RATE_OF, rates, strict=True)

@@ -63,7 +63,23 @@ def characterise(  # noqa: PLR0913 - one per decision
     seed: int,
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> dict[str, Any]:
-    """Derive, foretell, measure and compare; a plain document.
+    """Derive, foretell, measure and compare one function; see `characterise_all`."""
+    found = characterise_all(
+        [subject], hardware, methods=methods, budget_s=budget_s, seed=seed, on_progress=on_progress
+    )
+    return found[0]
+
+
+def characterise_all(  # noqa: PLR0913 - one per decision
+    subjects: Sequence[Subject],
+    hardware: HardwareModel,
+    *,
+    methods: Sequence[Method],
+    budget_s: float,
+    seed: int,
+    on_progress: OnProgress = lambda _stage, _share: None,
+) -> list[dict[str, Any]]:
+    """Derive, foretell, measure and compare functions, all timed in turns; a plain document for each.
 
     Parameters
     ----------
@@ -75,14 +91,63 @@ def characterise(  # noqa: PLR0913 - one per decision
     Raises
     ------
     ScenarioError
-        If the function cannot be analysed, or a method has no costs.
+        If a function cannot be analysed.
     CalibrationError
         If its runs are too short to be timed.
     """
-    on_progress("deriving the graph", 0.0)
-    derived = derive_seg(subject.target, subject.arguments, function=subject.function)
-    on_progress("measuring", 0.3)
-    measured = _measure(subject, derived, budget_s=budget_s, seed=seed, on_progress=on_progress)
+    derived = []
+    for number, subject in enumerate(subjects):
+        on_progress(f"graph of {subject.name}", 0.5 * number / len(subjects))
+        ours = subject.kernel is not None
+        derived.append(derive_seg(subject.target, subject.arguments, function=subject.function, here=ours))
+    pairs = list(zip(subjects, derived, strict=True))
+    timed = [timing for subject, graph in pairs for timing in _timed(subject, graph)]
+
+    def told(_times: Times, share: float) -> None:
+        on_progress("measuring", 0.5 + 0.5 * share)
+
+    generator = stream(seed, "study", *(subject.name for subject in subjects))
+    times = time_in_turns(timed, budget_s=budget_s, generator=generator, on_round=told)
+    found, place = [], 0
+    for subject, graph in pairs:
+        count = len(subject.judged) + len(subject.taught)
+        measured = _measured(subject, times, place)
+        place += count
+        found.append(_compared(subject, graph, hardware, methods, measured))
+    return found
+
+
+def _timed(subject: Subject, derived: Derived) -> list[Timed]:
+    """The sizes judged, then those around them."""
+    found = []
+    for values in [*subject.judged, *subject.taught]:
+        if subject.kernel is None:
+            function, arguments = runnable(derived, values)
+            overwrites = any(isinstance(value, np.ndarray) for value in arguments)
+        else:
+            function, arguments = compiled(subject.kernel.function), subject.arguments.make(values)
+            overwrites = subject.kernel.overwrites
+            function(*subject.arguments.make(values))
+        found.append(Timed(f"{subject.name} {show_size(values)}", function, arguments, overwrites))
+    return found
+
+
+def _measured(subject: Subject, times: Times, first: int) -> Measured:
+    """One subject's part of all times."""
+    last, judged = first + len(subject.judged) + len(subject.taught), len(subject.judged)
+    medians = times.median_s[first:last].tolist()
+    short = [label for label, median in zip(times.labels[first:last], medians, strict=True) if median <= 0]
+    if short:
+        raise CalibrationError(f"{short[0]}: no CPU time seen, larger sizes allowed")
+    halves = tuple(times.half_interval[first : first + judged].tolist())
+    rounds, control_s = int(times.raw_s.shape[1]), times.control_s
+    return Measured(tuple(medians[:judged]), halves, tuple(medians[judged:]), rounds, control_s, times.control_spread)
+
+
+def _compared(
+    subject: Subject, derived: Derived, hardware: HardwareModel, methods: Sequence[Method], measured: Measured
+) -> dict[str, Any]:
+    """Predictions of every method beside what was measured."""
     warnings = [*derived.warnings, *hardware.warnings, *_warnings(measured, hardware)]
     found: list[Prediction] = []
     for method in methods:
@@ -93,39 +158,7 @@ def characterise(  # noqa: PLR0913 - one per decision
         except ScenarioError as error:
             warnings += [f"{method}: {line}" for line in error.lines]
     timed = _component_timing(subject, derived, measured)
-    found += timed
-    return _document(subject, derived, hardware, methods, (found, timed, measured), warnings)
-
-
-def _measure(
-    subject: Subject, derived: Derived, *, budget_s: float, seed: int, on_progress: OnProgress
-) -> Measured:
-    """The sizes judged and those around them, in turns."""
-    points = [*subject.judged, *subject.taught]
-    timed = []
-    for values in points:
-        if subject.kernel is None:
-            function, arguments = runnable(derived, values)
-            overwrites = any(isinstance(value, np.ndarray) for value in arguments)
-        else:
-            function, arguments = compiled(subject.kernel.function), subject.arguments.make(values)
-            overwrites = subject.kernel.overwrites
-            function(*subject.arguments.make(values))
-        timed.append(Timed(show_size(values), function, arguments, overwrites))
-
-    def told(_times: Times, share: float) -> None:
-        on_progress("measuring", 0.3 + 0.7 * share)
-
-    times = time_in_turns(timed, budget_s=budget_s, generator=stream(seed, "study", subject.name), on_round=told)
-    short = [label for label, median in zip(times.labels, times.median_s, strict=True) if median <= 0]
-    if short:
-        raise CalibrationError(f"{subject.name}: {short[0]}: no CPU time seen, larger sizes allowed")
-    medians, judged = times.median_s.tolist(), len(subject.judged)
-    halves = tuple(times.half_interval[:judged].tolist())
-    rounds, control_s = int(times.raw_s.shape[1]), times.control_s
-    return Measured(
-        tuple(medians[:judged]), halves, tuple(medians[judged:]), rounds, control_s, times.control_spread
-    )
+    return _document(subject, derived, hardware, methods, ([*found, *timed], timed, measured), warnings)
 
 
 def _foretell(
@@ -231,7 +264,8 @@ def _document(  # noqa: PLR0913, PLR0917 - what it is made of
     predictions, timed, measured = found
     places = {tuple(values.items()): place for place, values in enumerate(subject.judged)}
     timing_errors = {
-        tuple(one.values.items()): _error(one.seconds, measured.judged_s[places[tuple(one.values.items())]]) for one in timed
+        tuple(one.values.items()): _error(one.seconds, measured.judged_s[places[tuple(one.values.items())]])
+        for one in timed
     }
     entries = [
         _entry(one, measured.judged_s[places[tuple(one.values.items())]], timing_errors.get(tuple(one.values.items())))

@@ -78,7 +78,9 @@ def make_subject(
     """
     given = parse_arguments(args, place="--args")
     if len(sizes) > MOST_SIZES or any(size < 1 for size in sizes):
-        raise ScenarioError(f"--sizes: {', '.join(map(str, sizes))} found, 1 to {MOST_SIZES} whole numbers above 0 allowed")
+        raise ScenarioError(
+            f"--sizes: {', '.join(map(str, sizes))} found, 1 to {MOST_SIZES} whole numbers above 0 allowed"
+        )
     if ".py" in text or "/" in text:
         return _of_file(text, given, sizes, design)
     kernel = study_kernel(text)
@@ -104,9 +106,7 @@ def make_subject(
     )
 
 
-def _of_file(
-    text: str, given: Mapping[str, float | str], sizes: Sequence[int], design: Sequence[str]
-) -> Subject:
+def _of_file(text: str, given: Mapping[str, float | str], sizes: Sequence[int], design: Sequence[str]) -> Subject:
     name, mark, function = text.rpartition(":")
     if not mark or not function.isidentifier():
         raise ScenarioError(f"{text}: no function named, FILE.py:FUNCTION allowed")
