@@ -36,7 +36,8 @@ def put_counters(text: str, address: int) -> Counting:
 
 def addresses(text: str) -> list[str]:
     """Symbols whose addresses the code loads: functions of other libraries among them."""
-    return sorted({match["name"] for match in _ADDRESS.finditer(text)})
+    own = set(re.findall(r"^([^\s:]+):", text, re.MULTILINE)) | set(re.findall(r"\.comm\s+([^,\s]+)", text))
+    return sorted({match["name"] for match in _ADDRESS.finditer(text)} - own)
 
 
 def with_ends(text: str, prefix: str) -> tuple[str, list[tuple[str, str]]]:

@@ -50,16 +50,17 @@ def address_of(engine: Any, symbol: str) -> int:
 
 
 def add_library_functions(names: Sequence[str]) -> None:
-    """Let code be linked to those of these functions that the C and the mathematical library have."""
+    """Let code be linked to these functions of the C and the mathematical library; others end the process if called.
+
+    One that is missing would leave the addresses of all of them open.
+    """
     import llvmlite.binding as llvm
 
     libraries = [ctypes.CDLL(None), *(ctypes.CDLL(found) for found in [ctypes.util.find_library("m")] if found)]
     for name in names:
-        for library in libraries:
-            function = getattr(library, name, None)
-            if function is not None:
-                llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
-                break
+        functions = (getattr(library, name, None) for library in libraries)
+        function = next((one for one in functions if one is not None), libraries[0].abort)
+        llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def this_processor() -> tuple[str, str]:
