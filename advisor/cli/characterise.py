@@ -45,18 +45,19 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Foretell a function's time from its design, flops, source, intermediate code, machine code and timings; measure it.
+    """Foretell a function's time from design, flops, source, intermediate code, machine code and timings; measure it.
 
-    The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one to
-    be timed. Example: apportion characterise matmul --method all --json
+    The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one
+    to be timed. Example: apportion characterise matmul --method all --json
     """
     from advisor.cli.progress import progress_lines
     from simulator import ScenarioError, units
     from simulator.characterisation import METHODS, make_subject
     from simulator.characterisation import characterise as study
 
-    chosen = list(METHODS) if method == "all" else [name.strip() for name in method.split(",")]
-    unknown = [name for name in chosen if name not in METHODS]
+    names = [name.strip() for name in method.split(",")]
+    chosen = [known for known in METHODS if known in names or method == "all"]
+    unknown = [name for name in names if name not in METHODS and method != "all"]
     if unknown:
         raise ScenarioError(f"--method: {unknown[0]!r} found, all or some of {','.join(METHODS)} allowed")
     budget_s = units.parse_duration(budget, field="--budget")
@@ -90,7 +91,7 @@ def _read(path: Path) -> "HardwareModel":
 
 
 def hardware_here(*, seed: int) -> "HardwareModel":
-    """This machine's resource model; calibrated first, and kept, if there is none."""
+    """The resource model of this machine; calibrated first, and kept, if there is none."""
     from simulator.characterisation import known_here
 
     model = known_here()
@@ -111,7 +112,8 @@ def _tell(found: dict[str, Any]) -> None:
     for entry in found["methods"]:
         print(f"  {entry['name']:<6}{_shown(entry['arguments'])}: {_ruv(entry['ruv'])}")
     print(
-        f"{'':<10}{'size':<16}{'foretold':>12}{'range':>24}{'measured':>12}{'error':>9}{'of the model':>14}{'untaught':>10}"
+        f"{'':<10}{'size':<16}{'foretold':>12}{'range':>24}{'measured':>12}{'error':>9}"
+        f"{'of the model':>14}{'untaught':>10}"
     )
     for entry in found["methods"]:
         low, high = (units.show_duration(entry[f"predicted_{end}_s"]) for end in ("low", "high"))
@@ -122,7 +124,7 @@ def _tell(found: dict[str, Any]) -> None:
             f"{_percent(entry['resource_model_error_percent']):>14}{_percent(entry.get('left_out_error_percent')):>10}"
         )
     print(
-        "of the model: error minus that of component timing; untaught: by costs that this kernel's own runs did not teach"
+        "of the model: error minus that of component timing; untaught: error by costs that no run of this kernel taught"
     )
     _tell_statistics(found["statistics"])
     for name, about in found["about"].items():

@@ -60,8 +60,8 @@ def reproduce(
     Returns
     -------
     dict
-        `tables`: table 7 and the node times; `study`: errors of every method here; `communication`: per medium `models` with parameters and errors, `chosen`, `jump` of equation 5 at l = p, and
-        errors `by_hops`.
+        `tables`: table 7 and the node times; `study`: errors of every method here; `communication`: per medium `models`
+        with parameters and errors, `chosen`, `jump` of equation 5 at l = p, and errors `by_hops`.
     """
     found = tables or {name: files.shipped("scenarios", path) for name, path in SHIPPED.items()}
     fits = {name: fit_network_table(path) for name, path in found.items()}

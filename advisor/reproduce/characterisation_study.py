@@ -1,10 +1,11 @@
-"""The paper's study on this machine: kernels at sizes that taught nothing, every method's error beside component timing's.
+"""The paper's study on this machine: kernels at sizes that taught nothing, each method's error beside that of timing.
 
-Errors due to the resource model alone are errors minus those of component timing, as in the paper; their sizes are summed
-up as in its table 7. Costs of IntCC and ICC are fitted twice: with the kernel's own runs at other sizes among those that
-teach, and without any of its runs.
+Errors due to the resource model alone are errors minus those of component timing, as in the paper; their sizes are
+summed up as in its table 7. Costs of IntCC and ICC are fitted twice: with the kernel's own runs at other sizes among
+those that teach, and without any of its runs.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]
     said.append(_order("order, no run of the kernel that is judged", untaught))
     for name, statistics in (("with those runs", taught), ("without them", untaught)):
         order = [method for method in _sorted(statistics) if method in PAPER]
-        pairs = zip(order, order[1:], strict=False)
+        pairs = itertools.pairwise(order)
         clear = all(statistics[a]["ci90_high"] < statistics[b]["ci90_low"] for a, b in pairs)
         same = order == list(PAPER)
         verdict = "holds" if same else f"does not hold: {', '.join(map(str.upper, order))}"
@@ -109,12 +110,12 @@ def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]
     best = _sorted(taught)[0]
     said.append(
         f"worth its effort: {best.upper()} where the kernel itself can be run small ({_mean(taught, best)}), "
-        f"{least.upper()} where it cannot ({_mean(untaught, least)}); component timing beats both wherever it can be had"
+        f"{least.upper()} where it cannot ({_mean(untaught, least)}); component timing beats both where it can be had"
     )
     said.append(
-        "costs that add up know neither what overlaps nor vectors: an addition is a quarter cycle in a vector loop and "
-        "three to four in a chain, so that one cost per operation is wrong for both; on the paper's T800 nothing overlapped "
-        "but the two units, which its equation 7 takes off"
+        "costs that add up know neither what overlaps nor vectors: an addition takes an eighth of a cycle in a vector "
+        "loop and three in a chain, so that one cost per operation is wrong for both; on the paper's T800 nothing "
+        "overlapped but two units, which its equation 7 takes off; ICC here takes off all that overlaps within a loop"
     )
     return said
 
@@ -124,8 +125,9 @@ def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
     where = "shipped recording, two-core virtual machine" if recorded else "this machine"
     out = [f"the same study on {where}: {_counted(found['errors'])}"]
     out.append(
-        f"  error due to the resource model alone, in percent; held-out sizes; component timing itself {found['component_timing']['mean']:.1f}"
+        "  error due to the resource model alone, in percent, at sizes that taught nothing; component timing itself is off by"
     )
+    out.append(f"  {found['component_timing']['mean']:.1f} on average")
     out.append(
         f"  {'method':<8}{'paper':>8}{'mean':>9}{'sd':>9}{'min':>8}{'max':>9}  {'90 % of the mean':<20}{'kernel untaught':>16}  90 % of the mean"
     )

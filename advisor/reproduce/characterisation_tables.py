@@ -1,8 +1,8 @@
 """The characterisation paper's tables: statistics of table 7 from its errors, and the node times that can be inferred.
 
 The paper prints two tables 6: execution times of single nodes, and errors due to the resource models. Table 7 sums the
-second one up. Of the first, a time can be computed again only where the text tells what the node does and table 4 or the
-text what that costs.
+second one up. Of the first, a time can be computed again only where the text tells what the node does and table 4 or
+the text what that costs.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,10 @@ LACKING = {
     "CT": "a measurement on the Parsytec",
     "POC": "flops of edge, vinit, srf and result (degree 5 polynomial over 0 to 100) are not printed",
 }
-COPY_SLIP = "as printed: at 128 processors sorting repeats the three errors of integration, probably a slip; table 7 has them in"
+COPY_SLIP = (
+    "as printed: at 128 processors sorting repeats the three errors of integration, probably a slip; "
+    "table 7 has them in"
+)
 ROUNDING = 0.05
 """Half of the last digit of a node time, in microseconds."""
 DOMINANT = {"integration": "srf", "sorting": "merge", "matmul": "dtpr"}
@@ -55,9 +58,8 @@ def table_7() -> list[dict[str, Any]]:
     """Statistics of each method's 21 errors, beside the printed ones."""
     errors, printed = read_shipped_table("papers/warwick_errors.csv"), read_shipped_table("papers/warwick_stats.csv")
     values = errors.numbers("error_percent")
-    told = dict(
-        zip(zip(printed.text("method"), printed.text("statistic"), strict=True), printed.numbers("value_percent"))
-    )
+    keys = zip(printed.text("method"), printed.text("statistic"), strict=True)
+    told = dict(zip(keys, printed.numbers("value_percent"), strict=True))
     rows = []
     for method in METHODS:
         found = error_statistics(values[np.array(errors.text("method")) == method]).to_dict()
@@ -114,7 +116,7 @@ def flop_rate() -> dict[str, Any]:
 
 
 def single_nodes() -> list[dict[str, Any]]:
-    """Errors of each kernel's dominant node against its component timing, beside the errors printed for 2 processors."""
+    """Errors of each kernel's dominant node against its component timing, beside those printed for 2 processors."""
     errors = read_shipped_table("papers/warwick_errors.csv")
     keys = zip(errors.text("processors"), errors.text("kernel"), errors.text("method"), strict=True)
     told = dict(zip(keys, errors.numbers("error_percent"), strict=True))

@@ -11,7 +11,7 @@ from simulator.errors import ScenarioError
 Floats = NDArray[np.float64]
 
 SHRINKAGES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
-"""Strengths of shrinkage that are tried: weight of one operation's deviation against the mean squared relative error."""
+"""Strengths of shrinkage tried: weight of one operation's deviation against the mean squared relative error."""
 FOLDS = 10
 """Groups are left out in so many parts, or one by one where there are fewer."""
 _TURNS = 30
@@ -44,10 +44,10 @@ def fit_costs(
     """Fit costs c >= 0 so that counts . c is near the times in relative terms, every group alike in weight.
 
     With guesses g and their best common factor f, this minimises the mean over groups of the mean of (p - t)^2 / (p t),
-    p being the prediction, plus a shrinkage times the sum over operations of (c / (f g) - 1)^2. Twice as much and half as
-    much are so equally wrong: errors relative to t alone, which half as much costs less, would favour costs that are too
-    low. The shrinkage is the one whose groups left out are foretold best, by the mean of |log(p / t)|. An operation that
-    no run uses costs f g.
+    p being the prediction, plus a shrinkage times the sum over operations of (c / (f g) - 1)^2. Twice as much and half
+    as much are so equally wrong: errors relative to t alone, which half as much costs less, would favour costs that are
+    too low. The shrinkage is the one whose groups left out are foretold best, by the mean of |log(p / t)|. An operation
+    that no run uses costs f g.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _solve(relative: Floats, weights: Floats, shrinkage: float) -> tuple[Floats,
 
 
 def _left_out(relative: Floats, names: NDArray[np.str_], shrinkage: float) -> Floats:
-    """Prediction over time of each run where its group (and one in ten others) taught nothing; at least a thousandth."""
+    """Prediction over time of each run where its group, and a tenth of the others, taught nothing; at least 0.001."""
     ratios = np.empty(names.size)
     parts = np.unique(names, return_inverse=True)[1] % FOLDS
     for part in np.unique(parts):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from simulator.errors import ScenarioError
 
 NORMAL_90 = 1.645
-"""Normal quantile of a two-sided 90 % interval, to the digits that the characterisation paper's table 7 is made with."""
+"""Normal quantile of a two-sided 90 % interval, with the digits that table 7 of the paper is made with."""
 
 
 @dataclass(frozen=True)

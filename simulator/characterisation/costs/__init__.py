@@ -1,1 +1,1 @@
-"""What an operation costs on this machine: micro-benchmarks, fits to training runs, and the hardware model they make."""
+"""What an operation costs on this machine: micro-benchmarks, fits to training runs, the hardware model they make."""

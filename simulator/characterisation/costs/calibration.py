@@ -59,8 +59,10 @@ def programs() -> list[Program]:
     kernels = list(STUDY_KERNELS.values())
     part = -(-len(micros) // len(kernels))
     for number, kernel in enumerate(kernels):  # mixed, so that a budget that ends early leaves out some of both
-        for m in micros[number * part : (number + 1) * part]:
-            found.append(Program(m.name, m.name, MICRO, 1, m.function, m.arguments, m.overwrites))
+        found += [
+            Program(m.name, m.name, MICRO, 1, m.function, m.arguments, m.overwrites)
+            for m in micros[number * part : (number + 1) * part]
+        ]
         for n in kernel.training_sizes:
             make = _made(kernel.arguments, n)
             label = f"{kernel.name} {n}"
@@ -207,7 +209,8 @@ def _warnings(
     found = []
     if len(counted) < len(wanted):
         found.append(
-            f"{len(wanted) - len(counted)} of {len(wanted)} programs not counted within the budget: run it again, it goes on"
+            f"{len(wanted) - len(counted)} of {len(wanted)} programs not counted within the budget: "
+            "run it again, it goes on"
         )
     if times.control_spread > 0.1:
         found.append(f"the control varied by +-{times.control_spread:.0%}: others were running, costs hold that")

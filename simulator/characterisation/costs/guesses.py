@@ -1,8 +1,8 @@
 """Stated guesses: cycles of each operation before anything is measured, and what a designer may expect of an operation.
 
 Guesses are what fitted costs are shrunken towards, all times one common factor; only their ratios matter there. For a
-design without code they are all there is: each with the range from a processor that overlaps everything to one that waits
-for every result.
+design without code they are all there is: each with the range from a processor that overlaps everything to one that
+waits for every result.
 """
 
 from collections.abc import Mapping
@@ -65,30 +65,15 @@ INTERMEDIATE: Mapping[str, float] = {
 }
 """The same for parts of the names of LLVM's instructions; much of what is free in machine code stands in them."""
 INSTRUCTIONS: Mapping[str, float] = {
-    "alu": 0.3,
-    "move": 0.2,
-    "select": 0.5,
-    "multiply": 1.0,
-    "divide": 8.0,
-    "fp_add": 1.0,
-    "fp_multiply": 1.0,
-    "fp_fma": 1.0,
-    "fp_divide": 5.0,
-    "fp_sqrt": 6.0,
-    "fp_convert": 1.0,
-    "fp_divide_256": 8.0,
-    "fp_sqrt_256": 10.0,
-    "vector": 0.5,
-    "load": 0.5,
-    "store": 0.75,
-    "branch": 0.6,
-    "jump": 0.5,
-    "call": 3.0,
-    "call_math": 30.0,
-    "call_other": 30.0,
-    "return": 3.0,
+    "cycles": 1.0,
+    "branch": 0.2,
+    "call": 2.0,
+    "call_math": 40.0,
+    "call_other": 40.0,
+    "return": 2.0,
 }
-"""The same for classes of machine instructions, after tables of what recent processors begin per cycle and wait for."""
+OTHER_INSTRUCTION = 0.03
+"""What the cycles of blocks leave over: branches not foreseen, calls; of every other instruction hardly anything."""
 OTHER_CYCLES = 0.5
 """Of an operation that no guess names."""
 
@@ -125,7 +110,8 @@ DESIGN: Mapping[str, Cycles] = {
 def guess_cycles(operation: str, table: Mapping[str, float] = HIGH_LEVEL) -> float:
     """Cycles of an operation by the longest part of its name that a table has."""
     parts = sorted((part for part in table if part in operation), key=len)
-    return table[parts[-1]] if parts else OTHER_CYCLES
+    rest = OTHER_INSTRUCTION if table is INSTRUCTIONS else OTHER_CYCLES
+    return table[parts[-1]] if parts else rest
 
 
 def design_vector(clock_hz: float | None) -> CostVector:

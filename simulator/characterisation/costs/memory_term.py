@@ -1,4 +1,4 @@
-"""What a word of memory costs beyond the nearest cache, by the working set: from a memory model, or from a quick sweep."""
+"""What a word of memory costs beyond the nearest cache, by working set: from a memory model, or from a quick sweep."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

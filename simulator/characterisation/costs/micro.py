@@ -1,9 +1,9 @@
 """What a micro-benchmark is: a small function that leans on few constructs, and the arguments that it is timed on.
 
-Each does its operations many times in a loop; the loop's own cost is a construct among others, so that the joint solution
-takes it off. Operations stand once in a chain, where each waits for the one before, and once apart, where a processor may
-overlap or vectorise them: code of neither kind alone says what an operation costs in the other. Results are returned or
-left in an argument, and depend on every operation, so that no compiler may drop one.
+Each does its operations many times in a loop; the loop's own cost is a construct among others, so that the joint
+solution takes it off. Operations stand once in a chain, where each waits for the one before, and once apart, where a
+processor may overlap or vectorise them: code of neither kind alone says what an operation costs in the other. Results
+are returned or left in an argument, and depend on every operation, so that no compiler may drop one.
 """
 
 from collections.abc import Callable

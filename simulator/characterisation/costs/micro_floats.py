@@ -143,7 +143,7 @@ def _modulo_apart(a: Floats, c: Floats, x: float) -> None:
 
 
 def _choose_chained(a: Floats) -> float:
-    s = a[0]
+    s: float = a[0]
     for k in range(a.size):
         s = max(s, a[k])
     return s

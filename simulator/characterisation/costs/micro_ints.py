@@ -112,7 +112,7 @@ def _branch_unforeseen(a: Ints, c: Ints, x: int) -> int:
 
 
 def _choose_chained(a: Ints) -> int:
-    s = a[0]
+    s: int = a[0]
     for k in range(a.size):
         s = min(s, a[k])
     return s

@@ -219,7 +219,12 @@ MICROS = (
     Micro("grid of ints", _grid_ints, lambda: (_int_grid(), _int_grid(), 12345)),
     Micro("insertion sort", _insertion_sort, lambda: (ints(401)[:200].copy(),), overwrites=True),
     Micro("bubble sort, some rounds", _bubble, lambda: (floats(401)[:300].copy(), 20), overwrites=True),
-    Micro("triangular solve", _triangular_solve, lambda: (grid() + 40 * np.eye(SIDE), floats()[:SIDE].copy()), True),
+    Micro(
+        "triangular solve",
+        _triangular_solve,
+        lambda: (grid() + 40 * np.eye(SIDE), floats()[:SIDE].copy()),
+        overwrites=True,
+    ),
     Micro("complex product", _complex_multiply, lambda: (floats(), floats(3), floats(5), floats(9)), overwrites=True),
     Micro("merge of two", _smallest_first, lambda: (ints(401), ints(3))),
 )

@@ -1,4 +1,4 @@
-"""What a calibration has counted and timed so far, on disk: interrupted or short of time, the next one goes on there."""
+"""What a calibration has counted and timed so far, on disk: interrupted or short of time, the next one goes on."""
 
 import hashlib
 from collections.abc import Mapping

@@ -191,7 +191,7 @@ def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """What Numba compiles for."""
     import numba
 
-    return tuple(numba.typeof(argument) for argument in arguments)
+    return tuple(numba.typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
 
 
 @cache

@@ -79,7 +79,7 @@ def fitted_vector(
 
 
 def refitted(hardware: HardwareModel, method: Method, *, leave_out: str) -> CostVector | None:
-    """A model's costs without one program's runs; None where it holds no runs, or that program taught nothing anyway."""
+    """A model's costs without one program's runs; None where it has no runs, or that program taught nothing anyway."""
     rests_on = hardware.provenance
     if method not in GUESSES or "runs" not in rests_on:
         return None
@@ -92,7 +92,7 @@ def refitted(hardware: HardwareModel, method: Method, *, leave_out: str) -> Cost
 
 
 def with_guesses(hardware: HardwareModel, vector: CostVector, missing: Sequence[str]) -> CostVector:
-    """A vector that has guesses for operations that none of its runs used, in the cycles that its runs made of guesses."""
+    """A vector with guesses for operations that none of its runs used, in cycles as long as its runs make them."""
     cycle_s = (
         hardware.provenance.get("fits", {}).get(vector.method, {}).get("second_per_guessed_cycle", 1 / _NOMINAL_HZ)
     )
@@ -129,7 +129,7 @@ def _flops(seen: Observation) -> float:
     return sum(FLOP_WEIGHTS[name] * count for name, count in seen.counts["poc"].items())
 
 
-def hardware_model(  # noqa: PLR0913 - what it is made of
+def hardware_model(
     name: str,
     observations: Sequence[Observation],
     memory: MemoryTimesByWorkingSet,

@@ -44,7 +44,7 @@ class Answer:
     """Why code was not found."""
 
 
-def ask(  # noqa: PLR0913 - one per part of the question
+def ask(
     source: Source,
     counted: Counted,
     arguments: Arguments,
@@ -65,7 +65,7 @@ def ask(  # noqa: PLR0913 - one per part of the question
 
 
 @contextlib.contextmanager
-def answered(  # noqa: PLR0913 - as `ask`
+def answered(
     source: Source,
     counted: Counted,
     arguments: Arguments,

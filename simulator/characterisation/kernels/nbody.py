@@ -10,7 +10,7 @@ from simulator.characterisation.kernels.study import StudyKernel
 Vector = NDArray[np.float64]
 
 
-def attract(x: Vector, y: Vector, z: Vector, fx: Vector, fy: Vector, fz: Vector) -> None:  # noqa: PLR0913, PLR0917 - six vectors
+def attract(x: Vector, y: Vector, z: Vector, fx: Vector, fy: Vector, fz: Vector) -> None:
     """Write the sum over all others of (difference / distance^3), softened by 0.01."""
     n = x.size
     for i in range(n):

@@ -4,7 +4,7 @@ from simulator.characterisation.kernels import cholesky, fft, integration, matmu
 from simulator.characterisation.kernels.study import StudyKernel
 from simulator.errors import ScenarioError
 
-STUDY_KERNELS = {
+STUDY_KERNELS: dict[str, StudyKernel] = {
     module.KERNEL.name: module.KERNEL
     for module in (integration, sort, matmul, cholesky, fft, stencil, sieve, nbody, triad)
 }

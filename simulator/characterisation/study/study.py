@@ -11,14 +11,15 @@ from simulator.characterisation.costs.observations import bytes_of
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import refitted, with_guesses
 from simulator.characterisation.derive.arguments import Values
-from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at, runnable
+from simulator.characterisation.derive.derivation import Derived, derive_seg, runnable, ruvs_at
 from simulator.characterisation.seg.evaluate import expected_time
 from simulator.characterisation.seg.text import timing_formula
 from simulator.characterisation.study.methods import about, tools
 from simulator.characterisation.study.subjects import Subject, show_size
 from simulator.errors import CalibrationError, ScenarioError
 from simulator.models.error_summary import error_statistics
-from simulator.models.resource import CostVector, HardwareModel, Method, Times as Range
+from simulator.models.resource import CostVector, HardwareModel, Method
+from simulator.models.resource import Times as Range
 from simulator.randomness import stream
 
 OnProgress = Callable[[str, float], None]
@@ -54,7 +55,7 @@ class Measured:
     control_spread: float
 
 
-def characterise(  # noqa: PLR0913 - one per decision
+def characterise(
     subject: Subject,
     hardware: HardwareModel,
     *,
@@ -70,7 +71,7 @@ def characterise(  # noqa: PLR0913 - one per decision
     return found[0]
 
 
-def characterise_all(  # noqa: PLR0913 - one per decision
+def characterise_all(
     subjects: Sequence[Subject],
     hardware: HardwareModel,
     *,
@@ -167,7 +168,7 @@ def _foretell(
     """One method at all sizes."""
     vector = hardware.vector(method)
     if method == "dbc":
-        return [_designed(subject, derived, vector, values) for values in subject.judged]
+        return [_designed(subject, vector, values) for values in subject.judged]
     vector = _completed(derived, hardware, vector, subject, warnings)
     other = refitted(hardware, method, leave_out=subject.name) if subject.kernel is not None else None
     if other is not None:
@@ -196,12 +197,11 @@ def _completed(
     return with_guesses(hardware, vector, missing)
 
 
-def _designed(subject: Subject, derived: Derived, vector: CostVector, values: Values) -> Prediction:
-    """By the design that was stated; else by the loop iterations of the graph, as one might guess them."""
-    if subject.design:
-        ruv = subject.design_ruv(values)
-    else:
+def _designed(subject: Subject, vector: CostVector, values: Values) -> Prediction:
+    """By the design that was stated."""
+    if not subject.design:
         raise ScenarioError("no design stated, --design 'flop=2*n**3' and the like allowed")
+    ruv = subject.design_ruv(values)
     found = vector.time(ruv, used_by="design")
     shown = {name: {"likely": a.likely, "low": a.low, "high": a.high} for name, a in ruv.items()}  # type: ignore[union-attr]
     return _prediction("dbc", values, shown, found, None)
@@ -219,8 +219,8 @@ def _prediction(
 def _component_timing(subject: Subject, derived: Derived, measured: Measured) -> list[Prediction]:
     """Time per construct counted, measured at other sizes and interpolated between them, times the constructs.
 
-    The graph says how work grows, the measurement what a unit of it takes; linear in the logarithm of the size, constant
-    beyond the ends. Without other sizes there is nothing to foretell from.
+    The graph says how work grows, the measurement what a unit of it takes; linear in the logarithm of the size,
+    constant beyond the ends. Without other sizes there is nothing to foretell from.
     """
     if not subject.taught:
         return []
@@ -253,7 +253,7 @@ def _warnings(measured: Measured, hardware: HardwareModel) -> list[str]:
     return found
 
 
-def _document(  # noqa: PLR0913, PLR0917 - what it is made of
+def _document(
     subject: Subject,
     derived: Derived,
     hardware: HardwareModel,

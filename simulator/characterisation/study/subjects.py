@@ -1,5 +1,6 @@
-"""What is characterised: a kernel of ours or a function in a user's file, with the sizes that are judged and those that teach."""
+"""What is characterised: a kernel of ours or a function in a user's file; sizes that are judged, sizes that teach."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,7 +148,7 @@ def _around(judged: Sequence[int]) -> list[int]:
         low, middle, high = _SHARES
         found = [round(low * min(judged)), round(middle * min(judged)), round(high * max(judged))]
         ordered = sorted(judged)
-        found += [round((a * b) ** 0.5) for a, b in zip(ordered, ordered[1:], strict=False)]
+        found += [round((a * b) ** 0.5) for a, b in itertools.pairwise(ordered)]
     return sorted({n for n in found if n >= 1 and n not in judged})
 
 

@@ -11,8 +11,8 @@ class CodeBlock:
 
     name: str
     """Function and label."""
-    uses: Mapping[str, int]
-    """Operation -> how often one entry uses it."""
+    uses: Mapping[str, float]
+    """Operation -> how often one entry uses it; of machine code also `cycles`, see `schedule`."""
     instructions: int
 
     def to_dict(self) -> dict[str, Any]:
