@@ -27,6 +27,11 @@ PAPER = {"icc": 0.80, "hllc": 8.19, "poc": 45.58}
 BOUNDS = {"icc": 10.0, "intcc": 25.0, "hllc": 25.0}
 """Mean errors in percent that would do."""
 
+HEADER = (
+    f"  {'method':<8}{'paper':>8}{'mean':>9}{'sd':>9}{'min':>8}{'max':>9}  {'90 % of the mean':<20}"
+    f"{'kernel untaught':>16}  90 % of the mean"
+)
+
 Rows = list[dict[str, Any]]
 
 
@@ -80,16 +85,19 @@ def judge(rows: Rows) -> dict[str, Any]:
     taught, untaught = (
         _statistics(errors, name) for name in ("resource_model_error_percent", "untaught_resource_model_error_percent")
     )
-    order = sorted((name for name in taught), key=lambda name: float(taught[name]["mean"]))
     return {
         "errors": errors,
         "component_timing": error_statistics([abs(error) for error in timing.values()]).to_dict(),
         "taught": taught,
         "untaught": untaught,
         "by_kernel": _by_kernel(errors),
-        "order": order,
-        "order_untaught": sorted(untaught, key=lambda name: float(untaught[name]["mean"])),
-        "bounds": {name: {"percent": most, "kept": taught[name]["mean"] <= most} for name, most in BOUNDS.items()},
+        "order": _sorted(taught),
+        "order_untaught": _sorted(untaught),
+        "bounds": {
+            name: {"percent": most, "kept": taught[name]["mean"] <= most}
+            for name, most in BOUNDS.items()
+            if name in taught
+        },
         "finding": finding(taught, untaught),
     }
 
@@ -124,13 +132,12 @@ def lines(found: Mapping[str, Any], *, recorded: bool) -> list[str]:
     """The study beside the paper's table 7."""
     where = "shipped recording, two-core virtual machine" if recorded else "this machine"
     out = [f"the same study on {where}: {_counted(found['errors'])}"]
-    out.append(
-        "  error due to the resource model alone, in percent, at sizes that taught nothing; component timing itself is off by"
-    )
-    out.append(f"  {found['component_timing']['mean']:.1f} on average")
-    out.append(
-        f"  {'method':<8}{'paper':>8}{'mean':>9}{'sd':>9}{'min':>8}{'max':>9}  {'90 % of the mean':<20}{'kernel untaught':>16}  90 % of the mean"
-    )
+    off = found["component_timing"]["mean"]
+    out += [
+        "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
+        f"  (component timing itself is off by {off:.1f} on average)",
+        HEADER,
+    ]
     for method in MODELS:
         if method not in found["taught"]:
             continue

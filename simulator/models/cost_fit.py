@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
+Names = NDArray[np.str_]
 
 SHRINKAGES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """Strengths of shrinkage tried: weight of one operation's deviation against the mean squared relative error."""
@@ -16,6 +17,8 @@ FOLDS = 10
 """Groups are left out in so many parts, or one by one where there are fewer."""
 _TURNS = 30
 _SETTLED = 1e-6
+_FAR = 20.0
+"""Predictions this many times too high or low pull no harder than this."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,12 @@ def fit_costs(
     groups: Sequence[str],
     *,
     guesses_s: ArrayLike,
+    classes: Sequence[str] = (),
     shrinkages: Sequence[float] = SHRINKAGES,
 ) -> CostFit:
-    """Fit costs c >= 0 so that counts . c is near the times in relative terms, every group alike in weight.
+    """Fit costs c >= 0 so that counts . c is near the times in relative terms.
+
+    Every class of runs has the same weight, within it every group, and within that every run.
 
     With guesses g and their best common factor f, this minimises the mean over groups of the mean of (p - t)^2 / (p t),
     p being the prediction, plus a shrinkage times the sum over operations of (c / (f g) - 1)^2. Twice as much and half
@@ -59,6 +65,8 @@ def fit_costs(
         Name of each run's group: runs of one program at several sizes; (n,).
     guesses_s
         Seconds that each operation is thought to cost, above 0: their ratios matter only; (k,).
+    classes
+        Name of each run's class, all of a group in one; (n,). By default there is one class.
 
     Raises
     ------
@@ -69,9 +77,10 @@ def fit_costs(
     _check(used, times, guess, groups)
     relative = used * guess / times[:, None]  # of each run, in units of its time
     names = np.array(groups)
-    weights = _weights(names)
+    sorts = np.array(classes or [""] * names.size)
+    weights = _weights(names, sorts)
     several = np.unique(names).size > 1
-    held = {s: _left_out(relative, names, s) for s in shrinkages} if several else {}
+    held = {s: _left_out(relative, names, sorts, s) for s in shrinkages} if several else {}
     shrinkage = min(held, key=lambda s: float(weights @ np.abs(np.log(held[s])))) if held else max(shrinkages)
     factors, common = _solve(relative, weights, shrinkage)
     held_out = held[shrinkage] - 1 if held else np.full(times.size, np.nan)
@@ -88,8 +97,8 @@ def _solve(relative: Floats, weights: Floats, shrinkage: float) -> tuple[Floats,
     pull = np.full(operations, np.sqrt(shrinkage))
     found = np.ones(operations)
     for _ in range(_TURNS):
-        predicted = common * relative @ found
-        root = np.sqrt(weights / np.clip(predicted, 1e-3, 1e3))
+        ratio = np.clip(common * relative @ found, 1 / _FAR, _FAR)
+        root = np.sqrt(weights * (1 + ratio) / (2 * ratio**2))  # so that slopes are those of (ratio - 1)^2 / ratio
         rows = common * relative * root[:, None]
         solved, _ = nnls(np.vstack([rows, ridge]), np.concatenate([root, pull]))
         step = np.asarray(solved) - found
@@ -99,21 +108,24 @@ def _solve(relative: Floats, weights: Floats, shrinkage: float) -> tuple[Floats,
     return common * found, common
 
 
-def _left_out(relative: Floats, names: NDArray[np.str_], shrinkage: float) -> Floats:
+def _left_out(relative: Floats, names: Names, sorts: Names, shrinkage: float) -> Floats:
     """Prediction over time of each run where its group, and a tenth of the others, taught nothing; at least 0.001."""
     ratios = np.empty(names.size)
     parts = np.unique(names, return_inverse=True)[1] % FOLDS
     for part in np.unique(parts):
         mine = parts == part
-        factors, _ = _solve(relative[~mine], _weights(names[~mine]), shrinkage)
+        factors, _ = _solve(relative[~mine], _weights(names[~mine], sorts[~mine]), shrinkage)
         ratios[mine] = relative[mine] @ factors
     return np.maximum(ratios, 1e-3)
 
 
-def _weights(names: NDArray[np.str_]) -> Floats:
-    """Weights of runs that add up to 1, to the same for every group."""
-    found, place, sizes = np.unique(names, return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / (sizes[place] * found.size))
+def _weights(names: Names, sorts: Names) -> Floats:
+    """Weights of runs that add up to 1, to the same for every class and for every group of a class."""
+    _, place, runs = np.unique(names, return_inverse=True, return_counts=True)
+    weights = 1.0 / runs[place]
+    for sort in np.unique(sorts):
+        weights[sorts == sort] /= weights[sorts == sort].sum()
+    return np.asarray(weights / weights.sum())
 
 
 def _check(used: Floats, times: Floats, guess: Floats, groups: Sequence[str]) -> None:

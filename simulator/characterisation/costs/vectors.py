@@ -71,6 +71,7 @@ def fitted_vector(
         [seen.time_s for seen in runs],
         [seen.program for seen in runs],
         guesses_s=guesses,
+        classes=[seen.role for seen in runs],  # whole programs count as much as micro-benchmarks, which are many more
         **({} if shrinkage is None else {"shrinkages": (shrinkage,)}),
     )
     costs = {name: Cost.exactly(float(cost)) for name, cost in zip(names, fit.costs_s, strict=False)}
