@@ -125,9 +125,10 @@ def _counts(folder: Path, request: Mapping[str, Any]) -> list[list[int]]:
 def with_limit(limit_s: float, call: Any) -> Any:
     """Call, and let the system end this process when it takes longer: compiled loops heed nothing else."""
     signal.setitimer(signal.ITIMER_REAL, limit_s)
-    found = call()
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    return found
+    try:
+        return call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _kinds(function: Any) -> dict[str, Any]:

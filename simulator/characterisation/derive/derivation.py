@@ -14,6 +14,7 @@ from simulator.characterisation.derive.constructs import Counting
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
 from simulator.characterisation.derive.machine import callgrind
 from simulator.characterisation.derive.machine.attribution import attribute, machine_parts
+from simulator.characterisation.derive.machine.code import Code
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
 from simulator.characterisation.derive.symbolic import loop_counts, working_set
@@ -93,7 +94,7 @@ def derive_seg(
     attributed = [(attribute(method, code, builder), code) for method, code in answer.code.items()]
     if attributed:
         graphs = _graphs(source, counted, answer, replace(builder, machine=machine_parts(attributed), warnings=[]))
-    warnings = [*source.warnings, *_versions(answer), *builder.warnings, *answer.warnings]
+    warnings = [*source.warnings, *_versions(answer), *_unvaried(arguments), *builder.warnings, *answer.warnings]
     warnings += [line for attribution, _ in attributed for line in attribution.warnings]
     found = [method for method in methods if method in {"poc", "hllc", *answer.code}]
     needs = {method: NEEDS[method] for method in found}
@@ -101,8 +102,20 @@ def derive_seg(
     return Derived(Seg(graphs), source, arguments, profile, tuple(dict.fromkeys(warnings)), needs, missed)
 
 
-def count_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT_S) -> dict[Method, dict[str, float]]:
-    """What one run at these values really uses, by intermediate and machine code: counted, no formula in between.
+@dataclass(frozen=True)
+class CountedRun:
+    """What one run really used."""
+
+    uses: Mapping[str, float]
+    """Operation -> how often."""
+    instructions: int
+    """Of intermediate or machine code, those that make no operation included."""
+
+
+def count_at(
+    derived: Derived, values: Values, *, methods: Sequence[Method] = METHODS, limit_s: float = PROFILE_LIMIT_S
+) -> dict[Method, CountedRun]:
+    """What one run at these values uses, by intermediate and machine code: counted, with no formula in between.
 
     Raises
     ------
@@ -112,14 +125,17 @@ def count_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT
     source = derived.source
     arguments = replace(derived.arguments, points=(values,))
     counted = count_blocks(source.kept, source.functions)
-    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=_machine_methods(tuple(derived.needs)))
-    found: dict[Method, dict[str, float]] = {}
-    for method, code in answer.code.items():
-        uses: Counter[str] = Counter()
-        for block, entries in zip(code.blocks, code.counts[0], strict=True):
-            uses.update({operation: entries * amount for operation, amount in block.uses.items()})
-        found[method] = {operation: float(amount) for operation, amount in uses.items() if amount}
-    return found
+    wants = [method for method in _machine_methods(methods) if method in derived.needs]
+    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=wants)
+    return {method: _counted_run(code) for method, code in answer.code.items()}
+
+
+def _counted_run(code: Code) -> CountedRun:
+    uses: Counter[str] = Counter()
+    for block, entries in zip(code.blocks, code.counts[0], strict=True):
+        uses.update({operation: entries * amount for operation, amount in block.uses.items()})
+    instructions = sum(block.instructions * entries for block, entries in zip(code.blocks, code.counts[0], strict=True))
+    return CountedRun({operation: float(amount) for operation, amount in uses.items() if amount}, instructions)
 
 
 def callgrind_at(derived: Derived, values: Values, *, limit_s: float = PROFILE_LIMIT_S) -> callgrind.Executed:
@@ -151,6 +167,16 @@ def _graphs(source: Source, counted: Counted, answer: running.Answer, builder: B
 
 def _machine_methods(methods: Sequence[Method]) -> list[Method]:
     return [method for method in methods if method in {"intcc", "icc"}]
+
+
+def _unvaried(arguments: Arguments) -> list[str]:
+    """A line for each whole number that no profiled run varied, so that no formula can know it."""
+    values = {name: {point[name] for point in arguments.points} for name in arguments.parameters}
+    return [
+        f"{name}: profiled at {next(iter(found)):g} alone, counts hold for that"
+        for name, found in values.items()
+        if len(found) == 1 and isinstance(arguments.parameters[name], int)
+    ]
 
 
 def _versions(answer: running.Answer) -> list[str]:

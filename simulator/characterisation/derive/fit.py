@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ TOLERANCE = 0.01
 EXACT = 1e-9
 
 _Column: TypeAlias = NDArray[np.floating[Any]]
+_Points: TypeAlias = tuple[tuple[tuple[str, float], ...], ...]
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,16 @@ def fit(observed: Sequence[float], points: Sequence[Values]) -> Fitted:
     y = np.array(observed, dtype=np.float64)
     if np.all(y == y[0]):
         return Fitted(show(float(y[0])), 0.0)
-    tried = [(names, _fitted(names, y, points)) for names in _candidates(points)]
-    found = [(names, one) for names, one in tried if one is not None]
-    for tolerance in (EXACT, TOLERANCE):
-        for names, one in found:
-            if one.miss <= (tolerance if len(names) < 2 else tolerance / 2):
-                return one
-    best = min((one for _, one in found), key=lambda one: one.miss, default=None)
-    return best or Fitted(show(float(y.mean())), float(np.max(np.abs(y - y.mean())) / np.max(np.abs(y))))
+    key = tuple(tuple(point.items()) for point in points)
+    single = [one for names in _candidates(points) if len(names) == 1 and (one := _fitted(names, y, key)) is not None]
+    if any(one.miss <= EXACT for one in single):
+        return next(one for one in single if one.miss <= EXACT)
+    double = [one for names in _candidates(points) if len(names) > 1 and (one := _fitted(names, y, key)) is not None]
+    for found, tolerance in ((double, EXACT), (single, TOLERANCE), (double, TOLERANCE / 2)):
+        if any(one.miss <= tolerance for one in found):
+            return next(one for one in found if one.miss <= tolerance)
+    flat = Fitted(show(float(y.mean())), float(np.max(np.abs(y - y.mean())) / np.max(np.abs(y))))
+    return min([*single, *double, flat], key=lambda one: one.miss)
 
 
 def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
@@ -94,25 +98,39 @@ def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
             yield f"{x}**3", f"{x}**2", x
 
 
-def _fitted(names: tuple[str, ...], y: _Column, points: Sequence[Values]) -> Fitted | None:
+def _fitted(names: tuple[str, ...], y: _Column, points: _Points) -> Fitted | None:
     """Least squares of relative misses, None where a formula is not finite or the points do not tell."""
-    values = {name: np.array([point[name] for point in points], dtype=np.float64) for name in points[0]}
+    matrix = _matrix(names, points)
+    if matrix is None:
+        return None
+    scale = np.where(y > 0, y, max(float(np.max(np.abs(y))), 1e-300))
+    scaled = matrix / scale[:, None]
+    if len(names) == 1:
+        found: _Column = np.atleast_1d((y / scale) @ scaled / np.sum(scaled**2))
+    else:
+        found = np.linalg.lstsq(scaled, y / scale, rcond=None)[0]
+    miss = float(np.max(np.abs(matrix @ found - y) / scale))
+    return Fitted(_text(names, found), miss)
+
+
+@lru_cache(maxsize=4096)
+def _matrix(names: tuple[str, ...], points: _Points) -> _Column | None:
+    """Value of each formula at each point, None where one is not finite or they do not differ enough."""
+    values = {name: np.array([dict(point)[name] for point in points], dtype=np.float64) for name in dict(points[0])}
     columns = []
     for name in names:
         if name == "1":
             columns.append(np.ones(len(points)))
             continue
         try:
-            columns.append(np.broadcast_to(formula.parse(name).evaluate(values), y.shape).astype(np.float64))
+            columns.append(np.broadcast_to(formula.parse(name).evaluate(values), len(points)).astype(np.float64))
         except FormulaError:
             return None
     matrix = np.stack(columns, axis=1)
-    scale = np.where(y > 0, y, max(float(np.max(np.abs(y))), 1e-300))
-    found, _, rank, _ = np.linalg.lstsq(matrix / scale[:, None], y / scale, rcond=None)
-    if rank < len(names) or len(names) >= len({tuple(row) for row in matrix.tolist()}) + (len(names) == 1):
-        return None
-    miss = float(np.max(np.abs(matrix @ found - y) / scale))
-    return Fitted(_text(names, found), miss)
+    scaled = matrix / np.max(np.abs(matrix), axis=0)
+    distinct = len({tuple(row) for row in matrix.tolist()})
+    enough = len(names) < distinct + (len(names) == 1) and np.linalg.matrix_rank(scaled) == len(names)
+    return matrix if enough else None
 
 
 def _text(names: tuple[str, ...], factors: _Column) -> str:

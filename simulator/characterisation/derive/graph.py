@@ -17,6 +17,8 @@ from simulator.models.resource import Method, Ruv
 
 CHANCE = 3.0
 """Standard deviations that counts may be off a constant probability."""
+STEADY = 0.05
+"""Share of a probability, or of what it leaves of 1, that it may differ by between runs and be taken as constant."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,14 @@ class Builder:
         if guess is not None and _holds(guess, points, observed):
             return guess
         found = fit.fit(observed, points)
-        if found.miss > fit.EXACT and guess is None and self._drawn(counts, around):
-            return fit.show(round(sum(counts) / sum(self.profile.of(around)), 9))
+        if found.miss > fit.EXACT and guess is None:
+            share = sum(counts) / sum(self.profile.of(around))
+            if self._drawn(share, counts, around):
+                return fit.show(round(share, 9))
+            spread = max(abs(mean - share) for mean in observed)
+            if spread <= STEADY * min(share, 1 - share):
+                self.warnings.append(f"{what}: {share:.3g}, which differed by up to {spread:.2g} between profiled runs")
+                return fit.show(round(share, 9))
         if found.miss > fit.TOLERANCE:
             other = self._by_totals(counts, around)
             found = other if other is not None and other.miss < found.miss else found
@@ -104,10 +112,9 @@ class Builder:
             self.warnings.append(f"{what}: {found.text} misses the profiled counts by up to {100 * found.miss:.1f} %")
         return found.text
 
-    def _drawn(self, counts: Sequence[float], around: int) -> bool:
+    def _drawn(self, share: float, counts: Sequence[float], around: int) -> bool:
         """Whether the counts look like draws with one probability, as data that differ from size to size give them."""
         entries = self.profile.of(around)
-        share = sum(counts) / sum(entries)
         return 0 <= share <= 1 and all(
             abs(count - share * entry) <= CHANCE * math.sqrt(share * (1 - share) * entry) + 1
             for count, entry in zip(counts, entries, strict=True)

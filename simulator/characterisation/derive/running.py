@@ -19,7 +19,7 @@ from simulator.characterisation.derive.arguments import Arguments
 from simulator.characterisation.derive.machine.code import Code, CodeBlock
 from simulator.characterisation.derive.source import Source
 from simulator.characterisation.derive.steps import PASS, Counted
-from simulator.errors import CalibrationError, ScenarioError
+from simulator.errors import ScenarioError
 from simulator.models.resource import Method
 
 COMPILE_LIMIT_S = 300.0
@@ -141,7 +141,7 @@ def _run(folder: Path, place: str, arguments: Arguments, *, limit_s: float) -> N
         raise ScenarioError(f"{place}: a profiled run ended by {what}: an index outside its array, or no memory left")
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason told"])[-1]
-        raise CalibrationError(f"{place}: a profiled run failed: {last}")
+        raise ScenarioError(f"{place}: a profiled run failed: {last}")
 
 
 def _answer(found: Mapping[str, Any], place: str, source: Source) -> Answer:

@@ -186,7 +186,8 @@ def _call_fault(function: ast.expr, homes: dict[str, ast.stmt]) -> str | None:
 
 def _word(node: ast.AST) -> str:
     """`list comprehension` of `ListComp` and the like."""
-    words = {"ListComp": "list comprehension", "GeneratorExp": "generator", "JoinedStr": "f-string", "With": "with"}
+    words = {"ListComp": "list comprehension", "GeneratorExp": "generator", "JoinedStr": "f-string"}
+    words |= {"FunctionDef": "inner function", "AsyncFunctionDef": "async function", "ImportFrom": "import"}
     name = type(node).__name__
     return words.get(name, name.lower())
 
@@ -212,6 +213,6 @@ def _needed(
 
 def _blanked(text: str, kept: tuple[ast.stmt, ...]) -> str:
     """The text with only the kept statements' lines, decorators left out."""
-    lines = text.splitlines()
+    lines = text.replace("\r\n", "\n").split("\n")  # as the parser counts lines, not at form feeds
     wanted = {line for part in kept for line in range(part.lineno, (part.end_lineno or part.lineno) + 1)}
-    return "\n".join(line if number in wanted else "" for number, line in enumerate(lines, 1)) + "\n"
+    return "\n".join(line if number in wanted else "" for number, line in enumerate(lines, 1)).rstrip() + "\n"

@@ -44,34 +44,36 @@ class Place:
 
 @dataclass
 class Attribution:
-    """Places of all blocks of one code."""
+    """Places of all blocks of one code; a block in several places is entered as often as they say together."""
 
     method: Method
-    places: dict[int, Place] = field(default_factory=dict)
+    places: dict[int, tuple[Place, ...]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     missed: float = 0.0
     """Share of all instructions, in the largest run, that stand in blocks whose counts no formula gave within 1 %."""
 
 
 def attribute(method: Method, code: Code, builder: Builder) -> Attribution:
-    """Find the place of every block that was entered at all."""
+    """Find the places of every block that was entered at all."""
     found = Attribution(method)
     entries = np.array(code.counts, dtype=np.float64)
     work = entries[-1] * np.array([block.instructions for block in code.blocks], dtype=np.float64)
-    known: dict[tuple[float, ...], Place] = {}
+    finder = _Finder(builder)
+    known: dict[tuple[float, ...], tuple[Place, ...]] = {}
     for number in range(len(code.blocks)):
         counts = entries[:, number]
         if counts.any():
             key = tuple(counts.tolist())
-            known[key] = known.get(key) or _place(counts, builder)
+            known[key] = known.get(key) or finder.places(counts)
             found.places[number] = known[key]
-    lost = [number for number, place in found.places.items() if place.miss > NEAR]
+    misses = {number: max(place.miss for place in places) for number, places in found.places.items()}
+    lost = [number for number, miss in misses.items() if miss > NEAR]
     found.missed = float(sum(work[number] for number in lost) / max(1.0, work.sum()))
     if lost and found.missed >= NEAR / 10:
         worst = max(lost, key=lambda number: work[number])
         found.warnings.append(
             f"{method}: {len(lost)} blocks with {100 * found.missed:.2g} % of the instructions have no formula of the "
-            f"parameters that gives their counts (the largest misses by {100 * found.places[worst].miss:.2g} %)"
+            f"parameters that gives their counts (the largest misses by {100 * misses[worst]:.2g} %)"
         )
     if code.outside:
         found.warnings.append(f"{method}: instructions inside {', '.join(code.outside)} are not counted")
@@ -83,12 +85,12 @@ def machine_parts(found: Sequence[tuple[Attribution, Code]]) -> Machine:
     blocks: dict[int, dict[Method, dict[str, float]]] = {}
     inner: dict[int, dict[tuple[str, str], dict[Method, dict[str, float]]]] = {}
     for attribution, code in found:
-        for number, place in attribution.places.items():
-            if not place.plain:
+        for number, place in ((number, place) for number, places in attribution.places.items() for place in places):
+            if place.plain:
+                uses, factor = blocks.setdefault(place.around, {}), float(place.count)
+            else:
                 uses = inner.setdefault(place.around, {}).setdefault((place.name, place.count), {})
                 factor = 1.0
-            else:
-                uses, factor = blocks.setdefault(place.around, {}), float(place.count)
             into = uses.setdefault(attribution.method, {})
             for operation, amount in code.blocks[number].uses.items():
                 into[operation] = into.get(operation, 0.0) + factor * amount
@@ -99,61 +101,127 @@ def machine_parts(found: Sequence[tuple[Attribution, Code]]) -> Machine:
     return Machine(blocks, loops, tuple(attribution.method for attribution, _ in found))
 
 
-def _place(counts: _Counts, builder: Builder) -> Place:
-    """The simplest place: as often as a block, in proportion to one, as a vector loop is, by a formula."""
-    steady = [place for counter in builder.blocks if (place := _steady(counts, counter, builder)) is not None]
-    exact = [place for place in steady if place.miss <= fit.EXACT]
-    if exact:
-        return min(exact, key=lambda place: abs(np.log(float(place.count))))
-    vector = next(_vectors(counts, builder), None)
-    if vector is not None:
-        return vector
-    fitted = min(_fits(counts, builder), key=lambda place: place.miss)
-    if fitted.miss > fit.EXACT and steady:
-        return min(steady, key=lambda place: place.miss)
-    return fitted
+@dataclass(frozen=True)
+class _Candidates:
+    """How often loops that a compiler makes of one may be entered per entry of the block around it."""
+
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+    values: _Counts
+    """(candidate, point)."""
 
 
-def _per_entry(counts: _Counts, counter: int, builder: Builder) -> _Counts | None:
-    """Entries per entry of a block of the source; None if the code runs where that does not."""
-    entries = np.array(builder.profile.of(counter), dtype=np.float64)
-    if np.any((entries == 0) & (counts > 0)) or not entries.any():
-        return None
-    return counts[entries > 0] / entries[entries > 0]
+class _Finder:
+    """Finds places among the blocks and loops of built graphs."""
 
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._entries = {
+            counter: np.array(builder.profile.of(counter), dtype=np.float64)
+            for counter in dict.fromkeys(builder.blocks)
+        }
+        self._candidates = {body: self._divided(body, count) for body, (_, count) in builder.loops.items()}
 
-def _steady(counts: _Counts, counter: int, builder: Builder) -> Place | None:
-    """A block with the same count per entry in all runs."""
-    each = _per_entry(counts, counter, builder)
-    if each is None or not each[-1]:
-        return None
-    miss = float(np.max(np.abs(each / each[-1] - 1)))
-    return (
-        Place(counter, fit.show(float(each[-1])), plain=True, name="", miss=miss)
-        if miss <= NEAR and len(each) > 1
-        else None
-    )
+    def places(self, counts: _Counts) -> tuple[Place, ...]:
+        """The simplest: as often as a block, in proportion to one, as a vector loop is, by a fitted formula."""
+        steady = [place for counter in self._entries if (place := self._steady(counts, counter)) is not None]
+        exact = [place for place in steady if place.miss <= fit.EXACT]
+        if exact:
+            return (min(exact, key=lambda place: abs(np.log(float(place.count)))),)
+        for find in (self._tests, self._vectors):
+            found = next(find(counts), None)
+            if found is not None:
+                return found
+        fitted = min(self._fits(counts), key=lambda place: place.miss)
+        if fitted.miss > fit.EXACT:
+            found = next(self._nested(counts), None)
+            if found is not None:
+                return found
+            if steady:
+                return (min(steady, key=lambda place: place.miss),)
+        return (fitted,)
 
-
-def _vectors(counts: _Counts, builder: Builder) -> Iterator[Place]:
-    """Blocks around a loop for which the loop's count, divided and rounded, gives these counts exactly."""
-    for body, (around, count) in builder.loops.items():
-        each = _per_entry(counts, around, builder)
-        if each is None or len(each) < len(counts) or not np.allclose(each, np.round(each), rtol=0, atol=fit.EXACT):
-            continue
+    def _divided(self, body: int, count: str) -> _Candidates:
+        points = self._builder.profile.points
+        values = {name: np.array([point[name] for point in points]) for name in points[0]}
+        found: list[tuple[str, str, _Counts]] = []
         for name, text in _rounded(count):
             try:
-                values = [fit.value_at(text, point) for point in builder.profile.points]
+                row = np.broadcast_to(fit.as_formula(text).evaluate(values), len(points))
             except FormulaError:
                 continue
-            if np.allclose(values, each, rtol=fit.EXACT, atol=fit.EXACT):
-                yield Place(around, text, plain=False, name=f"{builder.names[body]}_{name}", miss=0.0)
-                return
+            found.append((f"{self._builder.names[body]}_{name}" if name else "", text, row))
+        names, texts, rows = zip(*found, strict=True)
+        return _Candidates(names, texts, np.stack(rows))
+
+    def _each(self, counts: _Counts, counter: int) -> _Counts | None:
+        """Entries per entry of a block of the source; None if the code runs where that does not."""
+        entries = self._entries[counter]
+        if np.any((entries == 0) & (counts > 0)) or not entries.any():
+            return None
+        return np.asarray(counts[entries > 0] / entries[entries > 0])
+
+    def _steady(self, counts: _Counts, counter: int) -> Place | None:
+        """A block with the same count per entry in all runs."""
+        each = self._each(counts, counter)
+        if each is None or not each[-1] or len(each) < 2:
+            return None
+        miss = float(np.max(np.abs(each / each[-1] - 1)))
+        return Place(counter, fit.show(float(each[-1])), plain=True, name="", miss=miss) if miss <= NEAR else None
+
+    def _tests(self, counts: _Counts) -> Iterator[tuple[Place, ...]]:
+        """A loop's test: once more than its body for each time that the loop is come to."""
+        for body, (around, _) in self._builder.loops.items():
+            if np.array_equal(self._entries[body] + self._entries[around], counts):
+                yield tuple(Place(counter, "1", plain=True, name="", miss=0.0) for counter in (body, around))
+
+    def _vectors(self, counts: _Counts) -> Iterator[tuple[Place, ...]]:
+        """Blocks around a loop for which the loop's count, divided and rounded, gives these counts exactly."""
+        for body, (around, _) in self._builder.loops.items():
+            each = self._each(counts, around)
+            if each is None or len(each) < len(counts):
+                continue
+            divided = self._candidates[body]
+            for place in np.flatnonzero(_equal(divided.values, each)):
+                name, text = divided.names[place], divided.texts[place]
+                yield (Place(around, text, plain=False, name=name, miss=0.0),)
+
+    def _nested(self, counts: _Counts) -> Iterator[tuple[Place, ...]]:
+        """The same for a loop in a loop, where both may be divided."""
+        for body, (middle, _) in self._builder.loops.items():
+            if middle not in self._builder.loops:
+                continue
+            around = self._builder.loops[middle][0]
+            each = self._each(counts, around)
+            if each is None or len(each) < len(counts):
+                continue
+            outer, inner = self._candidates[middle], self._candidates[body]
+            for one, two in np.argwhere(_equal(outer.values[:, None, :] * inner.values[None, :, :], each)):
+                name = f"{outer.names[one]}_{inner.names[two]}".strip("_")
+                text = f"({outer.texts[one]})*({inner.texts[two]})"
+                yield (Place(around, text, plain=False, name=name, miss=0.0),)
+
+    def _fits(self, counts: _Counts) -> Iterator[Place]:
+        """A formula fitted to the count per entry of each block of the source."""
+        for counter in self._entries:
+            each = self._each(counts, counter)
+            if each is None or len(each) < len(counts):
+                continue
+            found = fit.fit(each.tolist(), self._builder.profile.points)
+            text = f"max(0, {found.text})" if fit.as_formula(found.text).names else found.text
+            yield Place(counter, text, plain=False, name="", miss=found.miss)
+
+
+def _equal(values: _Counts, each: _Counts) -> NDArray[np.bool_]:
+    """Which rows agree at every point."""
+    close: NDArray[np.bool_] = np.all(np.abs(values - each) <= fit.EXACT * np.maximum(1.0, np.abs(each)), axis=-1)
+    return close
 
 
 def _rounded(count: str) -> Iterator[tuple[str, str]]:
-    """Counts of loops that a compiler makes of one: names and formulas."""
+    """Counts of loops that a compiler makes of one: names and formulas; the loop as it is has none."""
     m = f"({count})"
+    yield "", count
     for by in FACTORS:
         rest = f"({m} - {by}*floor({m}/{by}))"
         yield f"by_{by}", f"floor({m}/{by})"
@@ -164,15 +232,3 @@ def _rounded(count: str) -> Iterator[tuple[str, str]]:
         yield from ((f"rest_of_{by}_by_{less}", f"floor({rest}/{less})") for less in FACTORS if less < by)
         yield from ((f"if_rest_of_{by}_by_{less}", f"min(1, floor({rest}/{less}))") for less in FACTORS if less < by)
         yield f"by_{by}_back", f"max(0, floor({m}/{by}) - 1)"
-
-
-def _fits(counts: _Counts, builder: Builder) -> Iterator[Place]:
-    """A formula fitted to the count per entry of each block of the source."""
-    points = builder.profile.points
-    for counter in builder.blocks:
-        each = _per_entry(counts, counter, builder)
-        if each is None or len(each) < len(counts):
-            continue
-        found = fit.fit(each.tolist(), points)
-        text = f"max(0, {found.text})" if fit.as_formula(found.text).names else found.text
-        yield Place(counter, text, plain=False, name="", miss=found.miss)
