@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simulator import randomness, units
 from simulator.applications import Parameters, Work, make_work
 from simulator.assembly import assemble
+from simulator.characterisation.templates.making import with_parameters
 from simulator.characterisation.templates.work import SegWork
 from simulator.columns import Kind
 from simulator.configuration import Configuration
@@ -229,9 +230,45 @@ class Scenario:
         ]
         return float(np.maximum(held_bytes(self.platform, configuration, footprints) - limits, 0).sum())
 
+    def with_parameters(self, parameters: Parameters) -> "Scenario":
+        """The same with other parameters of the application; speeds that follow from a graph are derived anew.
+
+        Raises
+        ------
+        ScenarioError
+            If a graph or its template cannot do with them.
+        """
+        application = replace(self.application, parameters=parameters)
+        if application.prepared is None:
+            return replace(self, application=application)
+        work = with_parameters(application.prepared, parameters)
+        platform = with_derived_speeds(self.platform, application.kernel, work)
+        return replace(self, platform=platform, application=replace(application, prepared=work))
+
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
+
+
+def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
+    """The same PEs, with the speeds that follow from a graph and their resource models.
+
+    Raises
+    ------
+    ScenarioError
+        If a resource model makes no speeds.
+    """
+    derived: dict[tuple[int, int], Mapping[str, SpeedBand]] = {}
+    pes = []
+    for pe in platform.pes:
+        if pe.resource is None:
+            pes.append(pe)
+            continue
+        key = id(pe.speeds), id(pe.resource)
+        if key not in derived:
+            derived[key] = {**pe.speeds, kernel: work.band(pe.resource)}
+        pes.append(replace(pe, speeds=derived[key]))
+    return replace(platform, pes=tuple(pes))
 
 
 def _assumed_of_paging(nodes: list[Node], application: Application) -> list[str]:

@@ -157,7 +157,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
                 parts.pes.append(
-                    PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores, *kind.rates, kind.resource)
+                    PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores, *kind.rates, resource=kind.resource)
                 )
 
 

@@ -9,14 +9,21 @@ from simulator.applications import make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.platform import Platform
-from simulator.scenario import Application, Extrapolation, Scenario, check_memory, check_routes
+from simulator.scenario import (
+    Application,
+    Extrapolation,
+    Scenario,
+    check_memory,
+    check_routes,
+    with_derived_speeds,
+)
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
 from simulator.scenario_file.memory_levels import Measured, told, use_of
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
 from simulator.scenario_file.networks import all_names, known
 from simulator.scenario_file.platforms import make_platform
-from simulator.scenario_file.segs.application import seg_application, with_derived_speeds
+from simulator.scenario_file.segs.application import seg_application
 from simulator.scenario_file.yaml_text import Document
 
 

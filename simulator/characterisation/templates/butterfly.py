@@ -8,8 +8,9 @@ Everyone keeps as much as it has: a merge takes both halves in and leaves each p
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simulator.characterisation.templates.template import Stage, Template
+from simulator.characterisation.templates.template import Ints, Stage, Template
 from simulator.program import NOBODY, Compute, Exchange, Loop, Operation, Recv, Row, Send
 
 
@@ -44,11 +45,11 @@ def rows(stage: Stage) -> tuple[Row, ...]:
     return tuple(row if count else () for count in units.tolist())
 
 
-def _sent(stage: Stage, held: "np.ndarray[tuple[int], np.dtype[np.int64]]", number: int) -> "np.ndarray":
+def _sent(stage: Stage, held: Ints, number: int) -> Ints:
     return stage.size_bytes("exchange", units=held, round=number)
 
 
-def _only(computes: tuple[Compute, ...], which: "np.ndarray") -> list[Operation]:
+def _only(computes: tuple[Compute, ...], which: NDArray[np.bool_]) -> list[Operation]:
     """A computation of some processes only."""
     return [Compute(np.where(which, one.volume, 0.0), one.size) for one in computes]
 

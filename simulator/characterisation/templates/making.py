@@ -1,14 +1,14 @@
 """From what a scenario says of a graph under a template to a `SegWork`: every fault at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simulator.characterisation.seg.check import check
 from simulator.characterisation.seg.evaluate import check_costs, used_methods
 from simulator.characterisation.seg.nodes import Graph, Seg
 from simulator.characterisation.templates import TEMPLATES
 from simulator.characterisation.templates.template import EVERYWHERE, Template
-from simulator.characterisation.templates.work import SegWork, Step
+from simulator.characterisation.templates.work import Asked, SegWork, Step
 from simulator.errors import FormulaError, ScenarioError
 from simulator.formula import Formula, parse
 from simulator.models.resource import METHODS, HardwareModel, Method
@@ -17,23 +17,6 @@ MOST_ITERATIONS = 1_000_000
 MOST_UNITS = 2**53
 RESERVED = (*EVERYWHERE, "units", "iteration", "partner", "round")
 """Names that templates give; parameters have others."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a scenario says, as texts."""
-
-    template: str
-    units: str
-    parameters: Mapping[str, float | str]
-    iterations: str = "1"
-    steps: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
-    """Step of the template -> graph, and formulas for those of its parameters that are not called alike here."""
-    messages: Mapping[str, str] = field(default_factory=dict)
-    grid_rows: int = 1
-    footprint: str | None = None
-    method: Method | None = None
-    """None: the one for which there are RUVs and costs."""
 
 
 def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) -> SegWork:
@@ -65,9 +48,22 @@ def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) ->
     method = maker.method(resources)
     if maker.faults or template is None or method is None:
         raise ScenarioError(maker.faults)
+    given = {template.steps[0]: (seg.graphs[0].name, {}), **asked.steps}
+    explicit = replace(asked, method=method, steps=given)
     return SegWork(
-        seg, template, method, numbers, total, iterations, steps, messages, tuple(resources), asked.grid_rows, footprint
+        seg, explicit, template, method, numbers, total, iterations, steps, messages, tuple(resources), footprint
     )
+
+
+def with_parameters(work: SegWork, parameters: Mapping[str, float | str]) -> SegWork:
+    """The same with other parameters.
+
+    Raises
+    ------
+    ScenarioError
+        As `make_seg_work`.
+    """
+    return make_seg_work(work.seg, replace(work.asked, parameters=parameters), work.resources)
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,29 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What a scenario says, as texts."""
+
+    template: str
+    units: str
+    parameters: Mapping[str, float | str]
+    iterations: str = "1"
+    steps: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    """Step of the template -> graph, and formulas for those of its parameters that are not called alike here."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    grid_rows: int = 1
+    footprint: str | None = None
+    method: Method | None = None
+    """None: the one for which there are RUVs and costs."""
+
+
+@dataclass(frozen=True)
 class SegWork(Work):
     """A graph under a template, its units divided among the processes."""
 
     seg: Seg
+    asked: Asked
+    """What it was made of, with nothing left to defaults."""
     template: Template
     method: Method
     parameters: Mapping[str, float]
@@ -64,15 +83,24 @@ class SegWork(Work):
     """Payload in bytes of each of the template's messages."""
     resources: tuple[HardwareModel, ...]
     """The unlike ones of the platform, the first PE's first."""
-    grid_rows: int = 1
     footprint: Formula | None = None
     """Bytes that a process holds; None: nothing that is looked at."""
-    _bands: dict[int, SpeedBand] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def units(self) -> int:
         """Units that a partition divides."""
         return self.total
+
+    @cached_property
+    def _bands(self) -> dict[int, tuple[HardwareModel, SpeedBand]]:
+        """Speed functions by the identity of their resource models, which are kept: identities of the dead return."""
+        return {}
+
+    @cached_property
+    def _knots(self) -> Ints:
+        """Units at which times are looked at; beyond small numbers, lines join them."""
+        spaced = np.rint(np.geomspace(1, self.total, KNOTS)).astype(np.int64)
+        return np.unique(np.concatenate((spaced, np.arange(1, min(SMALL, self.total) + 1))))
 
     @cached_property
     def varies_with_processes(self) -> bool:
@@ -87,15 +115,12 @@ class SegWork(Work):
 
     def compute(self, processes: int) -> Callable[[int], Compute]:
         """So many units; in a template whose steps vary with the processes, relative to the first PE's speeds."""
-
-        def made(units: int) -> Compute:
-            if not self.varies_with_processes or units == 0:
-                return Compute(float(units), max(1, units))
-            resource = self.resources[0]
-            own_s, few_s = (float(self._own_s(resource, np.array([units]), count).s[0]) for count in (processes, FEW))
-            return Compute(units * max(own_s, LEAST_S) / max(few_s, LEAST_S), units)
-
-        return made
+        if not self.varies_with_processes:
+            return lambda units: Compute(float(units), max(1, units))
+        sizes = self._knots
+        own_s, few_s = (self._own_s(self.resources[0], sizes, count).s for count in (processes, FEW))
+        factors = np.maximum(own_s, LEAST_S) / np.maximum(few_s, LEAST_S)
+        return lambda units: Compute(units * float(np.interp(units, sizes, factors)), max(1, units))
 
     def messages_bytes(self, units: int) -> tuple[int, ...]:
         """The messages of all iterations, as they are in the first one."""
@@ -118,17 +143,17 @@ class SegWork(Work):
             If the steps take no time there, or less than none.
         """
         if id(resource) not in self._bands:
-            spaced = np.rint(np.geomspace(1, self.total, KNOTS)).astype(np.int64)
-            sizes = np.unique(np.concatenate((spaced, np.arange(1, min(SMALL, self.total) + 1))))
+            sizes = self._knots
             times = self._own_s(resource, sizes, FEW)
-            if not times.s[-1] > 0:
-                found = f"{times.s[-1]:g} s found for {self.total} units on {resource.name or 'its PE'}"
+            least = float(times.low_s[-1])
+            if not least > 0:
+                at_least = " at least" if times.is_range else ""
+                found = f"{least:g} s{at_least} found for {self.total} units on {resource.name or 'its PE'}"
                 raise ScenarioError(f"resource_model: {self.method}: {found}, a time above 0 allowed")
             high, mid, low = (sizes / np.maximum(s, LEAST_S) for s in (times.low_s, times.s, times.high_s))
-            self._bands[id(resource)] = SpeedBand(sizes.astype(np.float64), low, mid, high if times.is_range else mid)
-            if not times.is_range:
-                self._bands[id(resource)] = SpeedBand(sizes.astype(np.float64), mid, mid, mid)
-        return self._bands[id(resource)]
+            ends = (low, mid, high) if times.is_range else (mid, mid, mid)
+            self._bands[id(resource)] = resource, SpeedBand(sizes.astype(np.float64), *ends)
+        return self._bands[id(resource)][1]
 
     def program(self, configuration: Configuration) -> Program:
         """The program as if all ran on PEs like the first one; see `program_on`."""
@@ -232,7 +257,7 @@ class Placed:
     @property
     def grid_rows(self) -> int:
         """Rows of the grid of processes."""
-        return self.work.grid_rows
+        return self.work.asked.grid_rows
 
     def compute(self, step: str, **names: ArrayLike) -> tuple[Compute, ...]:
         """See `Stage.compute`; volumes as the module's first lines say."""

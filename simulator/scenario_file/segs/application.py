@@ -1,15 +1,11 @@
 """The application `seg` of a scenario: a graph, a template and the PEs' resource models put together."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 from simulator.characterisation.seg.nodes import Seg
-from simulator.characterisation.templates.making import Asked, make_seg_work
-from simulator.characterisation.templates.work import SegWork
+from simulator.characterisation.templates.making import make_seg_work
+from simulator.characterisation.templates.work import Asked
 from simulator.errors import ScenarioError
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.resource import HardwareModel
-from simulator.models.speed import SpeedBand
 from simulator.platform import Platform
 from simulator.scenario import Application
 from simulator.scenario_file.forms import SegApplicationForm, StepForm
@@ -32,33 +28,13 @@ def seg_application(
     with document.at("application"):
         if form.model is not None:
             raise ScenarioError("model: one found, none allowed with seg, whose costs follow from resource models")
+        for pe in platform.pes:
+            if form.kernel in pe.speeds:
+                allowed = f"a kernel without them allowed: speeds of seg follow from the resource of {pe.name}"
+                raise ScenarioError(f"kernel: {form.kernel!r}, of which {pe.name} has speeds, found, {allowed}")
         work = make_seg_work(seg, _asked(form), _resources(platform))
     memory = None if form.memory is None else MemoryUse(**form.memory.model_dump())
     return Application(form.name, form.kernel, form.parameters, memory=memory, prepared=work)
-
-
-def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
-    """The same PEs, with the speeds that follow from a graph and their resource models.
-
-    Raises
-    ------
-    ScenarioError
-        If a PE has speeds of that kernel already, or a resource model makes none.
-    """
-    derived: dict[tuple[int, int], Mapping[str, SpeedBand]] = {}
-    pes = []
-    for pe in platform.pes:
-        if kernel in pe.speeds:
-            allowed = f"a kernel without them allowed: speeds of seg follow from the resource of {pe.name}"
-            raise ScenarioError(f"kernel: {kernel!r}, of which {pe.name} has speeds, found, {allowed}")
-        if pe.resource is not None:
-            key = id(pe.speeds), id(pe.resource)
-            if key not in derived:
-                derived[key] = {**pe.speeds, kernel: work.band(pe.resource)}
-            pes.append(replace(pe, speeds=derived[key]))
-        else:
-            pes.append(pe)
-    return replace(platform, pes=tuple(pes))
 
 
 def _graph(form: SegApplicationForm, document: Document, named: NamedFiles) -> Seg:

@@ -47,11 +47,15 @@ def _node(node: Node) -> Data:
 
 
 def _expression(formula: Formula) -> Any:
-    """A formula as its text, a number as a number."""
+    return _number_or_text(formula.text)
+
+
+def _number_or_text(text: str) -> Any:
+    """A formula as its text, a whole number as a number."""
     try:
-        return int(formula.text)
+        return int(text)
     except ValueError:
-        return formula.text
+        return text
 
 
 def _ruv(ruvs: Ruvs) -> Data:
@@ -68,18 +72,18 @@ def _amount(amount: Amount) -> Any:
 
 def application_data(work: SegWork) -> Data:
     """What a scenario says of a graph under a template, beside its parameters; what is usual is left out."""
-    steps = {}
-    for name, step in work.steps.items():
-        arguments = {own: _expression(formula) for own, formula in step.arguments.items() if formula.text != own}
-        steps[name] = {"graph": step.graph, **({"arguments": arguments} if arguments else {})}
+    asked, steps = work.asked, {}
+    for name, (graph, arguments) in asked.steps.items():
+        given = {own: _number_or_text(text) for own, text in arguments.items()}
+        steps[name] = {"graph": graph, **({"arguments": given} if given else {})}
     return {
         "graph": seg_data(work.seg),
-        "template": work.template.name,
-        "units": work.total,
-        "iterations": work.iterations,
+        "template": asked.template,
+        "units": _number_or_text(asked.units),
+        "iterations": _number_or_text(asked.iterations),
         "steps": steps,
-        "messages": {name: _expression(formula) for name, formula in work.messages.items()},
-        **({"grid_rows": work.grid_rows} if work.grid_rows != 1 else {}),
-        **({} if work.footprint is None else {"footprint": _expression(work.footprint)}),
+        "messages": {name: _number_or_text(text) for name, text in asked.messages.items()},
+        **({"grid_rows": asked.grid_rows} if asked.grid_rows != 1 else {}),
+        **({} if asked.footprint is None else {"footprint": _number_or_text(asked.footprint)}),
         "resource_model": work.method,
     }

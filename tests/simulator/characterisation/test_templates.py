@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 
 from simulator import run
+from simulator.assembly import assemble
 from simulator.characterisation import Graph, Loop, Processing, Seg, expected_time
-from simulator.characterisation.templates.making import Asked, make_seg_work
+from simulator.characterisation.templates.making import make_seg_work
+from simulator.characterisation.templates.work import Asked
+from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.formula import parse
 from simulator.models import Cost, CostVector, HardwareModel, MemoryTerm
 from simulator.models.network import LinkModel
 from simulator.platform import PE, Platform
-from simulator.scenario import Application, Scenario
-from simulator.scenario_file.segs.application import with_derived_speeds
+from simulator.scenario import Application, Scenario, with_derived_speeds
 
 LATENCY_S, BANDWIDTH = 1e-4, 1e6
 SWIFT, SLOW = (
@@ -217,6 +219,9 @@ def test_a_step_that_takes_no_time_at_all_is_refused():
     asked = Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, {"combine": "0"})
     with pytest.raises(ScenarioError, match="resource_model: hllc: 0 s found for 10 units on free"):
         scenario(asked, resources=(free,))
+    perhaps = HardwareModel("perhaps", {"hllc": CostVector("hllc", {"x": Cost(1.0, 0.0, 2.0)})})
+    with pytest.raises(ScenarioError, match="resource_model: hllc: 0 s at least found for 10 units on perhaps"):
+        scenario(asked, resources=(perhaps,))
     gains = HardwareModel("gains", {"hllc": CostVector("hllc", {"x": Cost.exactly(-1.0)})})
     with pytest.raises(ScenarioError, match="graph kernel: hllc: -10 s found, a time of at least 0 allowed"):
         scenario(asked, resources=(gains,))
@@ -240,3 +245,78 @@ def test_speed_functions_meet_the_graph_between_their_knots():
     units = np.unique(np.geomspace(1, 1e5, 1000).astype(int))
     exact = units / expected_time(seg, {"n": units}, SWIFT.vector("hllc")).s
     assert np.max(np.abs(work.band(SWIFT).speed(units) / exact - 1)) < 0.01
+
+
+def test_other_parameters_make_another_graph_and_other_speeds():
+    """What explanations and searches over the problem size ask: nothing of the old size may stay."""
+    asked = Asked("multiphase", "n", {"n": 10}, "1", {"phase": ("kernel", {"n": "units*n"})}, {"combine": "0"})
+    one = scenario(asked, Configuration.one_each("c", (20,)), resources=(SLOW,))
+    other = one.with_parameters({"n": 20})
+    assert (one.application.work.units, other.application.work.units) == (10, 20)
+    assert float(other.platform.pes[0].speed_of("seg").speed(20)) == pytest.approx(20 / (400 * 2e-3))
+    assert float(run(other, engine="process").makespan_s[0, 0]) == pytest.approx(400 * 2e-3)
+
+
+def test_one_partition_on_pes_that_take_turns_to_be_fast():
+    """Two steps of unlike operations: neither PE is the faster one, so no volume suits both."""
+    loops = [
+        Graph(name, ("n",), Loop("loop", parse("n"), Processing(name, {"hllc": {name: 1}}))) for name in ("x", "y")
+    ]
+    costs = [{"x": 1e-3, "y": 9e-3}, {"x": 4e-3, "y": 2e-3}]
+    pair = [
+        HardwareModel(str(k), {"hllc": CostVector("hllc", {name: Cost.exactly(s) for name, s in own.items()})})
+        for k, own in enumerate(costs)
+    ]
+    asked = Asked("butterfly", "10", {}, "1", {"local": ("x", OWN), "merge": ("y", OWN)}, {"exchange": "8"})
+    placements = [Configuration("a", (5, 5), (0, 1)), Configuration("b", (5, 5), (1, 0))]
+    one = scenario(asked, *placements, resources=pair, seg=Seg(tuple(loops)))
+    for engine in ("process", "compiled"):
+        runs = run(one, engine=engine)
+        assert runs.makespan_s[:, 0].tolist() == pytest.approx([20e-3 + message_s(8) + 45e-3] * 2)
+        assert [spent["busy_s"] for spent in runs.breakdown("a")] == pytest.approx([50e-3, 30e-3])
+
+
+def test_a_master_without_units_computes_nothing():
+    asked, partition, resources, _ = BY_HAND["master without units"]
+    runs = run(scenario(asked, Configuration.one_each("c", partition), resources=resources), engine="process")
+    assert runs.breakdown("c")[0]["busy_s"] == 0
+
+
+def messages(asked, partition):
+    """Sender and receiver of every message, in order by process."""
+    one = scenario(asked, resources=(SWIFT,) * len(partition))
+    columns = assemble(one.program(Configuration.one_each("c", partition)))
+    sends = np.isin(columns.kind, (Kind.SEND, Kind.EXCHANGE)) & (columns.partner >= 0)
+    return list(zip(columns.process[sends].tolist(), columns.partner[sends].tolist(), strict=True))
+
+
+def test_halos_go_down_and_up_the_chain_past_those_without_units():
+    asked = Asked("stencil", "9", {}, "1", {"step": ("kernel", OWN)}, {"halo": "48"})
+    assert messages(asked, (3, 0, 3, 3)) == [(0, 2), (2, 3), (2, 0), (3, 2)]
+
+
+def test_broadcasts_take_turns_in_rows_and_columns_of_the_grid():
+    """Two rows of three: the ring from column 0, 1, 2, 0 in each row and from row 0, 1, 0, 1 in each column."""
+    payload = {"row": "10*units", "column": "24"}
+    asked = Asked("row_column_broadcast", "6", {}, "4", {"step": ("kernel", OWN)}, payload, grid_rows=2)
+    found = messages(asked, (1,) * 6)
+    along_rows = [(a, b) for a, b in found if a // 3 == b // 3]
+    along_columns = [(a, b) for a, b in found if a // 3 != b // 3]
+    assert len(along_rows) == 4 * 2 * 2
+    assert sorted(along_rows) == sorted(
+        (3 * row + (root + hop) % 3, 3 * row + (root + hop + 1) % 3)
+        for root in (0, 1, 2, 0)
+        for row in (0, 1)
+        for hop in (0, 1)
+    )
+    assert sorted(along_columns) == sorted(
+        (3 * root + j, 3 * (1 - root) + j) for root in (0, 1, 0, 1) for j in range(3)
+    )
+
+
+def test_processes_of_a_grid_without_units_take_no_part():
+    """Process 1 of two rows of two has none: no row for 0, no column for 3, and 2 has both."""
+    payload = {"row": "8", "column": "8"}
+    asked = Asked("row_column_broadcast", "6", {}, "2", {"step": ("kernel", OWN)}, payload, grid_rows=2)
+    assert sorted(messages(asked, (2, 0, 2, 2))) == [(0, 2), (2, 0), (2, 3), (3, 2)]
+    assert messages(asked, (6, 0, 0, 0)) == []
