@@ -19,6 +19,8 @@ TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO
 """Roles of the runs that a method's costs are fitted to."""
 FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")
 """Micro-benchmarks whose flops over time make R of equation 6."""
+NOT_OVERLAPPED = 1 / 3
+"""Guess: share of the words that are not found in the nearest cache after all, and are waited for."""
 _NOMINAL_HZ = 3e9
 
 
@@ -65,7 +67,7 @@ def fitted_vector(
     guesses = np.array([guess_cycles(name, GUESSES[method]) / _NOMINAL_HZ for name in names])
     if memory is not None:
         waits = [memory.wait_s(seen.counts[method], seen.working_set_bytes) for seen in runs]
-        used, guesses = np.column_stack([used, waits]), np.append(guesses, 1.0)
+        used, guesses = np.column_stack([used, waits]), np.append(guesses, NOT_OVERLAPPED)
     fit = fit_costs(
         used,
         [seen.time_s for seen in runs],

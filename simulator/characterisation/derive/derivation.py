@@ -14,6 +14,7 @@ from simulator.characterisation.derive.constructs import Counting
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
 from simulator.characterisation.derive.machine import callgrind
 from simulator.characterisation.derive.machine.attribution import attribute, machine_parts
+from simulator.characterisation.derive.machine.code import with_unforeseen
 from simulator.characterisation.derive.machine.code import Code
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
@@ -91,7 +92,8 @@ def derive_seg(
     profile = Profile(arguments.points, answer.counts)
     builder = Builder(profile, symbolic, Machine(), tuple(arguments.parameters), working_set(arguments))
     graphs = _graphs(source, counted, answer, builder)
-    attributed = [(attribute(method, code, builder), code) for method, code in answer.code.items()]
+    codes = {method: with_unforeseen(code) if method == "icc" else code for method, code in answer.code.items()}
+    attributed = [(attribute(method, code, builder), code) for method, code in codes.items()]
     if attributed:
         graphs = _graphs(source, counted, answer, replace(builder, machine=machine_parts(attributed), warnings=[]))
     warnings = [*source.warnings, *_versions(answer), *_unvaried(arguments), *builder.warnings, *answer.warnings]
