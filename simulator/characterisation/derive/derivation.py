@@ -14,8 +14,7 @@ from simulator.characterisation.derive.constructs import Counting
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
 from simulator.characterisation.derive.machine import callgrind
 from simulator.characterisation.derive.machine.attribution import attribute, machine_parts
-from simulator.characterisation.derive.machine.code import with_unforeseen
-from simulator.characterisation.derive.machine.code import Code
+from simulator.characterisation.derive.machine.code import Code, with_unforeseen
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
 from simulator.characterisation.derive.symbolic import loop_counts, working_set

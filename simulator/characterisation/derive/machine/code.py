@@ -46,7 +46,7 @@ class Code:
 
 
 def with_unforeseen(code: Code) -> Code:
-    """The code with how often each conditional branch goes the way that it goes more seldom, in the largest profiled run.
+    """The code with how often each conditional branch goes its rarer way, in the largest profiled run.
 
     The block behind a branch is entered when it falls through: as often as that, or more often if others lead there.
     """
