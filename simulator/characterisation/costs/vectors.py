@@ -19,6 +19,8 @@ TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO
 """Roles of the runs that a method's costs are fitted to."""
 FLOP_RATE_OF = ("float dot product", "float polynomial, apart", "float multiply and add, chained")
 """Micro-benchmarks whose flops over time make R of equation 6."""
+OWN_SHRINKAGE = 1e-3
+"""Where a program's own runs teach: weak."""
 NOT_OVERLAPPED = 1 / 3
 """Guess: share of the words that are not found in the nearest cache after all, and are waited for."""
 _NOMINAL_HZ = 3e9
@@ -38,14 +40,19 @@ def fitted_vector(
     *,
     memory: MemoryTimesByWorkingSet | None = None,
     leave_out: str | None = None,
+    own: str | None = None,
     shrinkage: float | None = None,
 ) -> Vector:
     """Fit HLLC, IntCC or ICC to runs; of ICC, a memory term as well.
+
+    Micro-benchmarks and kernels weigh alike.
 
     Parameters
     ----------
     leave_out
         A program whose runs teach nothing.
+    own
+        A program whose runs weigh as much as all other kernels together: the one that is to be foretold.
     shrinkage
         Strength that is known already; None to choose it.
 
@@ -73,7 +80,7 @@ def fitted_vector(
         [seen.time_s for seen in runs],
         [seen.program for seen in runs],
         guesses_s=guesses,
-        classes=[seen.role for seen in runs],  # whole programs count as much as micro-benchmarks, which are many more
+        classes=["own" if seen.program == own else seen.role for seen in runs],
         **({} if shrinkage is None else {"shrinkages": (shrinkage,)}),
     )
     costs = {name: Cost.exactly(float(cost)) for name, cost in zip(names, fit.costs_s, strict=False)}
@@ -81,17 +88,23 @@ def fitted_vector(
     return Vector(CostVector(method, costs, term, _notes(runs, fit, leave_out)), _quality(runs, fit, names))
 
 
-def refitted(hardware: HardwareModel, method: Method, *, leave_out: str) -> CostVector | None:
-    """A model's costs without one program's runs; None where it has no runs, or that program taught nothing anyway."""
-    rests_on = hardware.provenance
+def refitted(
+    hardware: HardwareModel, method: Method, *, leave_out: str | None = None, own: str | None = None
+) -> CostVector | None:
+    """A model's costs without one program's runs, or for one whose runs at other sizes are known.
+
+    None where it has no runs, or that program taught nothing anyway. A program's own runs are fitted more closely: what
+    few operations it uses, they determine.
+    """
+    rests_on, program = hardware.provenance, leave_out or own
     if method not in GUESSES or "runs" not in rests_on:
         return None
     runs = [Observation.from_dict(run) for run in rests_on["runs"]]
-    if not any(run.program == leave_out and run.role in TAUGHT_BY[method] for run in runs):
+    if not any(run.program == program and run.role in TAUGHT_BY[method] for run in runs):
         return None
     memory = MemoryTimesByWorkingSet.from_dict(rests_on["memory"]) if method == "icc" else None
-    shrinkage = float(rests_on["fits"][method]["shrinkage"])
-    return fitted_vector(runs, method, memory=memory, leave_out=leave_out, shrinkage=shrinkage).costs
+    shrinkage = OWN_SHRINKAGE if own else float(rests_on["fits"][method]["shrinkage"])
+    return fitted_vector(runs, method, memory=memory, leave_out=leave_out, own=own, shrinkage=shrinkage).costs
 
 
 def with_guesses(hardware: HardwareModel, vector: CostVector, missing: Sequence[str]) -> CostVector:

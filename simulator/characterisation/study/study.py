@@ -169,8 +169,9 @@ def _foretell(
     vector = hardware.vector(method)
     if method == "dbc":
         return [_designed(subject, vector, values) for values in subject.judged]
-    vector = _completed(derived, hardware, vector, subject, warnings)
     other = refitted(hardware, method, leave_out=subject.name) if subject.kernel is not None else None
+    own = refitted(hardware, method, own=subject.name) if subject.kernel is not None else None
+    vector = _completed(derived, hardware, own or vector, subject, warnings)
     if other is not None:
         other = with_guesses(hardware, other, [name for name in vector.costs if name not in other.costs])
     found = []
