@@ -1,8 +1,8 @@
 """The paper's study on this machine: kernels at sizes that taught nothing, each method's error beside that of timing.
 
 Errors due to the resource model alone are errors minus those of component timing, as in the paper; their sizes are
-summed up as in its table 7. Costs of IntCC and ICC are fitted twice: with the kernel's own runs at other sizes among
-those that teach, and without any of its runs.
+summed up as in its table 7. Costs of IntCC and ICC are fitted twice: with the kernel's own runs at other
+sizes, which weigh as much as those of all other kernels together, and without any of its runs.
 """
 
 import itertools

@@ -44,6 +44,8 @@ INTERMEDIATE: Mapping[str, float] = {
     "sqrt": 8.0,
     "call.math": 30.0,
     "call.other": 30.0,
+    "call.sqrt": 8.0,
+    **dict.fromkeys(("call.exp", "call.log", "call.sin", "call.cos", "call.tan", "call.pow", "call.mem"), 30.0),
     "call": 2.0,
     "phi": 0.1,
     "getelementptr": 0.1,
