@@ -72,7 +72,8 @@ def _answer(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     except (ImportError, AttributeError, NameError, TypeError, ValueError) as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     found = {name: _kinds(getattr(module, name)) for name in request["functions"]}
-    constants = {name: type(value).__name__ for name, value in vars(module).items() if isinstance(value, int | float)}
+    plain = {name: value for name, value in vars(module).items() if isinstance(value, int | float | np.ndarray)}
+    constants = {name: _kind(kind) for name, kind in zip(plain, signature(list(plain.values())), strict=True)}
     code = {method: _code(method, entry, folder, request) for method in request["wants"]}
     return {"kinds": found, "constants": constants, "counts": _counts(folder, request), "code": code}
 

@@ -49,11 +49,11 @@ def show(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.12g}"
 
 
-def fit(observed: Sequence[float], points: Sequence[Values]) -> Fitted:
+def fit(observed: Sequence[float], points: Sequence[Values], *, terms: int = 3) -> Fitted:
     """The simplest candidate that fits within `TOLERANCE`; if none does, the one that misses least.
 
     Candidates are a constant, and for each parameter x that varies, with one or two coefficients: x, log2(x), their
-    products, powers, roots and inverses; and products of two parameters.
+    products, powers, roots and inverses; and products of two parameters; at most so many terms.
     """
     y = np.array(observed, dtype=np.float64)
     if np.all(y == y[0]):
@@ -62,7 +62,9 @@ def fit(observed: Sequence[float], points: Sequence[Values]) -> Fitted:
     single = [one for names in _candidates(points) if len(names) == 1 and (one := _fitted(names, y, key)) is not None]
     if any(one.miss <= EXACT for one in single):
         return next(one for one in single if one.miss <= EXACT)
-    double = [one for names in _candidates(points) if len(names) > 1 and (one := _fitted(names, y, key)) is not None]
+    double = [
+        one for names in _candidates(points) if 1 < len(names) <= terms and (one := _fitted(names, y, key)) is not None
+    ]
     for found, tolerance in ((double, EXACT), (single, TOLERANCE), (double, TOLERANCE / 2)):
         if any(one.miss <= tolerance for one in found):
             return next(one for one in found if one.miss <= tolerance)

@@ -97,20 +97,28 @@ class Builder:
         if guess is not None and _holds(guess, points, observed):
             return guess
         found = fit.fit(observed, points)
-        if found.miss > fit.EXACT and guess is None:
-            share = sum(counts) / sum(self.profile.of(around))
-            if self._drawn(share, counts, around):
-                return fit.show(round(share, 9))
-            spread = max(abs(mean - share) for mean in observed)
-            if spread <= STEADY * min(share, 1 - share):
-                self.warnings.append(f"{what}: {share:.3g}, which differed by up to {spread:.2g} between profiled runs")
-                return fit.show(round(share, 9))
-        if found.miss > fit.TOLERANCE:
+        if found.miss > fit.EXACT:
             other = self._by_totals(counts, around)
-            found = other if other is not None and other.miss < found.miss else found
+            if other is not None and other.miss <= (fit.EXACT if found.miss <= fit.TOLERANCE else found.miss):
+                found = other
+        if found.miss > fit.EXACT and guess is None and max(observed) <= 1:
+            found = self._probability(counts, around, observed, points) or found
         if found.miss > fit.TOLERANCE:
             self.warnings.append(f"{what}: {found.text} misses the profiled counts by up to {100 * found.miss:.1f} %")
         return found.text
+
+    def _probability(
+        self, counts: Sequence[float], around: int, observed: Sequence[float], points: Sequence[Values]
+    ) -> fit.Fitted | None:
+        """A constant where chance explains what differs, or it is little; else what one term gives, or the constant."""
+        share = sum(counts) / sum(self.profile.of(around))
+        off = max(abs(mean - share) for mean in observed)
+        flat = fit.Fitted(fit.show(round(share, 9)), off / max(share, 1e-300))
+        if self._drawn(share, counts, around):
+            return fit.Fitted(flat.text, 0.0)
+        if off <= STEADY * min(share, 1 - share):
+            return flat
+        return min(flat, fit.fit(observed, points, terms=1), key=lambda one: one.miss)
 
     def _drawn(self, share: float, counts: Sequence[float], around: int) -> bool:
         """Whether the counts look like draws with one probability, as data that differ from size to size give them."""
