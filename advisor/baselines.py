@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from advisor.partitioners import constant_split, even_split
-from advisor.problem import Allocations, Problem, model_times_s
+from advisor.problem import Allocations, Kind, Model, Problem, model_times_s
 from advisor.simulated import configuration_of, mean_share
 from simulator import Configuration, Scenario
 
@@ -86,18 +86,17 @@ def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configura
         whole = np.stack((chosen, each), axis=1).astype(np.int64)
         found.append(configuration_of(scenario, kinds, whole, name))
     if problem.model is not None:
-        found.append(configuration_of(scenario, kinds, _greedy(problem, speeds), "greedy"))
+        found.append(configuration_of(scenario, kinds, _greedy(problem.model, kinds, speeds=speeds), "greedy"))
     return _joined(found)
 
 
-def _greedy(problem: Problem, speeds: np.ndarray) -> Allocations:
+def _greedy(model: Model, kinds: Sequence[Kind], *, speeds: np.ndarray) -> Allocations:
     """PEs one by one, fastest kind first, one process on each, until the model's makespan no longer falls."""
-    assert problem.model is not None  # noqa: S101 - the caller looked
     order = np.argsort(-speeds, kind="stable")
-    turns = np.repeat(order, [problem.kinds[place].count for place in order.tolist()])
+    turns = np.repeat(order, [kinds[place].count for place in order.tolist()])
     taken = np.cumsum(turns[:, np.newaxis] == np.arange(speeds.size), axis=0)
     allocations = np.stack((taken, np.minimum(taken, 1)), axis=2)
-    times_s = model_times_s(problem.model, allocations)
+    times_s = model_times_s(model, allocations)
     worse = np.flatnonzero(~(times_s[1:] < times_s[:-1]))
     return np.asarray(allocations[worse[0] if worse.size else -1])
 

@@ -1,8 +1,10 @@
 """Candidates: allocations that are worth a simulation, from the thresholds of a model and from plain strategies."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from advisor.problem import Allocations, EqualWork, Floats, Problem, model_times_s, processes_of
+from advisor.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, model_times_s, processes_of
 
 PARTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 """Parts of the PEs that a threshold allows; the search thins them out by the model."""
@@ -38,7 +40,7 @@ def threshold_candidates(problem: Problem) -> Allocations:
     if problem.model is None:
         return plain_candidates(problem)
     counts, some = np.array([kind.count for kind in problem.kinds]), []
-    for times in _tables(problem):
+    for times in _tables(problem.model, problem.kinds):
         for limit in np.unique(times[np.isfinite(times)]).tolist():
             within = times <= limit
             each = np.where(within.any(axis=1), times.shape[1] - np.argmax(within[:, ::-1], axis=1), 0)
@@ -91,20 +93,18 @@ def _allocation(pes: np.ndarray, each: np.ndarray) -> np.ndarray:
     return np.stack((whole, np.where(whole > 0, each, 0).astype(np.int64)), axis=1)
 
 
-def _tables(problem: Problem) -> list[Floats]:
+def _tables(model: Model, kinds: Sequence[Kind]) -> list[Floats]:
     """Tables (kind, m - 1) of loads or of times, whose values are the limits."""
-    model = problem.model
     if isinstance(model, EqualWork):
         tables = [model.loads]
     else:
-        assert model is not None  # noqa: S101 - the caller looked
         usable = np.flatnonzero(np.isfinite(model.pe_s).any(axis=(0, 1)))[1:]
         at = np.unique(usable[np.linspace(0, usable.size - 1, AT).astype(np.int64)])
         tables = [model.pe_s[:, :, processes] for processes in at.tolist()]
     found = []
     for table in tables:
         limited = table.copy()
-        for place, kind in enumerate(problem.kinds):
+        for place, kind in enumerate(kinds):
             limited[place, kind.most :] = np.inf
         found.append(limited)
     return found

@@ -22,7 +22,7 @@ SAME = 1e-9
 
 
 def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]:
-    """The kinds of PEs of a scenario: those with the same speed band, cores, load, cost and power.
+    """The kinds of PEs of a scenario: those with the same speed band, cores, load, time slice, cost and power.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]
         if pe.load is not None:
             trace = pe.load.trace
             load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, pe.load.drawn
-        key = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes(), pe.cores, load, pe.cost_per_s, pe.power_w
+        speeds, rates = (band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()), (pe.cost_per_s, pe.power_w)
+        key = speeds, pe.cores, load, rates, pe.slice_s
         alike.setdefault(key, []).append(index)
     pes = scenario.platform.pes
     return tuple(Kind(pes[same[0]].name, tuple(same), most or pes[same[0]].cores) for same in alike.values())

@@ -46,13 +46,15 @@ class PE:
     """What a second of it costs, in a unit of the user's, if that is said."""
     power_w: float | None = None
     """Watts that it draws while a run has it, if that is said."""
+    slice_s: float = 0.0
+    """Time slice of its scheduler: a process that waited for a message gets the PE when the others had theirs."""
     resource: HardwareModel | None = None
     """What operations cost on it, for applications that are software execution graphs."""
 
     def __post_init__(self) -> None:
         if self.cores < 1:
             raise ScenarioError(f"platform: PE {self.name}: cores: {self.cores} found, at least 1 allowed")
-        for name, value in (("cost", self.cost_per_s), ("power", self.power_w)):
+        for name, value in (("cost", self.cost_per_s), ("power", self.power_w), ("slice", self.slice_s)):
             if value is not None and not 0 <= value < math.inf:
                 raise ScenarioError(f"platform: PE {self.name}: {name}: {value:g} found, at least 0 allowed")
 

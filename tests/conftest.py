@@ -1,11 +1,16 @@
 """Options and fixtures that all tests share."""
 
+import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from advisor.cli import main
 from tests.benchmarks import simgrid_cpp
+
+Command = Callable[..., tuple[int, str, str]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,3 +41,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line("test_mpi*.py left out: mpi4py is not installed (extra [mpi])")
     if config.getoption("no_skips") and (skipped := len(terminalreporter.stats.get("skipped", []))):
         terminalreporter.write_line(f"--no-skips: {skipped} skipped, so this run fails", red=True)
+
+
+@pytest.fixture
+def apportion(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line within the test's own process: exit code, output, errors."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["apportion", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return run

@@ -1,6 +1,7 @@
 """Every allocation, all in the same replications: the oracle for small problems, whatever the objective."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 import numpy as np
 
@@ -26,14 +27,14 @@ def exhaustive(problem: Problem) -> Found:
             f"allocation: {problem.size:.3g} allocations found, at most {MOST} allowed for exhaustive search"
         )
     replications = np.arange(problem.replications)
-    best: tuple[float, Allocations] | None = None
-    for block in all_allocations(problem):
+
+    def best_of(block: Allocations) -> tuple[float, Allocations]:
         values = statistic(problem.runs(block, replications), problem.objective)
         place = int(np.argmin(values))
-        if best is None or values[place] < best[0]:
-            best = float(values[place]), block[place]
-    assert best is not None  # noqa: S101 - a problem has at least one allocation
-    return Found(best[1], best[0], best[0], problem.size * problem.replications)
+        return float(values[place]), block[place]
+
+    value_s, allocation = min(map(best_of, all_allocations(problem)), key=itemgetter(0))
+    return Found(allocation, value_s, value_s, problem.size * problem.replications)
 
 
 def all_allocations(problem: Problem) -> Iterator[Allocations]:

@@ -39,8 +39,8 @@ class BlockColumns:
         """Rows from each block's diagonal down, its own included; (K,)."""
         return self.n - self.first
 
-    def owners(self, configuration: Configuration) -> Ints:
-        """The process of each block; (K,).
+    def owners(self, configuration: Configuration, *, blocks: int | None = None) -> Ints:
+        """The process of each block; (K,), or of as many `blocks` as are dealt.
 
         A partition is blocks per cycle. Blocks are dealt one by one to the process for which (blocks it would then
         have) / (its blocks per cycle) is least, the first of equals, so that after a cycle of `sum(partition)` blocks
@@ -63,7 +63,7 @@ class BlockColumns:
         process = np.repeat(np.arange(per_cycle.size), per_cycle)
         which = np.arange(cycle) - np.repeat(np.cumsum(per_cycle) - per_cycle, per_cycle)
         order = np.lexsort((process, (which + 1) / per_cycle[process]))
-        return np.asarray(process[order][np.arange(self.count) % cycle])
+        return np.asarray(process[order][np.arange(blocks or self.count) % cycle])
 
     def after(self, owners: Ints, amounts: Floats | Ints, processes: int) -> Floats:
         """Sum of the amounts of each process's own blocks behind each block; (K, process)."""

@@ -60,8 +60,8 @@ class Team:
         exists = (place >= 0) & (place < self.size)
         return np.where(exists, self.members[np.clip(place, 0, self.size - 1)], NOBODY)
 
-    def program(self, row: Row, footprints_bytes: Ints) -> Program:
+    def program(self, row: Row, footprints_bytes: Ints, *, polls: bool = False) -> Program:
         """One row for all that take part, none for the others."""
         footprints = np.where(self.units > 0, footprints_bytes, 0)
         rows = tuple(row if units else () for units in self.units.tolist())
-        return Program(rows, tuple(footprints.tolist()))
+        return Program(rows, tuple(footprints.tolist()), polls)

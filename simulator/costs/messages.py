@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from simulator.columns import Columns, Kind
 from simulator.costs.ticks import Floats, Ticks, rounded, to_ticks
+from simulator.costs.turns import turns_s
 from simulator.errors import ScenarioError
 from simulator.networks import Network
 from simulator.platform import Platform
@@ -60,7 +61,9 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))
     if np.any(columns.amount[moves] > MAX_BYTES):
         raise ScenarioError(f"program: a message of more than {MAX_BYTES:.3g} bytes found, smaller ones allowed")
+    turns = turns_s(platform, columns, placement)
     alike = network.topology is None and network.loopback is None and not np.any(kind == Kind.READ_WRITE)
+    alike = alike and turns is None
     rows = 1 if alike else placement.shape[0]
     ticks = np.zeros((rows, kind.size), dtype=np.int64)
     for sleep, converted in ((Kind.DELAY, to_ticks), (Kind.WAIT_UNTIL, rounded)):
@@ -71,7 +74,11 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
             ticks[0, moves] = to_ticks(network.loopback_s(columns.amount[moves]), tick_s)
         nothing = np.zeros((1, kind.size), dtype=np.int64)
         return MessageCosts(ticks, nothing, nothing - 1, np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    return _routed(platform, columns, placement, moves, ticks=ticks, tick_s=tick_s)
+    made = _routed(platform, columns, placement, moves, ticks=ticks, tick_s=tick_s)
+    if turns is not None:
+        sends = moves[kind[moves] != Kind.READ_WRITE]
+        made.ticks[:, sends] += rounded(turns[:, columns.partner[sends]], tick_s)
+    return made
 
 
 def capacities(platform: Platform, *, tick_s: float) -> Ticks:

@@ -110,9 +110,7 @@ def critical_path(scenario: Scenario, runs: RunSet, configuration: int, replicat
         If this replication was not logged.
     """
     log = _log(runs, configuration, replication)
-    columns = assemble(scenario.program(scenario.configurations[configuration]))
-    eager_bytes = scenario.platform.network.eager_bytes or -1
-    causes = _Causes(columns, log, eager=columns.amount <= eager_bytes)
+    columns, causes = _causes(scenario, log, configuration)
     finished = [(entry.end_ticks, -row) for row, entry in enumerate(log)]
     steps: list[Step] = []
     row = -max(finished)[1] if finished else -1
@@ -133,9 +131,7 @@ def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replicatio
         If this replication was not logged.
     """
     log = _log(runs, configuration, replication)
-    columns = assemble(scenario.program(scenario.configurations[configuration]))
-    eager_bytes = scenario.platform.network.eager_bytes or -1
-    causes = _Causes(columns, log, eager=columns.amount <= eager_bytes)
+    _, causes = _causes(scenario, log, configuration)
     found: dict[tuple[str, str], int] = defaultdict(int)
     for row, entry in enumerate(log):
         ready_ticks, cause = causes.of(row)
@@ -198,6 +194,12 @@ class _Causes:
             place = next(i for i, (_, sent) in enumerate(posted[inbox]) if source in (ANY, process[sent]))
             sender_of[row] = posted[inbox].pop(place)[1]
         return sender_of, {sender: row for row, sender in sender_of.items()}
+
+
+def _causes(scenario: Scenario, log: tuple[LoggedOperation, ...], configuration: int) -> tuple[Columns, _Causes]:
+    """The operations of a logged run, and what each waited for."""
+    columns = assemble(scenario.program(scenario.configurations[configuration]))
+    return columns, _Causes(columns, log, eager=columns.amount <= (scenario.platform.network.eager_bytes or -1))
 
 
 def _log(runs: RunSet, configuration: int, replication: int) -> tuple[LoggedOperation, ...]:

@@ -178,7 +178,7 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     entries, key = [], []
 
     def alike_by(pe: PE) -> tuple[Any, ...]:
-        own = pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, traces.get(pe.name)
+        own = pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, traces.get(pe.name)
         return id(pe.speeds), id(pe.load), id(pe.resource), *own
 
     for alike, group in groupby(pes, key=alike_by):
@@ -211,6 +211,8 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         entry["cost"] = pe.cost_per_s
     if pe.power_w is not None:
         entry["power"] = quantity(pe.power_w, units.POWER, ("W", "kW"))
+    if pe.slice_s:
+        entry["slice"] = duration(pe.slice_s)
     if pe.resource is not None:
         entry["resource"] = pe.resource.to_dict()
     entry["speeds"] = {kernel: speed_data(band) for kernel, band in pe.speeds.items()}

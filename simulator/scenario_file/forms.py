@@ -112,6 +112,7 @@ class PEForm(Form):
     load: LoadForm | None = None
     cost: Annotated[float, Field(ge=0)] | None = None
     power: Power | None = None
+    slice: Latency = 0.0
 
 
 class ResourcePEForm(PEForm):

@@ -156,9 +156,8 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                     with document.at(*here, "pes", number, "name"):
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
-                parts.pes.append(
-                    PE(full, name, kind.speeds, kind.load, kind.cpu, kind.cores, *kind.rates, resource=kind.resource)
-                )
+                rest = kind.cpu, kind.cores, *kind.rates, kind.slice_s, kind.resource
+                parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
 
 
 def _host(form: NodeForm, name: str) -> str | None:
@@ -176,6 +175,7 @@ class _Kind:
     cores: int
     rates: tuple[float | None, float | None]
     """Cost per second, and power."""
+    slice_s: float
     pattern: str
     """Their names as the file writes them."""
     predicted: frozenset[str]
@@ -213,7 +213,7 @@ def _kind(
     if isinstance(form, ResourcePEForm):
         with document.at(*here, "resource"):
             resource = _resource(form, named)
-    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.name, _predicted(form), resource)
+    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
 
 
 def _resource(form: ResourcePEForm, named: NamedFiles) -> HardwareModel:

@@ -5,11 +5,7 @@ import time
 
 import pytest
 
-APPORTION = [sys.executable, "-m", "advisor.cli"]
-
-
-def apportion(*arguments):
-    return subprocess.run([*APPORTION, *arguments], capture_output=True, text=True, check=False)
+from tests.command_line import APPORTION, apportion
 
 
 @pytest.mark.slow

@@ -7,23 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli import main
-
 ROOT = Path(__file__).parents[2]
 BAD = ROOT / "tests" / "bad_inputs" / "runs"
 HPL = "N**3/(3*P*Q) + N**2*(3*P+Q)/(2*P*Q) + N*log(P) + N*P"
-
-
-@pytest.fixture
-def apportion(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["apportion", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

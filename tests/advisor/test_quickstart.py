@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,12 +12,7 @@ import psutil
 import pytest
 
 from simulator import load_scenario, run
-
-APPORTION = [sys.executable, "-m", "advisor.cli"]
-
-
-def apportion(*arguments, **options):
-    return subprocess.run([*APPORTION, *arguments], capture_output=True, text=True, check=False, **options)
+from tests.command_line import APPORTION, apportion
 
 
 @pytest.fixture(scope="module")

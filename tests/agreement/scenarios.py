@@ -58,7 +58,8 @@ def pe(draw, name, node):
     low = draw(st.integers(1, 8)) * PER_TICK / 4
     width = draw(st.sampled_from([0.0, 0.0, 0.5]))
     band = SpeedBand(*(np.array([float(x)]) for x in (1.0, low, low * (1 + width / 2), low * (1 + width))))
-    return PE(name, node, {"k": band}, draw(st.none() | loads()), cores=draw(st.sampled_from([1, 1, 1, 2, 3])))
+    load, cores, slices = draw(st.none() | loads()), draw(st.sampled_from([1, 1, 1, 2, 3])), draw(st.integers(0, 3))
+    return PE(name, node, {"k": band}, load, cores=cores, slice_s=max(0, slices - 1) * TICK)
 
 
 @st.composite

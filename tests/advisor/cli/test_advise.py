@@ -3,13 +3,11 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-from advisor.cli import main
 
 TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial"
 MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)
@@ -30,15 +28,8 @@ replications: 1
 
 
 @pytest.fixture
-def advise(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["apportion", "advise", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
+def advise(apportion):
+    return partial(apportion, "advise")
 
 
 @pytest.fixture

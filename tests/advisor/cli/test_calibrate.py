@@ -1,20 +1,14 @@
 """`apportion calibrate speed`, `show` and `predict` as a user calls them, on recorded tables."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import apportion
+
 ROOT = Path(__file__).parents[3]
-CALL = [sys.executable, "-c", "from advisor.cli import main; main()"]
 DGEMM = ROOT / "scenarios" / "papers" / "gbbp_dgemm.csv"
-
-
-def apportion(*arguments, cwd):
-    env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    return subprocess.run([*CALL, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=env)
 
 
 @pytest.mark.parametrize("method", ["grid", "gbbp", "adaptive"])

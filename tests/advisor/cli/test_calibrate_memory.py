@@ -3,28 +3,13 @@
 import csv
 import itertools
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from advisor.cli import main
-
 BAD = Path(__file__).parents[2] / "bad_inputs" / "memory"
 HEADER = "M_words,alpha,L,time_per_word_s\n"
-
-
-@pytest.fixture
-def apportion(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["apportion", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def two_levels(m, alpha, run):

@@ -1,21 +1,13 @@
 """`apportion record` and `apportion trace` as a user calls them: documents, files, exit codes, one line per error."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import apportion
+
 DATA = Path(__file__).parents[2] / "simulator" / "load_traces" / "data"
-CALL = [sys.executable, "-c", "from advisor.cli import main; main()"]
-
-
-def apportion(*arguments, cwd):
-    return subprocess.run([*CALL, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=ENV)
-
-
-ENV = {"PYTHONPATH": str(Path(__file__).parents[3]), "PATH": "/usr/bin:/bin"}
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Table 1 by real runs: its scores, its text, and (slow) the command itself."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from advisor.reproduce.gbbp import reproduce, text
 from advisor.reproduce.gbbp_score import score
 from simulator import ScenarioError, plots
 from simulator.calibration.bands import CutRule, ReplaySource, build
+from tests.command_line import apportion
 
 ROOT = Path(__file__).parents[3]
 
@@ -60,14 +59,9 @@ def test_bands_by_several_builders_are_drawn(tmp_path):
         plots.plot_builders({}, tmp_path / "k.txt", title="", held_out=held_out)
 
 
-def apportion(*arguments):
-    words = [sys.executable, "-m", "advisor.cli", "reproduce", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-
-
 @pytest.mark.slow
 def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
-    done = apportion("gbbp", "--recorded", "--json")
+    done = apportion("reproduce", "gbbp", "--recorded", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     table = json.loads(done.stdout)["table_1"]
     assert table == json.loads(json.dumps(gbbp_table.table()))
@@ -84,7 +78,7 @@ def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
     ],
 )
 def test_bad_options_are_refused_in_one_line(tmp_path, arguments, message):
-    done = apportion("gbbp", *arguments, "-o", tmp_path / "out")
+    done = apportion("reproduce", "gbbp", *arguments, "-o", tmp_path / "out")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(message)
     assert done.stdout == ""
@@ -92,7 +86,7 @@ def test_bad_options_are_refused_in_one_line(tmp_path, arguments, message):
 
 @pytest.mark.slow
 def test_the_table_by_real_runs(tmp_path):
-    done = apportion("gbbp", "--budget", "30s", "-o", tmp_path, "--json")
+    done = apportion("reproduce", "gbbp", "--budget", "30s", "-o", tmp_path, "--json")
     assert done.returncode == 0, done.stderr
     assert "50 % after" in done.stderr
     found = json.loads(done.stdout)

@@ -291,10 +291,10 @@ def test_large_shared_rows_are_cheap():
 # Bad input
 
 FAULTS = [
-    ("hpl", {"n": 8}, (1, 1), "nb missing, n found, n, nb, broadcast allowed"),
+    ("hpl", {"n": 8}, (1, 1), "nb missing, n found, n, nb, broadcast, phases, "),
     ("hpl", {"n": 8, "nb": 2.5}, (1, 1), "nb: 2.5 found, an integer of at least 1"),
     ("hpl", {"n": 8, "nb": 2, "broadcast": "star"}, (1, 1), "broadcast: 'star' found, one of ring, modified_ring"),
-    ("hpl", {"n": 8, "nb": 2, "q": 1}, (1, 1), "q found, n, nb, broadcast allowed"),
+    ("hpl", {"n": 8, "nb": 2, "q": 1}, (1, 1), "q found, n, nb, broadcast, phases, panel_speed"),
     ("hpl", {"n": 8, "nb": 2}, (3, 2), "5 blocks found, column blocks per cycle, in all 1 to 4, allowed"),
     ("hpl", {"n": 10**9, "nb": 10**6}, (1, 1), "at most 100000000"),
     ("cholesky", {"n": "8", "nb": 2}, (1, 1), "n: '8' found, an integer"),
