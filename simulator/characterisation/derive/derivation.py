@@ -14,7 +14,7 @@ from simulator.characterisation.derive.constructs import Counting
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
 from simulator.characterisation.derive.machine import callgrind
 from simulator.characterisation.derive.machine.attribution import attribute, machine_parts
-from simulator.characterisation.derive.machine.code import Code
+from simulator.characterisation.derive.machine.code import Code, with_unforeseen
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
 from simulator.characterisation.derive.symbolic import loop_counts, working_set
@@ -57,6 +57,7 @@ def derive_seg(
     function: str | None = None,
     methods: Sequence[Method] = METHODS,
     limit_s: float = PROFILE_LIMIT_S,
+    here: bool = False,
 ) -> Derived:
     """The graph of a function, which is compiled and run in a child process to profile it.
 
@@ -70,6 +71,8 @@ def derive_seg(
         Methods whose RUVs the graph's nodes hold.
     limit_s
         Longest that one profiled run may take, in seconds.
+    here
+        Compile and run in this process: for functions of ours that surely end, some ten times faster.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def derive_seg(
     if not isinstance(arguments, Arguments):
         arguments = from_mapping(arguments, source.parameters)
     counted = count_blocks(source.kept, source.functions)
-    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=_machine_methods(methods))
+    answer = running.ask(source, counted, arguments, limit_s=limit_s, wants=_machine_methods(methods), here=here)
     faults = _whole_arrays(source, answer)
     if faults:
         raise ScenarioError(faults)
@@ -88,7 +91,8 @@ def derive_seg(
     profile = Profile(arguments.points, answer.counts)
     builder = Builder(profile, symbolic, Machine(), tuple(arguments.parameters), working_set(arguments))
     graphs = _graphs(source, counted, answer, builder)
-    attributed = [(attribute(method, code, builder), code) for method, code in answer.code.items()]
+    codes = {method: with_unforeseen(code) if method == "icc" else code for method, code in answer.code.items()}
+    attributed = [(attribute(method, code, builder), code) for method, code in codes.items()]
     if attributed:
         graphs = _graphs(source, counted, answer, replace(builder, machine=machine_parts(attributed), warnings=[]))
     warnings = [*source.warnings, *_versions(answer), *_unvaried(arguments), *builder.warnings, *answer.warnings]

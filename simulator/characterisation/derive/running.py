@@ -45,22 +45,34 @@ class Answer:
 
 
 def ask(
-    source: Source, counted: Counted, arguments: Arguments, *, limit_s: float, wants: Sequence[Method] = ()
+    source: Source,
+    counted: Counted,
+    arguments: Arguments,
+    *,
+    limit_s: float,
+    wants: Sequence[Method] = (),
+    here: bool = False,
 ) -> Answer:
-    """Compile the functions and run them at the points, in a child process.
+    """Compile the functions and run them at the points, in a child process; or here, functions of ours that surely end.
 
     Raises
     ------
     ScenarioError
         If Numba cannot compile them, a run does not end within `limit_s` seconds, or it fails.
     """
-    with answered(source, counted, arguments, limit_s=limit_s, wants=wants) as (_, answer):
+    with answered(source, counted, arguments, limit_s=limit_s, wants=wants, here=here) as (_, answer):
         return answer
 
 
 @contextlib.contextmanager
 def answered(
-    source: Source, counted: Counted, arguments: Arguments, *, limit_s: float, wants: Sequence[Method] = ()
+    source: Source,
+    counted: Counted,
+    arguments: Arguments,
+    *,
+    limit_s: float,
+    wants: Sequence[Method] = (),
+    here: bool = False,
 ) -> Iterator[tuple[Path, Answer]]:
     """The folder that the child worked in, while it is there, and its answer; see `ask`."""
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
@@ -80,7 +92,10 @@ def answered(
         }
         files.write_json(folder / child.REQUEST, request)
         place = f"{source.path}: {source.entry}"
-        _run(folder, place, arguments, limit_s=limit_s)
+        if here:
+            _run_here(folder)
+        else:
+            _run(folder, place, arguments, limit_s=limit_s)
         yield folder, _answer(files.read_json(folder / child.ANSWER), place, source)
 
 
@@ -94,6 +109,15 @@ def _stored(folder: Path, arguments: Sequence[Any], point: int) -> list[Any]:
         else:
             found.append(value.item() if isinstance(value, np.generic) else value)
     return found
+
+
+def _run_here(folder: Path) -> None:
+    """The child's work in this process: it saves starting one and loading the compiler."""
+    before = list(sys.path)
+    try:
+        child.main(folder)
+    finally:
+        sys.path[:] = before
 
 
 def environment() -> dict[str, str]:

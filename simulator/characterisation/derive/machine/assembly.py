@@ -2,10 +2,12 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from simulator.characterisation.derive.machine.code import CodeBlock, Counting
 from simulator.characterisation.derive.machine.instructions import is_jump, operations
 from simulator.characterisation.derive.machine.intermediate import is_math
+from simulator.characterisation.derive.machine.schedule import Body, cycles_of
 
 _WRAPPERS = ("_ZN7cpython", "cfunc.", "NRT_", "nrt_")
 _LABEL = re.compile(r'^(?P<name>"[^"]+"|[-\w$.]+):')
@@ -31,7 +33,11 @@ def put_counters(text: str, address: int) -> Counting:
             inside = False
         writer.line(line, is_label=label is not None, inside=inside)
     writer.close()
-    return Counting("\n".join(writer.lines) + "\n", tuple(writer.blocks), tuple(sorted(writer.outside)))
+    blocks = [
+        replace(block, uses={**block.uses, "cycles": cycles})
+        for block, cycles in zip(writer.blocks, cycles_of(writer.bodies), strict=True)
+    ]
+    return Counting("\n".join(writer.lines) + "\n", tuple(blocks), tuple(sorted(writer.outside)))
 
 
 def addresses(text: str) -> list[str]:
@@ -66,10 +72,12 @@ class _Writer:
     def __init__(self, address: int, functions: set[str]) -> None:
         self.lines: list[str] = []
         self.blocks: list[CodeBlock] = []
+        self.bodies: list[Body] = []
         self.outside: set[str] = set()
         self._address, self._functions = address, functions
         self._uses: Counter[str] = Counter()
-        self._instructions = 0
+        self._lines: list[str] = []
+        self._labels: list[str] = []
         self._open = False
         self._known: dict[str, str] = {}
 
@@ -77,6 +85,8 @@ class _Writer:
         text = line.strip()
         if is_label or not inside:
             self.close()
+            if is_label:
+                self._labels.append(text.partition(":")[0])
         elif text and not text.startswith((".", "#")):
             self._instruction(text)
         self.lines.append(line)
@@ -94,7 +104,7 @@ class _Writer:
         if address:
             self._known[address["register"]] = address["name"]
         self._uses += found
-        self._instructions += 1
+        self._lines.append(text)
 
     def _called(self, text: str) -> str:
         target = text.split(maxsplit=1)[1].lstrip("*")
@@ -107,8 +117,10 @@ class _Writer:
     def close(self) -> None:
         """End the block that is open."""
         if self._open:
-            self.blocks.append(CodeBlock(str(len(self.blocks)), dict(self._uses), self._instructions))
-        self._uses, self._instructions, self._open = Counter(), 0, False
+            self.blocks.append(CodeBlock(str(len(self.blocks)), dict(self._uses), len(self._lines)))
+            self.bodies.append(Body(tuple(self._labels), tuple(self._lines)))
+            self._labels = []
+        self._uses, self._lines, self._open = Counter(), [], False
 
 
 def _counter(address: int) -> list[str]:

@@ -42,8 +42,7 @@ def operations(line: str) -> Counter[str]:
     on a vector of 256 bits; `vector_256` what else is done to vectors; `load`, `store` of up to 64 bits, `load_256` of
     vectors; `branch`, `jump`, `call`, `return`.
     """
-    mnemonic, _, rest = line.strip().partition("\t" if "\t" in line.strip() else " ")
-    operands = _operands(rest)
+    mnemonic, operands = operands_of(line)
     found: Counter[str] = Counter()
     if _NOTHING.match(mnemonic):
         return found
@@ -63,6 +62,12 @@ def operations(line: str) -> Counter[str]:
     if not mnemonic.startswith("lea"):
         _memory(mnemonic, operands, width, found)
     return found
+
+
+def operands_of(line: str) -> tuple[str, list[str]]:
+    """Mnemonic and operands of one instruction."""
+    mnemonic, _, rest = line.strip().partition("\t" if "\t" in line.strip() else " ")
+    return mnemonic, _operands(rest)
 
 
 def _name(mnemonic: str, operands: list[str], width: str) -> str:

@@ -135,7 +135,9 @@ def test_code_is_counted_to_the_last_instruction(entry):
     exact = count_at(entry, {"n": 60})
     for method in ("intcc", "icc"):
         found = ruvs_at(entry, method, {"n": 60})
-        assert sum(found.values()) == pytest.approx(sum(exact[method].uses.values()), rel=0.01)
+        told = sum(count for name, count in found.items() if name not in {"cycles", "unforeseen"})
+        counted = sum(count for name, count in exact[method].uses.items() if name not in {"cycles", "unforeseen"})
+        assert told == pytest.approx(counted, rel=0.01)
         assert entry.missed[method] < 0.02
     triples = 60 * 59 * 58 // 6
     assert exact["intcc"].uses["fadd.double"] >= triples
