@@ -130,25 +130,21 @@ def test_the_papers_model_does_on_the_surrogate_what_it_did_on_the_cluster():
     assert costs["NS"] < 0.05 * costs["NL"] < 0.05 * costs["Basic"]
 
 
-def meets_the_goal(case):
-    """At most 2 % on the mean and 12 % at worst with two kinds, 7.4 % on the mean with three."""
-    return (
-        case["mean_regret_percent"] <= (2 if case["kinds"] == 2 else 7.4)
-        and (case["kinds"] == 3 or case["worst_regret_percent"] <= 12)
-        and case["not_positive"] == 0
-    )
-
-
 def test_pooled_makes_the_cheapest_set_as_good_as_the_dearest():
-    found = allocation_study.study(seeds=2, kinds=(2,), sets=("NS",), methods=("pooled",))
-    assert [case for case in found if not meets_the_goal(case)] == []
+    for case in allocation_study.study(seeds=2, kinds=(2,), sets=("NS",), methods=("pooled",)):
+        assert case["mean_regret_percent"] <= 2
+        assert case["worst_regret_percent"] <= 12
+        assert case["not_positive"] == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["pooled", allocation_study.WHOLE])
-def test_pooled_meets_the_goal_on_two_and_three_kinds(method):
-    found = allocation_study.study(seeds=10, sets=("NS",), methods=(method,))
-    assert [case for case in found if not meets_the_goal(case) and case["truth"] == "as fitted"] == []
+def test_pooled_meets_the_goal_on_the_mean_with_two_and_three_kinds(method):
+    """At most 2 % with two kinds of PEs, 7.4 % with three."""
+    for case in allocation_study.study(seeds=30, sets=("NS",), methods=(method,)):
+        if case["truth"] == "as fitted":
+            assert case["mean_regret_percent"] <= (2 if case["kinds"] == 2 else 7.4)
+            assert case["not_positive"] == 0
 
 
 def test_every_case_is_there_and_shown(result):
