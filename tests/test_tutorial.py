@@ -73,6 +73,17 @@ def test_the_way_from_sizes_to_a_speed_band(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_graph_under_two_templates_on_two_resource_models(tmp_path):
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    told = list(follow("characterisation.md", tmp_path))
+    assert len(told) == 9
+    assert told[0][0] == told[0][1]
+    for output, shown in told[1:]:
+        assert output.startswith(shown)
+        assert shown.count("\n") == 2
+
+
+@pytest.mark.slow
 def test_an_advice_explained(tmp_path):
     for name in ("scenarios", "traces"):
         (tmp_path / name).symlink_to(ROOT / name)

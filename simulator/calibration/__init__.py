@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from simulator.calibration.real.sampling import RealPoint
     from simulator.calibration.real_source import RealSource
     from simulator.calibration.record import Recording, record_load
+    from simulator.calibration.resource_files import load_resource_model, save_resource_model
     from simulator.calibration.runtime_files import (
         RuntimeFit,
         fit_table,
@@ -141,6 +142,7 @@ _HOMES = {
     "load_allocation_fit": "simulator.calibration.allocation.fit_file",
     "load_memory_model": "simulator.calibration.memory_files",
     "load_network_model": "simulator.calibration.network_files",
+    "load_resource_model": "simulator.calibration.resource_files",
     "load_runtime_model": "simulator.calibration.runtime_files",
     "load_speed_model": "simulator.calibration.speed_files",
     "lu_command": "simulator.calibration.allocation.lu",
@@ -178,6 +180,7 @@ _HOMES = {
     "save_export": "simulator.calibration.history_formats",
     "save_memory_model": "simulator.calibration.memory_files",
     "save_network_model": "simulator.calibration.network_files",
+    "save_resource_model": "simulator.calibration.resource_files",
     "save_runtime_fit": "simulator.calibration.runtime_files",
     "save_speed_model": "simulator.calibration.speed_files",
     "visits_kept": "simulator.calibration.apex.visits",
@@ -250,6 +253,7 @@ __all__ = [
     "load_allocation_fit",
     "load_memory_model",
     "load_network_model",
+    "load_resource_model",
     "load_runtime_model",
     "load_speed_model",
     "lu_command",
@@ -287,6 +291,7 @@ __all__ = [
     "save_export",
     "save_memory_model",
     "save_network_model",
+    "save_resource_model",
     "save_runtime_fit",
     "save_speed_model",
     "visits_kept",

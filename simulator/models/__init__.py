@@ -23,20 +23,29 @@ if TYPE_CHECKING:
     from simulator.models.regression.next_run import advise_next_run
     from simulator.models.regression.runs import Runs, cells_of, make_runs
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
+    from simulator.models.resource.costs import Cost, CostVector, MemoryTerm
+    from simulator.models.resource.hardware import HardwareModel
+    from simulator.models.resource.ruvs import Guess
+    from simulator.models.resource.times import Times
     from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
     "Capacity": "simulator.models.capacity",
     "Composed": "simulator.models.process_count.paper.composition",
+    "Cost": "simulator.models.resource.costs",
+    "CostVector": "simulator.models.resource.costs",
     "Cut": "simulator.models.speed",
     "Estimates": "simulator.models.process_count.estimates",
+    "Guess": "simulator.models.resource.ruvs",
+    "HardwareModel": "simulator.models.resource.hardware",
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
     "MemoryRegimes": "simulator.models.process_count.paper.regimes",
+    "MemoryTerm": "simulator.models.resource.costs",
     "MemoryTimes": "simulator.models.memory.forms",
     "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
@@ -46,6 +55,7 @@ _HOMES = {
     "RuntimeModel": "simulator.models.regression.runtime_model",
     "ShareTables": "simulator.models.process_count.estimates",
     "SpeedFunction": "simulator.models.speed",
+    "Times": "simulator.models.resource.times",
     "advise_next_run": "simulator.models.regression.next_run",
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
@@ -67,13 +77,18 @@ __all__ = [
     "AllocationRuns",
     "Capacity",
     "Composed",
+    "Cost",
+    "CostVector",
     "Cut",
     "Estimates",
+    "Guess",
+    "HardwareModel",
     "LoadFunctions",
     "LoadWindow",
     "MemoryModel",
     "MemoryPredictions",
     "MemoryRegimes",
+    "MemoryTerm",
     "MemoryTimes",
     "PooledModel",
     "PredictedLoads",
@@ -83,6 +98,7 @@ __all__ = [
     "RuntimeModel",
     "ShareTables",
     "SpeedFunction",
+    "Times",
     "advise_next_run",
     "build_load_functions",
     "cells_of",

@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from simulator.errors import ScenarioError
 from simulator.platform import Platform
 from simulator.scenario import Change, Scenario
 from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.dump import dump_scenario
+from simulator.scenario_file.faults import validated
 from simulator.scenario_file.forms import (
     ApplicationForm,
     LevelsModelForm,
@@ -27,7 +25,7 @@ from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
-from simulator.scenario_file.yaml_text import Document, read_document
+from simulator.scenario_file.yaml_text import read_document
 
 __all__ = ["dump_scenario", "load_platform", "load_scenario", "resolved_text", "scenario_schema"]
 
@@ -62,10 +60,7 @@ def load_platform(path: str | Path) -> Platform:
     document = read_document(Path(path))
     if isinstance(document.data, dict) and "application" in document.data:
         return load_scenario(path, oversized=True).platform
-    try:
-        form = PlatformFileForm.model_validate(document.data)
-    except ValidationError as error:
-        raise ScenarioError([_fault(document, dict(fault)) for fault in error.errors()]) from None
+    form = validated(PlatformFileForm, document)
     named = NamedFiles(Path(path).parent, {Path(path).name: Path(path)})
     nothing = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
     return make_platform(form.platform, document, named, measured=Measured({}, nothing)).platform
@@ -94,25 +89,18 @@ def scenario_schema() -> str:
 
 def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
     document = read_document(path)
-    form = _form(document)
+    form = validated(ScenarioForm, document)
     named = NamedFiles(path.parent, {path.name: path})
     measured = Measured({}, form.application)
     made: tuple[Change, ...] = ()
     if changes:
         base, base_form = document, form
         document, made = with_changes(base, changes, expand=partial(_levels, named))
-        form = _form(document)
+        form = validated(ScenarioForm, document)
         measured = measured_on(base_form, base, document, named)
     scenario = resolve(form, document, named, measured=measured, oversized=oversized)
     notes = (*scenario.notes, *_told(scenario, made))
     return replace(scenario, inputs=named.hashes(), changes=made, notes=notes), form
-
-
-def _form(document: Document) -> ScenarioForm:
-    try:
-        return ScenarioForm.model_validate(document.data)
-    except ValidationError as error:
-        raise ScenarioError([_fault(document, dict(fault)) for fault in error.errors()]) from None
 
 
 def _levels(named: NamedFiles, value: Any) -> Any:
@@ -146,31 +134,3 @@ def _trace_files(form: ScenarioForm) -> dict[str, str]:
         for node in counted(entry.name, entry.count)
         for name in counted(pe.name, pe.count)
     }
-
-
-def _fault(document: Document, fault: dict[str, Any]) -> str:
-    """A fault of the form at its place, as one line."""
-    field = _field(document, list(fault["loc"]), is_missing=fault["type"] == "missing")
-    place = document.place(field)
-    if fault["type"] == "missing":
-        return f"{place}: missing"
-    message = str(fault["msg"])
-    message = message[0].lower() + message[1:]
-    if fault["type"] in ("unknown_key", "no_topology") or (
-        fault["type"] == "value_error" and isinstance(fault["input"], dict)
-    ):
-        return f"{place}: {message}"
-    found = repr(fault["input"])
-    shown = found if len(found) <= 60 else f"{found[:57]}..."
-    return f"{place}: {shown} found, {message}"
-
-
-def _field(document: Document, loc: list[str | int], *, is_missing: bool) -> list[str | int]:
-    """A fault's place without the names of alternatives, which are in no file."""
-    field: list[str | int] = []
-    for number, part in enumerate(loc):
-        found = document.value(field)
-        is_there = part in found if isinstance(found, dict) else isinstance(found, list) and isinstance(part, int)
-        if is_there or (is_missing and number == len(loc) - 1):
-            field.append(part)
-    return field
