@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.allocation.baselines import Baseline, baselines_of
 from advisor.allocation.kinds import Kinds, Limits
-from advisor.allocation.regret import Regret, regrets
+from advisor.allocation.regret import Regret, possible, regrets
 from advisor.allocation.space import Space, SpaceAt, processes, space_of
 from advisor.allocation.switches import Switch, switch_points
 from advisor.allocation.warnings import warnings_of
@@ -187,7 +187,7 @@ def advise_allocation(
     count = LISTED if top is None else top
     here = space.at(size)
     found, search = here.best(max(count, SHORTLIST))
-    members_s = model.members(size, space.wide(found[:SHORTLIST]))
+    members_s = possible(model.members(size, space.wide(found[:SHORTLIST])))
     expected, risk, p_best = regrets(members_s)
     listed = found[:count]
     switches = _switches(space, fitted, size, found[:SHORTLIST])
@@ -244,6 +244,8 @@ def _notes(here: SpaceAt, search: str, listed: int | None) -> list[str]:
     fitting = here.fitting()
     if fitting is not None and fitting < count:
         lines.append(f"{count - fitting} of {count} configurations are left out: memory does not hold them")
-    if search == "exhaustive" and listed is not None and listed < (fitting or count):
-        lines.append(f"the ranking holds the best {listed} of {fitting or count} configurations")
+    if impossible := here.impossible():
+        lines.append(f"{impossible} of {count} configurations are left out: the model estimates 0 s or less")
+    if search == "exhaustive" and listed == LISTED:
+        lines.append(f"the ranking holds the best {listed} of {(fitting or count) - impossible} configurations")
     return lines
