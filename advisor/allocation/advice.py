@@ -19,6 +19,8 @@ from simulator import ScenarioError, provenance
 from simulator.calibration import AllocationFit
 from simulator.models import Estimates
 
+LARGEST_SIZE = 1e15
+"""Problem sizes above are refused: their powers would leave the range of numbers."""
 LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
@@ -179,8 +181,8 @@ def advise_allocation(
     ScenarioError
         If the model does not know a kind, nothing fits into memory, or a number cannot be.
     """
-    if not (np.isfinite(size) and size > 0):
-        raise ScenarioError(f"--size: {size:g} found, a number above 0 allowed")
+    if not 0 < size <= LARGEST_SIZE:
+        raise ScenarioError(f"--size: {size:g} found, a number above 0 and up to {LARGEST_SIZE:g} allowed")
     if not 0 < level < 1:
         raise ScenarioError(f"--level: {level:g} found, a number between 0 and 1 allowed")
     space, model = space_of(fitted.model, kinds, limits), fitted.model
