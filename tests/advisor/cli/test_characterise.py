@@ -59,13 +59,15 @@ def run(tmp_path, *words, timeout=60):
         (["calibrate", "resource", "--memory", "bad.json"], "bad.json: "),
     ],
 )
-def test_bad_input_is_one_line(tmp_path, words, told):
+def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, words, told):
     (tmp_path / "my.py").write_text(FUNCTIONS)
     (tmp_path / "bad.json").write_text('{"kind": "memory", "format": 0}')
-    done = run(tmp_path, *words)
-    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert done.returncode == 2
-    assert done.stdout == ""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    code, out, err = apportion(*words)
+    lines = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert code == 2
+    assert out == ""
     assert len(lines) == 1
     assert told in lines[0]
 
