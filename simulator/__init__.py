@@ -97,6 +97,7 @@ _HOMES = {
 
 _MODULES = ("calibration", "characterisation", "files", "plots", "provenance", "randomness", "units")
 _MODULES = ("calibration", "files", "formula", "plots", "provenance", "randomness", "units")
+_MODULES = ("calibration", "characterisation", "files", "formula", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [

@@ -21,6 +21,7 @@ __all__ = [
     "remove",
     "set_aside",
     "shipped",
+    "user_cache",
     "write_bytes",
     "write_json",
     "write_text",
@@ -242,6 +243,13 @@ def shipped(kind: str, name: str) -> Path:
     root = Path(str(resources.files("simulator")))
     installed = root / "_data" / kind / name
     return installed if installed.exists() else root.parent / kind / name
+
+
+def user_cache() -> Path:
+    """The folder for what can be made again, by the user's settings or below the home folder; it may not exist yet."""
+    base = os.environ.get("XDG_CACHE_HOME") or ""
+    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
+    return root / "apportion"
 
 
 def _umask() -> int:

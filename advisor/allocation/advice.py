@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.allocation.baselines import Baseline, baselines_of
 from advisor.allocation.kinds import Kinds, Limits
-from advisor.allocation.regret import Regret, regrets
+from advisor.allocation.regret import Regret, possible, regrets
 from advisor.allocation.space import Space, SpaceAt, processes, space_of
 from advisor.allocation.switches import Switch, switch_points
 from advisor.allocation.warnings import warnings_of
@@ -19,6 +19,8 @@ from simulator import ScenarioError, provenance
 from simulator.calibration import AllocationFit
 from simulator.models import Estimates
 
+LARGEST_SIZE = 1e15
+"""Problem sizes above are refused: their powers would leave the range of numbers."""
 LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
@@ -179,15 +181,15 @@ def advise_allocation(
     ScenarioError
         If the model does not know a kind, nothing fits into memory, or a number cannot be.
     """
-    if not (np.isfinite(size) and size > 0):
-        raise ScenarioError(f"--size: {size:g} found, a number above 0 allowed")
+    if not 0 < size <= LARGEST_SIZE:
+        raise ScenarioError(f"--size: {size:g} found, a number above 0 and up to {LARGEST_SIZE:g} allowed")
     if not 0 < level < 1:
         raise ScenarioError(f"--level: {level:g} found, a number between 0 and 1 allowed")
     space, model = space_of(fitted.model, kinds, limits), fitted.model
     count = LISTED if top is None else top
     here = space.at(size)
     found, search = here.best(max(count, SHORTLIST))
-    members_s = model.members(size, space.wide(found[:SHORTLIST]))
+    members_s = possible(model.members(size, space.wide(found[:SHORTLIST])))
     expected, risk, p_best = regrets(members_s)
     listed = found[:count]
     switches = _switches(space, fitted, size, found[:SHORTLIST])
@@ -244,6 +246,8 @@ def _notes(here: SpaceAt, search: str, listed: int | None) -> list[str]:
     fitting = here.fitting()
     if fitting is not None and fitting < count:
         lines.append(f"{count - fitting} of {count} configurations are left out: memory does not hold them")
-    if search == "exhaustive" and listed is not None and listed < (fitting or count):
-        lines.append(f"the ranking holds the best {listed} of {fitting or count} configurations")
+    if impossible := here.impossible():
+        lines.append(f"{impossible} of {count} configurations are left out: the model estimates 0 s or less")
+    if search == "exhaustive" and listed == LISTED:
+        lines.append(f"the ranking holds the best {listed} of {(fitting or count) - impossible} configurations")
     return lines

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from advisor.allocation.regret import possible
 from advisor.allocation.space import Space, SpaceAt
 from advisor.problem import Allocations, Floats
 
@@ -39,7 +40,7 @@ def baselines_of(here: SpaceAt, advised: Allocations, level: float) -> tuple[Bas
     named = _allocations(space, size)
     told = np.isfinite(here.times_s(np.stack(list(named.values())))).tolist()
     both = space.wide(np.stack([advised, *(one for one, known in zip(named.values(), told, strict=True) if known)]))
-    mine, members_s = space.model.estimate(size, both, level=level), space.model.members(size, both)
+    mine, members_s = space.model.estimate(size, both, level=level), possible(space.model.members(size, both))
     lows, highs = np.quantile(members_s / members_s[:, :1], (ends, 1 - ends), axis=0)
     found = []
     for name, known, place in zip(named, told, np.cumsum(told).tolist(), strict=True):

@@ -8,8 +8,6 @@ from advisor.problem import Floats
 
 RISK = 0.95
 """Quantile of regret that is told as its risk."""
-FAR = 100.0
-"""Estimates that cannot be are taken as so many times below the least, or above the largest, that can."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
     members_s
         Seconds by equally likely truths, paired; (member, n).
     """
-    members_s = _bounded(members_s)
+    members_s = possible(members_s)
     least = members_s.min(axis=1, keepdims=True)
     lost = members_s / least - 1
     first = members_s == least
@@ -44,10 +42,16 @@ def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
     return lost.mean(axis=0), np.quantile(lost, RISK, axis=0), p_best
 
 
-def _bounded(members_s: Floats) -> Floats:
-    """Estimates of 0 and less, which separate cubics give, and of no end, as far off as counts."""
-    usable = members_s[(members_s > 0) & np.isfinite(members_s)]
-    return np.clip(members_s, usable.min() / FAR, usable.max() * FAR) if usable.size else np.ones_like(members_s)
+def possible(members_s: Floats) -> Floats:
+    """Estimates that cannot be (0 and less, or no end) as the median of those of the configuration that can."""
+    there = (members_s > 0) & np.isfinite(members_s)
+    if there.all():
+        return members_s
+    usual = np.array(
+        [np.median(part[known]) if known.any() else np.nan for part, known in zip(members_s.T, there.T, strict=True)]
+    )
+    usual = np.where(np.isnan(usual), members_s.max(initial=1.0, where=there), usual)
+    return np.where(there, members_s, usual)
 
 
 def chance_faster(members_s: Floats, first: int, second: int) -> float:

@@ -117,7 +117,7 @@ class Space:
             held = np.array([self.limits.memory_bytes.get(kind.name, np.inf) for kind in self.kinds])
             own = allocations[:, :, 1] * needed[processes_of(allocations)][:, np.newaxis]
             times_s = np.where(np.any(own > held, axis=1), np.inf, times_s)
-        return np.where(np.isnan(times_s), np.inf, times_s)
+        return _possible(times_s)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class SpaceAt:
         else:
             for one, factor in zip(self.measured, self.factor.tolist(), strict=True):
                 times_s[np.all(allocations == one, axis=(1, 2))] *= factor
-        return times_s
+        return _possible(times_s)
 
     def fitting(self) -> int | None:
         """How many configurations memory holds, None without limits or where they are too many to count."""
@@ -179,11 +179,17 @@ class SpaceAt:
             return None
         return int(np.count_nonzero(np.isfinite(all_times_s(self.problem))))
 
+    def impossible(self) -> int:
+        """How many configurations the model gives a time of 0 and less; not counted where they are too many."""
+        if self.problem.size > MOST:
+            return 0
+        return int(np.count_nonzero(all_times_s(self.problem) <= 0))
+
     def _all_times_s(self) -> Floats:
         """Of every configuration, in the order of `all_allocations`."""
         times_s = all_times_s(self.problem)
         times_s[places_of(self.problem, self.measured)] *= self.factor
-        return times_s
+        return _possible(times_s)
 
     def _nothing(self) -> str:
         """Why no configuration is left."""
@@ -194,6 +200,11 @@ class SpaceAt:
         held = ", ".join(f"{name} {units.show_size(found)}" for name, found in limits.memory_bytes.items())
         found = f"a footprint of at least {least} per process"
         return f"--size {self.size:g}: {found} found, no PE holds it: {held} allowed"
+
+
+def _possible(times_s: Floats) -> Floats:
+    """Estimates of 0 and less, which separate cubics give, are none."""
+    return np.where(times_s > 0, times_s, np.inf)
 
 
 def space_of(model: ProcessCountModel, kinds: Kinds, limits: Limits | None = None) -> Space:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.models.capacity import Capacity
+    from simulator.models.error_summary import ErrorStatistics, error_statistics
     from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
     from simulator.models.load_window import LoadWindow
     from simulator.models.memory.forms import MemoryTimes
@@ -36,6 +37,7 @@ _HOMES = {
     "Cost": "simulator.models.resource.costs",
     "CostVector": "simulator.models.resource.costs",
     "Cut": "simulator.models.speed",
+    "ErrorStatistics": "simulator.models.error_summary",
     "Estimates": "simulator.models.process_count.estimates",
     "Guess": "simulator.models.resource.ruvs",
     "HardwareModel": "simulator.models.resource.hardware",
@@ -60,6 +62,7 @@ _HOMES = {
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
+    "error_statistics": "simulator.models.error_summary",
     "fit": "simulator.models.regression.fitting",
     "fit_pooled": "simulator.models.process_count.pooled.selection",
     "fit_process_counts": "simulator.models.process_count.fitting",
@@ -80,6 +83,7 @@ __all__ = [
     "Cost",
     "CostVector",
     "Cut",
+    "ErrorStatistics",
     "Estimates",
     "Guess",
     "HardwareModel",
@@ -103,6 +107,7 @@ __all__ = [
     "build_load_functions",
     "cells_of",
     "diagnose",
+    "error_statistics",
     "fit",
     "fit_pooled",
     "fit_process_counts",

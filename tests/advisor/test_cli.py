@@ -32,13 +32,13 @@ def test_help_answers_about_as_fast_as_typer_is_imported():
         (["simulate"], "SCENARIO"),
     ],
 )
-def test_mistakes_get_one_line_and_exit_code_2(arguments, message):
-    done = apportion(*arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
+def test_mistakes_get_one_line_and_exit_code_2(apportion, arguments, message):
+    code, out, err = apportion(*arguments)
+    assert code == 2
+    assert message in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert out == ""
 
 
 def commands_of(*parents):

@@ -130,11 +130,11 @@ def test_an_interruption_keeps_what_was_measured_and_leaves_nobody(tmp_path, nam
 
 
 @pytest.mark.parametrize("budget", ["0s", "soon", "60", "-5s", "1s", "2h", "1e999s"])
-def test_a_budget_that_is_none(tmp_path, budget):
-    done = apportion("quickstart", "--budget", budget, "-o", str(tmp_path / "out"))
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"error: --budget: '{budget}' found, ")
-    assert done.stderr.count("\n") == 1
+def test_a_budget_that_is_none(apportion, tmp_path, budget):
+    code, _, err = apportion("quickstart", "--budget", budget, "-o", tmp_path / "out")
+    assert code == 2
+    assert err.startswith(f"error: --budget: '{budget}' found, ")
+    assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 

@@ -62,6 +62,24 @@ def test_what_measured_configurations_show_of_their_own_counts():
     assert without.configuration["slow"] == {"pes": 8, "procs": 1}
 
 
+def test_an_estimate_of_nothing_is_no_advice():
+    kinds, own = {"fast": (1, 6), "slow": (8, 1)}, ((((1, 2), (8, 1)), -1.0), (((1, 3), (8, 1)), 0.0))
+    advice = advise_allocation(fit_of(KnownModel(TWO.kinds, TWO.speeds, own=own)), kinds, 3200.0)
+    assert advice.configuration == {"fast": {"pes": 1, "procs": 4}, "slow": {"pes": 8, "procs": 1}}
+    assert len(advice.ranking) == 60
+
+    class Falling(KnownModel):
+        def _tables(self, size, most, processes, speeds):
+            pe_s, comm_s = super()._tables(size, most, processes, speeds)
+            return pe_s, comm_s - 4.0
+
+    falling = advise_allocation(fit_of(Falling(TWO.kinds, TWO.speeds)), kinds, 3200.0)
+    assert 0 < len(falling.ranking) < 62
+    assert falling.estimate_s["mean"] > 0
+    left = 62 - len(falling.ranking)
+    assert f"{left} of 62 configurations are left out: the model estimates 0 s or less" in falling.notes
+
+
 def test_few_configurations_are_estimated_as_by_the_tables():
     model = KnownModel(TWO.kinds, TWO.speeds, own=((((1, 1), (8, 1)), 1.2),))
     space = space_of(model, {"slow": (8, 1), "fast": (1, 6)}, Limits({"fast": 20e6}, "8*N**2/P"))
@@ -145,9 +163,10 @@ def test_regret_is_over_paired_members():
 
 
 def test_estimates_that_cannot_be_are_no_division_by_zero():
-    expected, _, p_best = regrets(np.array([[1.0, -1.0, np.inf], [1.0, 2.0, 3.0]]))
-    assert np.isfinite(expected).all()
-    assert p_best.tolist() == [0.5, 0.5, 0.0]
+    expected, _, p_best = regrets(np.array([[1.0, -1.0, np.inf, 0.0], [1.0, 2.0, 3.0, 0.0], [1.0, 4.0, 3.0, 0.0]]))
+    assert expected.tolist() == pytest.approx([0.0, 2.0, 2.0, 3.0])
+    assert p_best.tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert regrets(np.zeros((2, 2)))[2].tolist() == [0.5, 0.5]
 
 
 def test_what_the_runs_cannot_tell_is_a_warning():

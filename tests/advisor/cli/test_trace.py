@@ -107,12 +107,12 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize(("arguments", "error"), BAD_INPUT.items(), ids=BAD_INPUT)
-def test_bad_input_is_one_line_and_exit_2(folder, arguments, error):
+def test_bad_input_is_one_line_and_exit_2(apportion, monkeypatch, folder, arguments, error):
     (folder / "bad.csv").write_text("time_s,load\n0,1\n1,-1\n")
     (folder / "free.csv").write_text("time_s,available\n0,1\n1,1\n")
     (folder / "odd.csv").write_text("time_s,load\n0,1\n1,1\n3,1\n")
-    done = apportion("trace", *arguments.split(), cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {error}\n")
+    monkeypatch.chdir(folder)
+    assert apportion("trace", *arguments.split()) == (2, "", f"error: {error}\n")
 
 
 def test_a_torn_line_is_a_warning_of_one_line(folder):

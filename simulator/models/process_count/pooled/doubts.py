@@ -18,6 +18,8 @@ SHORT_S = 0.05
 """Run time below which start-up and the scheduler's credit hide the speed."""
 NOISY = 0.08
 """Relative spread of repetitions above which runs are called noisy."""
+SCATTERED = 0.15
+"""Scatter around the fitted costs above which advice is called weak, repeated or not."""
 FAR_SIZE = 4.0
 FAR_COUNT = 2.0
 NO_DOUBT: tuple[str, ...] = ()
@@ -67,13 +69,15 @@ def check_runs(runs: AllocationRuns) -> None:
         raise ScenarioError(faults)
 
 
-def doubts_of_runs(cells: Cells, factors: Floats) -> tuple[str, ...]:
+def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, ...]:
     """What the runs leave open, whatever is asked.
 
     Parameters
     ----------
     factors
         Noise variance that the fit gave each cell, relative to what was expected, (cells,).
+    scatter
+        Standard deviation of a long run's log time around what the costs say of its configuration.
     """
     used = cells.allocations[:, :, 0] > 0
     together = used.sum(axis=1)
@@ -99,6 +103,11 @@ def doubts_of_runs(cells: Cells, factors: Floats) -> tuple[str, ...]:
         )
     if cells.run_sd > NOISY:
         found.append(f"repetitions differ by {100 * cells.run_sd:.0f} % (standard deviation): estimates are no better")
+    if scatter > SCATTERED:
+        found.append(
+            f"the runs scatter by {100 * scatter:.0f} % around any costs that fit them (disturbed, or not repeated): "
+            "the advised configuration may be far from the best"
+        )
     off = np.flatnonzero(factors > 2.0)
     if len(off):
         worst = int(off[np.argmax(factors[off])])

@@ -42,11 +42,12 @@ def fit_pooled(runs: AllocationRuns) -> PooledModel:
     odds = np.array([_odds(posterior, best) for posterior in kept])
     first = kept[int(np.argmax(odds))]
     factors = first.noise[: len(cells.size)] / cells.doubtfulness
+    scatter = float(np.sqrt(first.variance * (1.0 + first.likeness * np.mean(first.amplitude**2))))
     return PooledModel(
         cells=cells,
         structures=tuple(Structure(posterior, cells) for posterior in kept),
         weights=odds / odds.sum(),
-        warnings=doubts_of_runs(cells, factors),
+        warnings=doubts_of_runs(cells, factors, scatter),
     )
 
 

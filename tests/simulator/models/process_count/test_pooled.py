@@ -269,6 +269,8 @@ def test_words_where_the_runs_cannot_tell(fitted):
     noisy = fit_pooled(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.15))
     found = noisy.estimate(6400, clusters.judged())
     assert "cannot tell it from" in " ".join(found.warnings[int(found.mean_s.argmin())])
+    wild = fit_pooled(clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.25))  # nothing repeated
+    assert any("the runs scatter by" in line for line in wild.warnings)
     short = fit_pooled(clusters.runs_of(clusters.cheapest_set(), (100, 150, 200), clusters.lu))
     assert any("1 more would tell" in line for line in short.warnings)
     assert any("scheduler's credit" in line for line in short.warnings)
