@@ -28,4 +28,4 @@ class AllocationRuns:
     @property
     def processes(self) -> Ints:
         """P of each run; (runs,)."""
-        return np.asarray(np.prod(self.allocations, axis=2).sum(axis=1))
+        return np.asarray((self.allocations[..., 0] * self.allocations[..., 1]).sum(axis=1))

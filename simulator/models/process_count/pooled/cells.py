@@ -43,7 +43,7 @@ class Cells:
     @property
     def processes(self) -> Ints:
         """P of each cell."""
-        return np.asarray(np.prod(self.allocations, axis=2).sum(axis=1))
+        return np.asarray((self.allocations[..., 0] * self.allocations[..., 1]).sum(axis=1))
 
     @cached_property
     def doubtfulness(self) -> Floats:

@@ -54,11 +54,12 @@ def check_runs(runs: AllocationRuns) -> None:
     bad = ~(np.isfinite(runs.size) & (runs.size > 0))
     if bad.any():
         faults.append(f"runs: N: {runs.size[bad][0]:g} found, a number above 0 allowed")
-    if (runs.processes < 1).any():
+    processes = runs.processes
+    if (processes < 1).any():
         faults.append("runs: a run with P = 0 found, at least 1 process needed")
     for name, number, fewest in (
         ("sizes N", len(np.unique(runs.size)), FEWEST_SIZES),
-        ("process counts P", len(np.unique(runs.processes)), FEWEST_COUNTS),
+        ("process counts P", len(np.unique(processes)), FEWEST_COUNTS),
     ):
         if number < fewest:
             faults.append(f"runs: {name}: {number} found, at least {fewest} needed, {fewest - number} more")
