@@ -122,3 +122,8 @@ def describe(samples: NDArray[np.float64]) -> dict[str, float]:
         half = float(stdtrit(samples.size - 1, 0.975) * np.std(samples, ddof=1) / np.sqrt(samples.size))
     p05, median, p95 = (float(q) for q in np.quantile(samples, (0.05, 0.5, 0.95)))
     return {"mean": mean, "low": mean - half, "high": mean + half, "median": median, "p05": p05, "p95": p95}
+
+
+def difference(base_s: NDArray[np.float64], other_s: NDArray[np.float64]) -> dict[str, float]:
+    """How much longer the other runs take than the base's, replication by replication; (R,) each, as `describe`."""
+    return describe(other_s - base_s)

@@ -25,6 +25,7 @@ from advisor.cli import (
     simulate,
     trace,
     verify,
+    whatif,
 )
 from simulator import ApportionError
 
@@ -49,6 +50,7 @@ for command in (
     check,
     simulate,
     advise,
+    whatif,
     verify,
     partition,
     reproduce,

@@ -28,6 +28,7 @@ def run(  # noqa: PLR0913 - all by name
     first_replication: int = 0,
     engine: Engine = "auto",
     log_replications: int = 0,
+    threads: int | None = None,
     operations: Mapping[str, CustomOperation] | None = None,
     sharing: Sharing = service_table,
     progress: Progress | None = None,
@@ -43,6 +44,8 @@ def run(  # noqa: PLR0913 - all by name
         loading it pays. Results are the same; they name the engine.
     log_replications
         Keep the operation log of this many first replications of each configuration.
+    threads
+        The engine `compiled` works with at most; those that this process may use by default. They decide no result.
     operations
         What `Custom` operations do, by name: functions of a `Context` and the arguments that yield the events they
         wait for. Only the engine `process` runs them.
@@ -77,7 +80,7 @@ def run(  # noqa: PLR0913 - all by name
         from simulator.engines.compiled.run import run as run_compiled
 
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
-            return _at_some_tick(partial(run_compiled, scenario, draws, **kept, progress=progress))
+            return _at_some_tick(partial(run_compiled, scenario, draws, **kept, threads=threads, progress=progress))
     run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
     return _at_some_tick(partial(run_here, scenario, draws, **kept))
 

@@ -1,0 +1,27 @@
+"""What every Dask worker of a sweep holds, those that come later too, and the task that is done there."""
+
+from pathlib import Path
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from simulator.sweep.plan import Ask
+from simulator.sweep.work import answer_batch
+
+
+class Stock(WorkerPlugin):  # type: ignore[misc] - distributed ships few types
+    """The JSON text of a plan."""
+
+    def __init__(self, name: str, payload: str) -> None:
+        self.name = name
+        self.payload = payload
+        self.folder = ""
+
+    def setup(self, worker: Worker) -> None:
+        """Note where this worker may put files."""
+        self.folder = str(Path(worker.local_directory) / self.name)
+
+
+def task(name: str, places: list[int], ask: Ask, threads: int) -> str:
+    """A batch of points, answered on a worker; see `answer_batch`."""
+    stock = get_worker().plugins[name]
+    return answer_batch(name, stock.payload, stock.folder, places, ask, threads)
