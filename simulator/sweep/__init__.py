@@ -49,7 +49,7 @@ class Swept:
     failed: dict[str, str]
     """Why points have no answer, by their hash."""
     spent: dict[str, Any]
-    """Points run now, seconds in all, and medians per point of asking and of all else a worker does."""
+    """Points run now, seconds in all, and medians per point of asking, and of all else that keeps a worker from it."""
 
 
 def sweep(
@@ -98,7 +98,7 @@ def sweep(
             failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer["errors"])
         else:
             keep.put(point.hash, answer["text"])
-            times.append((answer["asked_s"], answer["spent_s"]))
+            times.append((answer["asked_s"], answer["spent_s"] - answer["asked_s"] + answer["way_s"]))
         progress(len(plan.points) - len(todo) + len(times) + len(failed), len(plan.points))
 
     if todo:
@@ -113,7 +113,7 @@ def sweep(
     spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3)}
     if times:
         spent["median_asked_s"] = median(asked for asked, _ in times)
-        spent["median_beside_s"] = median(whole - asked for asked, whole in times)
+        spent["median_beside_s"] = median(beside for _, beside in times)
     rows = keep.close(failed, {"spent": spent})
     return Swept(plan, tuple(rows), keep.documents, failed, spent)
 

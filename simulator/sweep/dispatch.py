@@ -25,7 +25,8 @@ LOOK_S = 1.0
 """How often to look who is there, beside being told."""
 
 Told = Callable[[dict[str, Any]], None]
-"""Given each answer: `place`, `text` or `errors`, `asked_s`, `spent_s`."""
+"""Given each answer: `place`, `text` or `errors`, `asked_s`, `spent_s`; and `way_s`, its share of the time that the
+worker was free for it and not at it: handing out and in."""
 
 
 @dataclass
@@ -35,6 +36,8 @@ class _Flight:
     worker: str
     places: list[int]
     future: "Future"
+    free_s: float
+    """Since when the worker had nothing to do."""
 
 
 @dataclass
@@ -50,6 +53,7 @@ class Dispatcher:
     _events: SimpleQueue[tuple[str, Any]] = field(default_factory=SimpleQueue)
     _flying: dict[str, _Flight] = field(default_factory=dict)
     _numbers: "count[int]" = field(default_factory=count)
+    _free_s: dict[str, float] = field(default_factory=dict)
     _batch: int = 1
 
     def work_off(self, places: Sequence[int]) -> dict[int, str]:
@@ -66,7 +70,8 @@ class Dispatcher:
 
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # who dies of what is told by us
         plan = self.plan
-        self.client.register_plugin(Stock(plan.name, plan.payload()), name=plan.name)
+        stock = Stock(plan.name, plan.payload(), ours=self.client.cluster is not None)
+        self.client.register_plugin(stock, name=plan.name)
         self.client.subscribe_topic("all", self._heard)
         try:
             suspects = self._round(places, alone=False)
@@ -97,7 +102,10 @@ class Dispatcher:
                     self._lost(key, failed)
                 self._look()
             elif what in self._flying:
-                self._landed(what, todo, failed)
+                answers = self._landed(what, todo, failed)
+                self._hand_out(todo, alone=alone)  # the worker does not wait until its answers are kept
+                for answer in answers:
+                    self.told(answer)
         return failed
 
     def _hand_out(self, todo: deque[int], *, alone: bool) -> None:
@@ -117,11 +125,11 @@ class Dispatcher:
                 *(self.plan.name, places, self.plan.ask, threads),
                 **{"key": key, "workers": [worker], "allow_other_workers": False, "pure": False},
             )
-            self._flying[key] = _Flight(worker, places, future)
+            self._flying[key] = _Flight(worker, places, future, self._free_s.pop(worker, now_s()))
             future.add_done_callback(lambda done: self._events.put(("done", done.key)))
 
-    def _landed(self, key: str, todo: deque[int], failed: dict[int, str]) -> None:
-        """A batch that came to an end, well or not."""
+    def _landed(self, key: str, todo: deque[int], failed: dict[int, str]) -> list[dict[str, Any]]:
+        """The answers of a batch that came to an end; none if it did not come to a good one."""
         flight = self._flying[key]
         if flight.future.status == "error":
             from distributed import KilledWorker
@@ -129,25 +137,26 @@ class Dispatcher:
             error = flight.future.exception()
             if isinstance(error, KilledWorker):
                 self._lost(key, failed)
-                return
+                return []
             del self._flying[key]
             said = str(error).splitlines()
             failed.update(dict.fromkeys(flight.places, f"{type(error).__name__}: {said[0] if said else 'no reason'}"))
-            return
+            return []
         if flight.future.status != "finished":
             self._look()  # raises if the cluster is lost
             self._lost(key, failed)
-            return
+            return []
         del self._flying[key]
         try:
             answers = json.loads(flight.future.result(timeout=GATHER_S))
         except (TimeoutError, OSError):  # the worker died after its work, before it handed it in
             todo.extend(flight.places)
-            return
-        point_s = sum(answer["spent_s"] for answer in answers) / len(answers)
-        self._batch = max(1, min(2 * self._batch, int(BATCH_S / max(point_s, 1e-6))))
-        for answer in answers:
-            self.told(answer)
+            return []
+        landed_s = self._free_s[flight.worker] = now_s()
+        spent_s = sum(answer["spent_s"] for answer in answers)
+        way_s = max(0.0, landed_s - flight.free_s - spent_s) / len(answers)
+        self._batch = max(1, min(2 * self._batch, int(BATCH_S * len(answers) / max(spent_s, 1e-6))))
+        return [{**answer, "way_s": way_s} for answer in answers]
 
     def _lost(self, key: str, failed: dict[int, str]) -> None:
         """A batch whose worker is gone: whoever comes in its place does not get it by itself."""

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator import files
 from simulator.errors import ScenarioError
 from simulator.provenance import provenance
-from simulator.results import describe, difference
+from simulator.results import describe_all
 from simulator.sweep.plan import Plan
 from simulator.sweep.work import configurations_of
 
@@ -124,27 +127,36 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, 
 
     Differences are to the same configuration of the base, replication by replication; NaN where it has none.
     """
-    base = configurations_of(found[plan.points[0].hash]) if plan.points[0].hash in found else {}
-    nothing = dict.fromkeys(("mean", "low", "high", "median", "p05", "p95"), float("nan"))
+    times = [configurations_of(found[point.hash]) if point.hash in found else {} for point in plan.points]
+    base = times[0]
+    keys = [(number, name) for number, here in enumerate(times) for name in here]
+    described = dict(zip(keys, _described([times[number][name] for number, name in keys]), strict=True))
+    paired = [(number, name) for number, name in keys if name in base]
+    against = dict(zip(paired, _described([times[number][name] - base[name] for number, name in paired]), strict=True))
     rows = []
     for number, point in enumerate(plan.points):
         head = {"point": number, "hash": point.hash}
         head |= {path: plain(point.values.get(path, before)) for path, before in plan.before.items()}
         head |= {"replications": plan.replications, "seed": plan.seed}
-        makespans = configurations_of(found[point.hash]) if point.hash in found else {"": None}
-        for name, times_s in makespans.items():
-            described = nothing if times_s is None else describe(times_s)
-            against = nothing if times_s is None or name not in base else difference(base[name], times_s)
+        for name in times[number] or {"": None}:
+            here, difference = described.get((number, name), _NOTHING), against.get((number, name), _NOTHING)
             rows.append(
                 {
                     **head,
                     "configuration": name,
-                    **{f"{key}_s": described[key] for key in nothing},
-                    **{f"difference_{key}_s": against[key] for key in ("mean", "low", "high")},
+                    **{f"{key}_s": here[key] for key in _NOTHING},
+                    **{f"difference_{key}_s": difference[key] for key in ("mean", "low", "high")},
                     "error": failed.get(point.hash, ""),
                 }
             )
     return rows
+
+
+_NOTHING = dict.fromkeys(("mean", "low", "high", "median", "p05", "p95"), float("nan"))
+
+
+def _described(samples: list[NDArray[np.float64]]) -> list[dict[str, float]]:
+    return describe_all(np.stack(samples)) if samples else []
 
 
 def plain(value: Any) -> Any:

@@ -187,7 +187,7 @@ def version_of(ask: Ask) -> str:
 @cache
 def _source_hash(package: str) -> str:
     found = hashlib.sha256()
-    root = Path(str(sys.modules[package].__file__)).parent
+    root = Path(next(iter(sys.modules[package].__path__)))
     for path in sorted(root.rglob("*.py")):
         found.update(path.relative_to(root).as_posix().encode() + b"\0" + files.read_bytes(path) + b"\0")
     return found.hexdigest()

@@ -1,5 +1,7 @@
 """What every Dask worker of a sweep holds, those that come later too, and the task that is done there."""
 
+import signal
+import threading
 from pathlib import Path
 
 from distributed import Worker, WorkerPlugin, get_worker
@@ -11,13 +13,16 @@ from simulator.sweep.work import answer_batch
 class Stock(WorkerPlugin):  # type: ignore[misc] - distributed ships few types
     """The JSON text of a plan."""
 
-    def __init__(self, name: str, payload: str) -> None:
+    def __init__(self, name: str, payload: str, *, ours: bool) -> None:
         self.name = name
+        self.ours = ours
         self.payload = payload
         self.folder = ""
 
     def setup(self, worker: Worker) -> None:
-        """Note where this worker may put files."""
+        """Note where this worker may put files; a Ctrl-C in the terminal is for the main process, which ends ours."""
+        if self.ours and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.folder = str(Path(worker.local_directory) / self.name)
 
 
