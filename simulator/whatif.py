@@ -93,7 +93,9 @@ def check_paths(template: Template, asked: Sequence[Sequence[str]], *, oversized
         With one line per path.
     """
     lines = []
-    for change in {change.partition("=")[0]: change for point in reversed(asked) for change in reversed(point)}.values():
+    for change in {
+        change.partition("=")[0]: change for point in reversed(asked) for change in reversed(point)
+    }.values():
         try:
             template.scenario([change], oversized=oversized)
         except ApportionError as error:

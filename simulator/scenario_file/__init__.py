@@ -25,7 +25,7 @@ __all__ = ["Template", "dump_scenario", "load_scenario", "read_template", "resol
 
 @dataclass(frozen=True)
 class Template:
-    """A scenario file read once, for many scenarios that differ by changes; the files that it names are read once too."""
+    """A scenario file and the files that it names, read once for many scenarios that differ by changes."""
 
     document: Document
     form: ScenarioForm

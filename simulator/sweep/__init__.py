@@ -1,4 +1,4 @@
-"""Sweeps: many points of one scenario on Dask, here or on other machines; what is finished is never lost or run twice."""
+"""Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -134,5 +134,3 @@ def _kept(keep: Keep, why: str) -> str:
     done, count = len(keep.documents), len(keep.plan.points)
     where = "" if keep.folder is None else f" in {keep.folder}: --resume goes on"
     return f"{why}: {done} of {count} points {'finished' if keep.folder is None else 'kept'}{where}"
-
-

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 START_S = 60.0
 CONNECT_S = 10.0
 CLOSE_S = 2.0
-_OWN = {"distributed.worker.memory.spill": False, "distributed.worker.memory.target": False}
-_OWN |= {"distributed.worker.memory.pause": False, "distributed.scheduler.allowed-failures": 0}
-"""Points hold little and are no use on disk; one that fills the memory is ended, and named, before the machine suffers."""
+_OWN: dict[str, Any] = {
+    **dict.fromkeys((f"distributed.worker.memory.{name}" for name in ("spill", "target", "pause")), False),
+    "distributed.scheduler.allowed-failures": 0,
+}
+"""What is kept on workers is little: a point that fills the memory is ended, and named, before the machine suffers."""
 
 _SLURM = ("jobs", "queue", "account", "cores", "processes", "memory", "walltime", "interface", "python", "directive")
 SLURM_HELP = f"Jobs by dask-jobqueue, as KEY=VALUE parted by spaces; keys: {', '.join(_SLURM)}."

@@ -5,6 +5,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -35,7 +36,7 @@ class _Flight:
 
     worker: str
     places: list[int]
-    future: "Future"
+    future: "Future[str]"
     free_s: float
     """Since when the worker had nothing to do."""
 
@@ -123,7 +124,10 @@ class Dispatcher:
             future = self.client.submit(
                 task,
                 *(self.plan.name, places, self.plan.ask, threads),
-                **{"key": key, "workers": [worker], "allow_other_workers": False, "pure": False},
+                key=key,
+                workers=[worker],
+                allow_other_workers=False,
+                pure=False,
             )
             self._flying[key] = _Flight(worker, places, future, self._free_s.pop(worker, now_s()))
             future.add_done_callback(lambda done: self._events.put(("done", done.key)))
@@ -138,6 +142,8 @@ class Dispatcher:
             if isinstance(error, KilledWorker):
                 self._lost(key, failed)
                 return []
+            if isinstance(error, SweepError):  # of the worker itself, not of a point
+                raise SweepError(error.lines)
             del self._flying[key]
             said = str(error).splitlines()
             failed.update(dict.fromkeys(flight.places, f"{type(error).__name__}: {said[0] if said else 'no reason'}"))
@@ -149,7 +155,7 @@ class Dispatcher:
         del self._flying[key]
         try:
             answers = json.loads(flight.future.result(timeout=GATHER_S))
-        except (TimeoutError, OSError):  # the worker died after its work, before it handed it in
+        except (TimeoutError, OSError, CancelledError):  # the worker died after its work, before it handed it in
             todo.extend(flight.places)
             return []
         landed_s = self._free_s[flight.worker] = now_s()
@@ -177,10 +183,10 @@ class Dispatcher:
         """See which workers there are, and how many threads each has."""
         try:
             if self.client.status != "running":
-                raise SweepError("--dask: the scheduler is gone")
+                raise SweepError("the scheduler is gone")
             known = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, TimeoutError) as error:
-            raise SweepError(f"--dask: the scheduler is gone: {error}") from None
+            raise SweepError(f"the scheduler is gone: {error}") from None
         self._workers = {address: int(worker["nthreads"]) for address, worker in known.items()}
 
 

@@ -99,7 +99,6 @@ class Keep:
         """What is finished, by hash."""
         return self._found
 
-
     def _common(self) -> dict[str, Any]:
         common = dict(self.plan.common)
         return common | {"scenario": files.digest(json.dumps(common["scenario"], sort_keys=True).encode())}

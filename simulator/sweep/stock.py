@@ -3,6 +3,7 @@
 import signal
 import threading
 from pathlib import Path
+from typing import cast
 
 from distributed import Worker, WorkerPlugin, get_worker
 
@@ -10,7 +11,7 @@ from simulator.sweep.plan import Ask
 from simulator.sweep.work import answer_batch
 
 
-class Stock(WorkerPlugin):  # type: ignore[misc] - distributed ships few types
+class Stock(WorkerPlugin):
     """The JSON text of a plan."""
 
     def __init__(self, name: str, payload: str, *, ours: bool) -> None:
@@ -28,5 +29,5 @@ class Stock(WorkerPlugin):  # type: ignore[misc] - distributed ships few types
 
 def task(name: str, places: list[int], ask: Ask, threads: int) -> str:
     """A batch of points, answered on a worker; see `answer_batch`."""
-    stock = get_worker().plugins[name]
+    stock = cast("Stock", get_worker().plugins[name])
     return answer_batch(name, stock.payload, stock.folder, places, ask, threads)
