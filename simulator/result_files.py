@@ -63,7 +63,7 @@ class Results:
         if replications and self.kind == "sweep":
             return pd.DataFrame(list(self._runs()))
         text = files.read_text(self.folder / self.manifest["files"][0], limit_bytes=LIMIT_BYTES)
-        return pd.read_csv(io.StringIO(text), float_precision="round_trip", dtype={"hash": "str"})
+        return pd.read_csv(io.StringIO(text), dtype={"hash": "str"})
 
     def _runs(self) -> Iterator[dict[str, Any]]:
         for number, name in enumerate(self.manifest["points"]):

@@ -5,7 +5,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -107,39 +106,35 @@ def check_paths(template: Template, asked: Sequence[Sequence[str]], *, oversized
 
 
 def _nearest(template: Template, path: str) -> str:
-    """The path there is that a wrong one is most like, as the end of a line."""
-    head, _, last = path.rpartition(".")
-    known = list(_paths(template.document.data))
-    found = difflib.get_close_matches(path, known, n=1, cutoff=0.75)
-    if not found and head:
-        keys = {key for form in _forms() for key in form.get("properties", {})}
-        for key in difflib.get_close_matches(last, sorted(keys), n=3, cutoff=0.75):
-            with suppress(ScenarioError):
-                template.changed([f"{head}.{key}=0"])
-                found.append(f"{head}.{key}")
-    return f"; nearest: {found[0]}" if found else ""
+    """The path there is that a wrong one is most like, as the end of a line; nothing if some part is like no other."""
+    here, found = template.document.data, list[str]()
+    parts = path.split(".")
+    for number, part in enumerate(parts):
+        names = _names(here)
+        if number == len(parts) - 1 and isinstance(here, dict):
+            names |= dict.fromkeys(sorted({key for form in _forms() for key in form.get("properties", {})}))
+        close = [part] if part in names else difflib.get_close_matches(part, list(names), n=1)
+        if not close:
+            return ""
+        found.append(close[0])
+        here = names[close[0]]
+    return "" if found == parts else f"; nearest: {'.'.join(found)}"
+
+
+def _names(here: Any) -> dict[str, Any]:
+    """What can stand next in a path, and what it leads to."""
+    if isinstance(here, dict):
+        return {str(key): value for key, value in here.items()}
+    if not isinstance(here, list):
+        return {}
+    places = {str(place): entry for place, entry in enumerate(here)}
+    return places | {str(entry["name"]): entry for entry in here if isinstance(entry, dict) and "name" in entry}
 
 
 def _forms() -> Iterator[dict[str, Any]]:
     schema = json.loads(scenario_schema())
     yield schema
     yield from schema.get("$defs", {}).values()
-
-
-def _paths(data: Any, head: str = "") -> Iterator[str]:
-    """All paths of a file's data; an entry of a list by its name if it has one."""
-    entries: list[tuple[str, Any]] = []
-    if isinstance(data, dict):
-        entries = [(str(key), value) for key, value in data.items()]
-    elif isinstance(data, list):
-        for place, entry in enumerate(data):
-            name = entry.get("name") if isinstance(entry, dict) else None
-            entries += [(str(place), entry)] if name is None else [(str(name), entry), (str(place), entry)]
-            if not isinstance(entry, dict):
-                break  # numbers of a table: one stands for all
-    for name, value in entries:
-        yield head + name
-        yield from _paths(value, f"{head}{name}.")
 
 
 def _parted(text: str) -> Iterator[str]:

@@ -41,7 +41,7 @@ def local(workers: int) -> Iterator["Client"]:
             n_workers=workers,
             threads_per_worker=threads,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None means the usual port, on all interfaces
             silence_logs=60,
             host="127.0.0.1",
         )

@@ -17,7 +17,7 @@ from simulator.sweep.work import configurations_of
 
 FORMAT = 1
 MANIFEST, SCENARIO, TABLE, POINTS = "manifest.json", "scenario.yaml", "points.csv", "points"
-_WAYS = {"scenario": "scenario", "inputs": "files", "replications": "replications", "seed": "seed"}
+_WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
 _WAYS |= {"question": "question (--advise)", "version": "version of apportion or its libraries"}
 
 

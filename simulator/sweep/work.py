@@ -15,8 +15,8 @@ from simulator.scenario import Scenario
 from simulator.scenario_file import Template
 from simulator.sweep.plan import Ask, Plan, version_of
 
-_ready: dict[str, "Ready"] = {}
-"""What this process was handed, by the name of the plan."""
+_ready: dict[tuple[str, str], "Ready"] = {}
+"""What this process was handed last, by the name of the plan and where its files lie."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,17 @@ def simulated(scenario: Scenario, threads: int) -> dict[str, Any]:
 
 def answer_batch(name: str, payload: str, folder: str, places: list[int], ask: Ask, threads: int) -> str:
     """Answers of some points as JSON text: of each its place, its document or its errors, and the seconds it took."""
-    if name not in _ready:
-        _ready[name] = Ready.of_payload(payload, Path(folder), ask)
+    ready = _ready.get((name, folder))
+    if ready is None:
+        ready = Ready.of_payload(payload, Path(folder), ask)
+        _ready.clear()
+        _ready[name, folder] = ready
     answers = []
     for place in places:
         begun = time.perf_counter()
         text, lines, asked_s = None, None, 0.0
         try:
-            text, asked_s = _ready[name].answer(place, ask, threads=threads)
+            text, asked_s = ready.answer(place, ask, threads=threads)
         except ApportionError as error:
             lines = list(error.lines)
         spent_s = time.perf_counter() - begun
