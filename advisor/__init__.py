@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.advice import advice_document
+    from advisor.allocation import ProcessCountAdvice, advise_allocation
     from advisor.explanation import Explanation, explain
     from advisor.export import export_files, save_exports
     from advisor.pareto import pareto_fronts
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "AllocationAdvice": "advisor.search",
     "Explanation": "advisor.explanation",
+    "ProcessCountAdvice": "advisor.allocation",
     "Recommendation": "advisor.recommendation",
     "advice_document": "advisor.advice",
+    "advise_allocation": "advisor.allocation",
     "explain": "advisor.explanation",
     "export_files": "advisor.export",
     "pareto_fronts": "advisor.pareto",
@@ -28,8 +31,10 @@ _HOMES = {
 __all__ = [
     "AllocationAdvice",
     "Explanation",
+    "ProcessCountAdvice",
     "Recommendation",
     "advice_document",
+    "advise_allocation",
     "explain",
     "export_files",
     "pareto_fronts",

@@ -32,6 +32,7 @@ def advice_document(
             "name": application.name,
             "kernel": application.kernel,
             "parameters": dict(application.parameters),
+            **application.prepared_as,
         },
         "pes": [pe.name for pe in scenario.platform.pes],
         "recommended": recommendation.configuration.name,

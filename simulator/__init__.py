@@ -44,9 +44,18 @@ if TYPE_CHECKING:
     from simulator.result_files import Results, chrome_trace, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import dump_scenario, load_scenario, read_template, resolved_text, scenario_schema
+    from simulator.scenario_file import (
+        dump_scenario,
+        load_platform,
+        load_scenario,
+        read_template,
+        resolved_text,
+        scenario_schema,
+    )
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
+    from simulator.scenario_file.names import expanded
+    from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -73,10 +82,15 @@ _HOMES = {
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
+    "describe_seg": "simulator.scenario_file.segs",
     "dump_scenario": "simulator.scenario_file",
+    "dump_seg": "simulator.scenario_file.segs",
+    "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
+    "load_platform": "simulator.scenario_file",
     "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
+    "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
     "on_compile": "simulator.engines.compiled",
     "read_template": "simulator.scenario_file",
@@ -91,7 +105,18 @@ _HOMES = {
 }
 """Public name -> the module that it comes from."""
 
-_MODULES = ("calibration", "files", "plots", "provenance", "randomness", "sweep", "units", "whatif")
+_MODULES = (
+    "calibration",
+    "characterisation",
+    "files",
+    "formula",
+    "plots",
+    "provenance",
+    "randomness",
+    "sweep",
+    "units",
+    "whatif",
+)
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
@@ -116,15 +141,22 @@ __all__ = [
     "TraceError",
     "availability",
     "calibration",
+    "characterisation",
     "chrome_trace",
     "critical_path",
     "describe",
     "describe_node",
+    "describe_seg",
     "dump_scenario",
+    "dump_seg",
+    "expanded",
     "files",
+    "formula",
     "join_platform",
+    "load_platform",
     "load_results",
     "load_scenario",
+    "load_seg",
     "matmul",
     "on_compile",
     "plots",

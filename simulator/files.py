@@ -21,6 +21,7 @@ __all__ = [
     "remove",
     "set_aside",
     "shipped",
+    "user_cache",
     "write_bytes",
     "write_json",
     "write_text",
@@ -57,6 +58,18 @@ def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ScenarioError(f"{path}:{line}: byte {error.start} is not UTF-8, UTF-8 text allowed") from error
+
+
+def read_output(path: Path, keep_bytes: int) -> str:
+    """The end of what a program wrote, of at most so many bytes; nothing where it wrote no file."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - keep_bytes))
+            return stream.read(keep_bytes).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise ScenarioError(f"{path}: {_reason(error)}") from error
 
 
 def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
@@ -236,6 +249,13 @@ def shipped(kind: str, name: str) -> Path:
     root = Path(str(resources.files("simulator")))
     installed = root / "_data" / kind / name
     return installed if installed.exists() else root.parent / kind / name
+
+
+def user_cache() -> Path:
+    """The folder for what can be made again, by the user's settings or below the home folder; it may not exist yet."""
+    base = os.environ.get("XDG_CACHE_HOME") or ""
+    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
+    return root / "apportion"
 
 
 def _umask() -> int:

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import FormulaError
 
+__all__ = ["FUNCTIONS", "Formula", "Term", "parse"]
+
 MAX_CHARACTERS = 2_000
 """Longest formula."""
 MAX_DEPTH = 40
@@ -85,6 +87,11 @@ class Formula:
     """Parameters in the order of first use."""
     _repeats: tuple[int, ...]
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether it needs parentheses as a factor."""
+        return sum(self._repeats) > 1 or self.text.lstrip().startswith(("-", "+"))
+
     def columns(self, values: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of each summand for each row, shape (n, terms); see `Term.evaluate` for errors."""
         floats = _floats(values, self.names)
@@ -102,7 +109,9 @@ class Formula:
         return np.asarray(total, dtype=np.float64)
 
 
-def parse(text: str, *, names: Collection[str] | None = None, place: str = "formula") -> Formula:
+def parse(
+    text: str, *, names: Collection[str] | None = None, place: str = "formula", constant: bool = False
+) -> Formula:
     """Parse a cost formula such as `N**3/(3*P*Q) + N*log(P)`.
 
     The grammar has numbers, names, `+ - * / **`, parentheses and the functions `FUNCTIONS`. Each top-level summand is
@@ -115,6 +124,8 @@ def parse(text: str, *, names: Collection[str] | None = None, place: str = "form
         Names that may occur; anything if None.
     place
         Where the formula stands, for messages: `FILE: FIELD`.
+    constant
+        Whether it may name no parameter.
 
     Raises
     ------
@@ -132,7 +143,7 @@ def parse(text: str, *, names: Collection[str] | None = None, place: str = "form
         first, count = merged.get(key, (term, 0))
         merged[key] = (first, count + 1)
     used = tuple(dict.fromkeys(name for term, _ in merged.values() for name in term.names))
-    if not used:
+    if not used and not constant:
         raise FormulaError(f"{place}: {text!r} names no parameter, at least one allowed")
     return Formula(text, tuple(term for term, _ in merged.values()), used, tuple(count for _, count in merged.values()))
 

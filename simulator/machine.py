@@ -150,6 +150,15 @@ def runnable_now() -> int:
     return max(0, int(runnable) - 1)
 
 
+def clock_hz() -> float | None:
+    """The highest clock that the system tells of, in cycles per second; None if it tells none."""
+    limit = _text(_CPU / "cpu0/cpufreq/cpuinfo_max_freq")
+    if limit is not None and limit.isdigit():
+        return 1e3 * int(limit)
+    told = re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _text(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    return max((1e6 * float(clock) for clock in told), default=None)
+
+
 def memory_available_bytes() -> int:
     """Memory that this process can take now without swapping, within what its control groups still grant."""
     return max(0, min([int(psutil.virtual_memory().available), *_memory_left()]))

@@ -14,6 +14,7 @@ from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel
 from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, swap_on_disk
+from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 
@@ -47,6 +48,8 @@ class PE:
     """Watts that it draws while a run has it, if that is said."""
     slice_s: float = 0.0
     """Time slice of its scheduler: a process that waited for a message gets the PE when the others had theirs."""
+    resource: HardwareModel | None = None
+    """What operations cost on it, for applications that are software execution graphs."""
 
     def __post_init__(self) -> None:
         if self.cores < 1:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from simulator import randomness, units
 from simulator.applications import Parameters, Work, make_work
 from simulator.assembly import assemble
+from simulator.characterisation.templates.making import with_parameters
+from simulator.characterisation.templates.work import SegWork
 from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
+from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Listed
 from simulator.platform import Node, Platform
@@ -43,11 +46,20 @@ class Application:
     """The program itself, where no application of ours makes it; see `of_program`."""
     memory: MemoryUse | None = None
     """How its kernel uses memory, for what processes lose that share a level."""
+    prepared: SegWork | None = None
+    """What it computes and sends, where that is a software execution graph under a template."""
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
         """A program written by hand, the same for every configuration."""
         return cls("program", kernel, {}, written=program)
+
+    @property
+    def prepared_as(self) -> dict[str, str]:
+        """Template and resource model, where it has them, as plain data for JSON."""
+        if self.prepared is None:
+            return {}
+        return {"template": self.prepared.template.name, "resource_model": self.prepared.method}
 
     @property
     def work(self) -> Work:
@@ -58,7 +70,7 @@ class Application:
         ScenarioError
             If there is no such application, or its parameters or the model do not fit it.
         """
-        return make_work(self.name, self.parameters, self.model)
+        return self.prepared or make_work(self.name, self.parameters, self.model)
 
 
 @dataclass(frozen=True)
@@ -141,7 +153,29 @@ class Scenario:
 
     def program(self, configuration: Configuration) -> Program:
         """What every process does under a configuration."""
-        return self.application.written or self.application.work.program(configuration)
+        if self.application.written is not None:
+            return self.application.written
+        prepared = self.application.prepared
+        if prepared is None:
+            return self.application.work.program(configuration)
+        return prepared.program_on(configuration, self._resources(configuration))
+
+    def program_key(self, configuration: Configuration) -> Hashable:
+        """What the program of a configuration depends on: equal keys, equal programs."""
+        if self.application.prepared is None:
+            return configuration.partition
+        return configuration.partition, tuple(map(id, self._resources(configuration)))
+
+    def _resources(self, configuration: Configuration) -> list[HardwareModel]:
+        """The resource model of each process's PE."""
+        found = []
+        for place in configuration.placement:
+            pe = self.platform.pes[place]
+            if pe.resource is None:
+                allowed = f"a resource model allowed with application {self.application.name}"
+                raise ScenarioError(f"platform: PE {pe.name}: resource: none found, {allowed}")
+            found.append(pe.resource)
+        return found
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -196,9 +230,45 @@ class Scenario:
         ]
         return float(np.maximum(held_bytes(self.platform, configuration, footprints) - limits, 0).sum())
 
+    def with_parameters(self, parameters: Parameters) -> "Scenario":
+        """The same with other parameters of the application; speeds that follow from a graph are derived anew.
+
+        Raises
+        ------
+        ScenarioError
+            If a graph or its template cannot do with them.
+        """
+        application = replace(self.application, parameters=parameters)
+        if application.prepared is None:
+            return replace(self, application=application)
+        work = with_parameters(application.prepared, parameters)
+        platform = with_derived_speeds(self.platform, application.kernel, work)
+        return replace(self, platform=platform, application=replace(application, prepared=work))
+
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
+
+
+def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
+    """The same PEs, with the speeds that follow from a graph and their resource models.
+
+    Raises
+    ------
+    ScenarioError
+        If a resource model makes no speeds.
+    """
+    derived: dict[tuple[int, int], Mapping[str, SpeedBand]] = {}
+    pes = []
+    for pe in platform.pes:
+        if pe.resource is None:
+            pes.append(pe)
+            continue
+        key = id(pe.speeds), id(pe.resource)
+        if key not in derived:
+            derived[key] = {**pe.speeds, kernel: work.band(pe.resource)}
+        pes.append(replace(pe, speeds=derived[key]))
+    return replace(platform, pes=tuple(pes))
 
 
 def _assumed_of_paging(nodes: list[Node], application: Application) -> list[str]:

@@ -73,6 +73,17 @@ def test_the_way_from_sizes_to_a_speed_band(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_graph_under_two_templates_on_two_resource_models(tmp_path):
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    told = list(follow("characterisation.md", tmp_path))
+    assert len(told) == 9
+    assert told[0][0] == told[0][1]
+    for output, shown in told[1:]:
+        assert output.startswith(shown)
+        assert shown.count("\n") == 2
+
+
+@pytest.mark.slow
 def test_an_advice_explained(tmp_path):
     for name in ("scenarios", "traces"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -87,3 +98,22 @@ def test_the_way_from_nodes_to_a_cluster(tmp_path):
     told = list(follow("from-nodes.md", tmp_path))
     assert len(told) == 4
     assert all(output == shown for output, shown in told if shown)
+
+
+def alike(told, shown):
+    """The same words, and numbers within 5 %: the last digits are those of a machine's linear algebra."""
+    number = re.compile(r"-?\d+(?:\.\d+)?")
+    assert [number.sub("#", line).split() for line in told.splitlines()] == [
+        number.sub("#", line).split() for line in shown.splitlines()
+    ]
+    pairs = zip(number.findall(told), number.findall(shown), strict=True)
+    return all(abs(float(a) - float(b)) <= max(0.05 * abs(float(b)), 1.5) for a, b in pairs)
+
+
+@pytest.mark.slow
+def test_the_way_from_runs_to_processes_per_pe(tmp_path):
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    told = list(follow("allocation.md", tmp_path))
+    assert len(told) == 3
+    assert all(alike(output, shown) for output, shown in told)
+    assert (tmp_path / "hosts").read_text().splitlines()[1:] == ["athlon:3", *(f"p2-{n}:1" for n in range(1, 9))]

@@ -22,10 +22,7 @@ def exhaustive(problem: Problem) -> Found:
     ScenarioError
         If there are more than a million.
     """
-    if problem.size > MOST:
-        raise ScenarioError(
-            f"allocation: {problem.size:.3g} allocations found, at most {MOST} allowed for exhaustive search"
-        )
+    check_enumerable(problem)
     replications = np.arange(problem.replications)
 
     def best_of(block: Allocations) -> tuple[float, Allocations]:
@@ -39,11 +36,31 @@ def exhaustive(problem: Problem) -> Found:
 
 def all_allocations(problem: Problem) -> Iterator[Allocations]:
     """Every allocation, in blocks."""
-    offers = []
-    for kind in problem.kinds:
-        some = [(pes, each) for pes in range(1, kind.count + 1) for each in range(1, kind.most + 1)]
-        offers.append(np.array([(0, 0), *some], dtype=np.int64))
+    offers = offers_of(problem)
     shape = tuple(offer.shape[0] for offer in offers)
     for start in range(1, problem.size + 1, BLOCK):
         places = np.unravel_index(np.arange(start, min(start + BLOCK, problem.size + 1)), shape)
         yield np.stack([offer[place] for offer, place in zip(offers, places, strict=True)], axis=1)
+
+
+def check_enumerable(problem: Problem) -> None:
+    """Refuse what would take too long.
+
+    Raises
+    ------
+    ScenarioError
+        If there are more than a million allocations.
+    """
+    if problem.size > MOST:
+        raise ScenarioError(
+            f"allocation: {problem.size:.3g} allocations found, at most {MOST} allowed for exhaustive search"
+        )
+
+
+def offers_of(problem: Problem) -> list[Allocations]:
+    """For each kind, what it may do: nothing, or so many PEs with so many processes each; (offer, 2)."""
+    offers = []
+    for kind in problem.kinds:
+        some = [(pes, each) for pes in range(1, kind.count + 1) for each in range(1, kind.most + 1)]
+        offers.append(np.array([(0, 0), *some], dtype=np.int64))
+    return offers

@@ -10,7 +10,9 @@ import typer
 
 from advisor.cli import (
     advise,
+    allocate,
     calibrate,
+    characterise,
     check,
     fit,
     history,
@@ -41,6 +43,7 @@ for command in (
     record,
     trace,
     calibrate,
+    characterise,
     show,
     history,
     fit,
@@ -53,6 +56,7 @@ for command in (
     whatif,
     verify,
     partition,
+    allocate,
     reproduce,
 ):
     command.register(app)

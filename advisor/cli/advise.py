@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import Json, ResourceModel, all_changes, print_json
 
 if TYPE_CHECKING:
     from advisor import Recommendation
@@ -47,6 +47,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     ] = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,
+    resource_model: ResourceModel = None,
     as_json: Json = False,
 ) -> None:
     """Find the partition or the allocation with the least makespan and compare it with the naive strategies.
@@ -61,7 +62,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.recommendation import BUDGET, recommend
     from simulator import files, load_scenario
 
-    loaded = load_scenario(scenario, oversized=True)
+    loaded = load_scenario(scenario, oversized=True, changes=all_changes(None, resource_model))
     recommendation = recommend(
         loaded,
         replications=replications,

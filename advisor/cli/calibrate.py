@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate_memory, calibrate_network, load_check
+from advisor.cli import calibrate_memory, calibrate_network, calibrate_resource, load_check
 from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def register(app: typer.Typer) -> None:
     group.command("speed")(speed)
     group.command("memory")(calibrate_memory.memory)
     group.command("network")(calibrate_network.network)
+    group.command("resource")(calibrate_resource.resource)
     group.command("load-check")(load_check.load_check)
     group.callback()(_group)
     app.add_typer(group, name="calibrate")

@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
 
 def check(
     scenario: Annotated[
-        Path | None, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")
+        Path | None,
+        typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML), or a graph: NAME.seg.yaml."),
     ] = None,
     resolved: Annotated[
         bool, typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario.")
@@ -26,7 +27,7 @@ def check(
     changes: Changes = None,
     as_json: Json = False,
 ) -> None:
-    """Read a scenario file and say whether it can be used.
+    """Read a scenario file, or a software execution graph, and say whether it can be used.
 
     Example: apportion check scenarios/tutorial/cluster.yaml --resolved
     """
@@ -40,12 +41,32 @@ def check(
         return
     if scenario is None:
         raise typer.BadParameter("a scenario file, or --schema, needed")
+    if ".seg" in scenario.suffixes:
+        if resolved or changes:
+            raise typer.BadParameter("a software execution graph has no --resolved and no --set")
+        _graph_summary(scenario, as_json=as_json)
+        return
     if resolved and as_json:
         raise typer.BadParameter("--resolved is YAML: without --json")
     if resolved:
         print(resolved_text(scenario, changes=changes or ()), end="")
         return
     _summary(scenario, changes or (), as_json=as_json)
+
+
+def _graph_summary(path: Path, *, as_json: bool) -> None:
+    """Say what a software execution graph costs, in symbols, and what its RUVs are by."""
+    from simulator import describe_seg
+
+    found = describe_seg(path)
+    if as_json:
+        print_json({"format": 1, "command": "check", "seg": str(path), **found})
+        return
+    print(f"{path}: {', '.join(graph['name'] for graph in found['graphs'])}")
+    for graph in found["graphs"]:
+        print(graph["formula"])
+    for method in found["methods"]:
+        print(f"{method}: {', '.join(found['operations'][method]) or 'no operation'}")
 
 
 def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:

@@ -17,7 +17,21 @@ Changes = Annotated[
         help="Set a field in place of the scenario's: platform.nodes.0.memory=8GiB, or x2, /2 of it. Repeatable.",
     ),
 ]
+ResourceModel = Annotated[
+    str | None,
+    typer.Option(
+        "--resource-model",
+        metavar="poc|hllc|intcc|icc|ct|dbc",
+        help="For scenarios of the application seg: how PEs cost its graph, in place of the scenario's resource_model.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws: the same seed, the same bits.")]
+
+
+def all_changes(changes: Sequence[str] | None, resource_model: str | None) -> list[str]:
+    """What `--set` and `--resource-model` set in a scenario."""
+    chosen = [] if resource_model is None else [f"application.resource_model={resource_model}"]
+    return [*(changes or ()), *chosen]
 
 
 def print_json(document: Any) -> None:

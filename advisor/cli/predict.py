@@ -41,7 +41,8 @@ def predict(
 
     kind = model_kind(model)
     if kind not in _PREDICTORS:
-        raise ScenarioError(f"{model}: kind: {kind!r} found, {', '.join(map(repr, _PREDICTORS))} allowed")
+        hint = "; ask `apportion allocate advise`" if kind == "process_count" else ""
+        raise ScenarioError(f"{model}: kind: {kind!r} found, {', '.join(map(repr, _PREDICTORS))} allowed{hint}")
     document, lines = _PREDICTORS[kind](model, at, level, next_run)
     if json_output:
         print_json({"model": str(model)} | document)

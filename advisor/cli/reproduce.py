@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from advisor.cli import allocation_live
+from advisor.cli.allocate_run import Before, Read
 from advisor.cli.options import Json, Seed, print_json
 
 if TYPE_CHECKING:
     from simulator.calibration import MeasuredMemory
 
 PAPERS = {
+    "allocation": "advisor.reproduce.allocation",
     "apexmap": "advisor.reproduce.apexmap",
     "characterisation": "advisor.reproduce.characterisation",
     "gbbp": "advisor.reproduce.gbbp",
@@ -19,8 +22,18 @@ PAPERS = {
 }
 """Name on the command line -> module with `reproduce() -> dict` and `text(result) -> str`."""
 LEAST_BUDGET_S, MOST_BUDGET_S = 30.0, 24 * 3600.0
-BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "2min"}
+STUDY_SHARE = 0.4
+"""Of the budget for the characterisation paper; the rest is for messages."""
+BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "3min"}
 """Papers that really run something, and about how long by default."""
+
+
+Cpu = Annotated[int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")]
+Live = Annotated[bool, typer.Option("--live", help="allocation: the experiment in small, really run here.")]
+Command = Annotated[
+    str | None,
+    typer.Option(help="With --live: an HPL with {pin}, {N} and {P}, as for `allocate run`; else our own LU."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +41,7 @@ def register(app: typer.Typer) -> None:
     app.command("reproduce")(reproduce)
 
 
-def reproduce(
+def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     paper: Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.")] = "all",
     recorded: Annotated[
         bool, typer.Option("--recorded", help="apexmap, characterisation, gbbp: on shipped recordings; nothing is run.")
@@ -36,18 +49,23 @@ def reproduce(
     budget: Annotated[
         str | None,
         typer.Option(
-            help="About how long real runs may take: gbbp 5min, apexmap 3min, characterisation 2min by default."
+            help="About how long real runs may take: gbbp 5min, apexmap 3min, characterisation 3min by default."
         ),
     ] = None,
-    cpu: Annotated[
-        int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")
-    ] = None,
+    cpu: Cpu = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", help="Folder for figures and what is measured, by default out/PAPER; it goes on there."
         ),
     ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=10_000, help="allocation: how often the surrogate's runs are measured anew.")
+    ] = 100,
+    live: Live = False,
+    command: Command = None,
+    before: Before = None,
+    read: Read = None,
     seed: Seed = 1,
     json_output: Json = False,
 ) -> None:
@@ -59,9 +77,14 @@ def reproduce(
 
     if paper not in (*PAPERS, "all"):
         raise typer.BadParameter(f"paper: {paper!r} found, {', '.join(PAPERS)} or all allowed")
+    if live:
+        allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
+        return
     chosen = list(PAPERS) if paper == "all" else [paper]
     modules = {name: importlib.import_module(PAPERS[name]) for name in chosen}
     given: dict[str, list[Any]] = {name: [] for name in chosen}
+    if "allocation" in chosen:
+        given["allocation"] = [seeds]
     for name in BUDGETS if not recorded else ():
         if name in chosen:
             folder = Path("out") / name if output is None else output / name if paper == "all" else output
@@ -88,17 +111,26 @@ def _budget_s(text: str) -> float:
     return seconds
 
 
-def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> tuple[dict[str, Path], list[str], Path]:
-    """Message times by real processes, with progress on standard error."""
+def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> tuple[dict[str, Path], list[str], Path, Path]:
+    """The study of the methods, then message times by real processes, with progress on standard error."""
+    from advisor.cli.characterise import hardware_here
     from advisor.cli.progress import progress_lines
-    from advisor.reproduce import characterisation_live
-    from simulator import this_machine, units
+    from advisor.reproduce import characterisation_live, characterisation_study
+    from simulator import files, this_machine, units
+
+    files.make_folder(output)
+    model = hardware_here(seed=seed)
+    with progress_lines(STUDY_SHARE * budget_s) as on_progress:
+        study = characterisation_study.measure(
+            output, model, budget_s=STUDY_SHARE * budget_s / 2, seed=seed, on_progress=on_progress
+        )
+    budget_s *= 1 - STUDY_SHARE
 
     about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
     print(f"{this_machine().summary()}; {about}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         tables, warnings = characterisation_live.measure(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    return tables, warnings, output
+    return tables, warnings, output, study
 
 
 def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "MeasuredMemory":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Changes, Json, print_json, print_warnings
+from advisor.cli.options import Changes, Json, ResourceModel, all_changes, print_json, print_warnings
 from advisor.cli.progress import counting_bar
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
     app.command("simulate")(simulate)
 
 
-def simulate(
+def simulate(  # noqa: PLR0913, PLR0917 - one per option
     scenario: ScenarioFile,
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
@@ -37,6 +37,7 @@ def simulate(
         typer.Option(help="Replication 0 as a file: .json for Perfetto or Chrome, .svg for a Gantt chart."),
     ] = None,
     changes: Changes = None,
+    resource_model: ResourceModel = None,
     as_json: Json = False,
 ) -> None:
     """Simulate every configuration of a scenario on the same draws and print the makespans.
@@ -48,7 +49,7 @@ def simulate(
     if timeline is not None and timeline.suffix not in (".json", ".svg"):
         raise ScenarioError(f"--timeline: {timeline.name} found, a name that ends in .json or .svg allowed")
     on_compile.append(_say_compiling)
-    loaded = load_scenario(scenario, changes=changes or ())
+    loaded = load_scenario(scenario, changes=all_changes(changes, resource_model))
     drawn = output is not None or timeline is not None
     with counting_bar("simulating") as told:
         runs = run(
@@ -72,6 +73,7 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     return {
         "format": 1,
         "command": "simulate",
+        **loaded.application.prepared_as,
         "engine": runs.engine,
         "tick_s": runs.tick_s,
         "replications": runs.makespan_ticks.shape[1],

@@ -25,7 +25,7 @@ def with_size(scenario: Scenario, value: int) -> Scenario:
     """The same with another problem size."""
     name = size_parameter(scenario)
     parameters = {**scenario.application.parameters, str(name): value}
-    return replace(scenario, application=replace(scenario.application, parameters=parameters))
+    return scenario.with_parameters(parameters)
 
 
 def with_pes(scenario: Scenario, pes: Sequence[PE]) -> Scenario:

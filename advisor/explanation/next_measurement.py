@@ -121,7 +121,7 @@ def _stated(scenario: Scenario, chosen: Configuration) -> Iterator[_Stated]:
             cut = band.cut(place)
             ends = cut.low / cut.mid - 1, cut.high / cut.mid - 1
             edges = changes.with_edge(scenario, kind.pes, "low"), changes.with_edge(scenario, kind.pes, "high")
-            yield f"speed of {name}", "edges of its speed band", ends, edges, _speed_command(pe, kernel)
+            yield f"speed of {name}", "edges of its speed band", ends, edges, _speed_command(scenario, pe)
         if pe.load is not None and pe.load.drawn:
             half = mean_half_width(pe.load)
             if half > 0:
@@ -156,7 +156,10 @@ def _cut_of(scenario: Scenario, chosen: Configuration, pe: int) -> float:
     return float(scenario.application.work.compute(taking_part)(units).size)
 
 
-def _speed_command(pe: PE, kernel: str) -> str:
+def _speed_command(scenario: Scenario, pe: PE) -> str:
+    kernel = scenario.application.kernel
+    if scenario.application.prepared is not None:  # its speeds follow from the costs of operations
+        return f"apportion calibrate resource -o {_file(pe.name)}-resource.json"
     pinned = "" if pe.cpu is None else f" --cpu {pe.cpu}"
     return f"apportion calibrate speed --kernel {kernel}{pinned} --accuracy 2% -o {_file(pe.name)}-{kernel}.json"
 

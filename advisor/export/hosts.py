@@ -1,5 +1,6 @@
 """Host files, rank files and job scripts: the same ranks as MPICH, Open MPI and Slurm want them said."""
 
+from collections import Counter
 from itertools import groupby
 
 from advisor.export.layout import Layout
@@ -58,18 +59,26 @@ def slurm_job(layout: Layout) -> str:
 def commands(layout: Layout) -> str:
     """How each file is used, a line each."""
     count = len(layout.ranks)
-    over = " --oversubscribe" if any(sum(r.pe == rank.pe for r in layout.ranks) > 1 for rank in layout.ranks) else ""
-    return _lines(
-        "# MPICH",
-        f"mpiexec -f hostfile -n {count} PROGRAM",
-        "# Open MPI, each rank on its core",
-        f"mpirun --hostfile hostfile.openmpi --rankfile rankfile.openmpi{over} -n {count} PROGRAM",
-        "# Slurm, in an allocation that has these hosts",
-        f"SLURM_HOSTFILE=hostfile.slurm srun --distribution=arbitrary -n {count} PROGRAM",
+    return launches(layout, ("hostfile", "hostfile.openmpi", "rankfile.openmpi", "hostfile.slurm")) + _lines(
         "# Slurm, as a heterogeneous job",
         "sbatch job.slurm PROGRAM",
         "# METIS, parts of these weights",
         f"gpmetis -tpwgts=metis.tpwgts GRAPH {count}",
+    )
+
+
+def launches(layout: Layout, names: tuple[str, str, str, str]) -> str:
+    """How MPICH's host file, Open MPI's host and rank file, and Slurm's host file are used, by their names."""
+    count, (mpich, openmpi, ranks, slurm) = len(layout.ranks), names
+    busy = Counter(rank.pe for rank in layout.ranks)
+    over = " --oversubscribe" if max(busy.values(), default=0) > 1 else ""
+    return _lines(
+        "# MPICH",
+        f"mpiexec -f {mpich} -n {count} PROGRAM",
+        "# Open MPI, each rank on its core",
+        f"mpirun --hostfile {openmpi} --rankfile {ranks}{over} -n {count} PROGRAM",
+        "# Slurm, in an allocation that has these hosts",
+        f"SLURM_HOSTFILE={slurm} srun --distribution=arbitrary -n {count} PROGRAM",
     )
 
 

@@ -1,6 +1,7 @@
 """Which rank of a real run is where and gets what: a configuration without the processes that have nothing to do."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -67,8 +68,19 @@ def layout_of(scenario: Scenario, configuration: Configuration) -> Layout:
             pe = scenario.platform.pes[place]
             ranks.append(Rank(hosts[pe.node], pe.name, pe.cpu, first, units))
         first += units
-    for host in dict.fromkeys(rank.host for rank in ranks):
-        if not HOST.fullmatch(host):
-            allowed = "letters, digits, dots and hyphens allowed (say `host:` with the node)"
-            raise ScenarioError(f"platform: node: host {host!r} found, {allowed}")
+    check_hosts((rank.host for rank in ranks), "platform: node", advice=" (say `host:` with the node)")
     return Layout(scenario.application.name, tuple(ranks))
+
+
+def check_hosts(hosts: Iterable[str], place: str, *, advice: str = "") -> None:
+    """Refuse the first name that launchers do not take.
+
+    Raises
+    ------
+    ScenarioError
+        With the place where it was found.
+    """
+    for host in dict.fromkeys(hosts):
+        if not HOST.fullmatch(host):
+            allowed = f"letters, digits, dots and hyphens allowed{advice}"
+            raise ScenarioError(f"{place}: host {host!r} found, {allowed}")

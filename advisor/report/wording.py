@@ -245,6 +245,8 @@ def asked(document: Document) -> str:
         if number(value) is not None
     ]
     parts += [f"kernel {clean(application['kernel'])}"] if application.get("kernel") else []
+    told = application.get("resource_model")
+    parts += [f"resource model {clean(told)}, template {clean(application['template'])}"] if told else []
     return ", ".join(parts)
 
 

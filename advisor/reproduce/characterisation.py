@@ -1,4 +1,4 @@
-"""The characterisation paper, communication so far: equation 5 fitted to real message times, beside other forms.
+"""The characterisation paper: its tables, the same study on this machine, and equation 5 fitted to real message times.
 
 The paper fits its equation to messages of 100 to 20000 bytes over 1 to 10 nodes of a Parsytec SuperCluster and prints
 neither times nor parameters. Here a chain of eleven processes takes the place of the nodes: each hop is one process
@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from advisor.reproduce import characterisation_study, characterisation_tables
 from simulator import files, plots, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 
-TITLE = "Characterisation (Papaefstathiou et al.), section 4.2: communication, equation 5"
+TITLE = "Characterisation (Papaefstathiou et al.)"
+COMMUNICATION = "section 4.2, communication: equation 5"
 CHAIN = "chain"
 SHIPPED = {
     CHAIN: "papers/characterisation_chain.csv",
@@ -37,9 +39,12 @@ EXPLAINED = (
 
 
 def reproduce(
-    tables: Mapping[str, Path] | None = None, warnings: Sequence[str] = (), figures: Path | None = None
+    tables: Mapping[str, Path] | None = None,
+    warnings: Sequence[str] = (),
+    figures: Path | None = None,
+    study: Path | None = None,
 ) -> dict[str, Any]:
-    """Fit all forms of message times to each table.
+    """Compute the paper's tables, judge a study of the methods, and fit all forms of message times to each table.
 
     Parameters
     ----------
@@ -49,12 +54,14 @@ def reproduce(
         What to know of how they were measured.
     figures
         Folder for a figure of each medium and the result as JSON; None for none.
+    study
+        Rows of a study of the methods, see `characterisation_study`; by default a shipped recording.
 
     Returns
     -------
     dict
-        `communication`: per medium `models` with parameters and errors, `chosen`, `jump` of equation 5 at l = p, and
-        errors `by_hops`.
+        `tables`: table 7 and the node times; `study`: errors of every method here; `communication`: per medium `models`
+        with parameters and errors, `chosen`, `jump` of equation 5 at l = p, and errors `by_hops`.
     """
     found = tables or {name: files.shipped("scenarios", path) for name, path in SHIPPED.items()}
     fits = {name: fit_network_table(path) for name, path in found.items()}
@@ -62,6 +69,8 @@ def reproduce(
         "paper": "characterisation",
         "title": TITLE,
         "recorded": tables is None,
+        "tables": characterisation_tables.tables(),
+        "study": characterisation_study.judge(characterisation_study.read_rows(study)) | {"recorded": study is None},
         "communication": {name: _fitted(name, calibrated) for name, calibrated in fits.items()},
         "warnings": list(warnings),
     }
@@ -102,9 +111,11 @@ def _by_hops(calibrated: CalibratedNetwork) -> list[dict[str, float]]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Errors of all forms per medium, parameters and jump of equation 5."""
+    """The tables, the study, and errors of all forms per medium, parameters and jump of equation 5."""
     origin = "shipped recordings of a two-core virtual machine" if result["recorded"] else "measured on this machine"
-    lines = [f"{result['title']}; {origin}", *EXPLAINED]
+    lines = [result["title"], "", *characterisation_tables.lines(result["tables"]), ""]
+    lines += characterisation_study.lines(result["study"], recorded=result["study"]["recorded"])
+    lines += ["", f"{COMMUNICATION}; {origin}", *EXPLAINED]
     for entry in result["communication"].values():
         lines += ["", *_medium_lines(entry)]
     return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])

@@ -152,7 +152,7 @@ def _loads(plan: VerifyPlan) -> Iterator[Loads]:
 
     with ExitStack() as stack:
         competitors = [
-            stack.enter_context(Competitor(pe.cpu, pe.load.trace))
+            stack.enter_context(Competitor(pe.cpu, pe.load.trace, apart=plan.command is not None))
             for pe in loaded
             if pe.load is not None and pe.cpu is not None
         ]

@@ -29,6 +29,9 @@ APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
 
+GRAPH = "seg"
+"""The application that is a software execution graph; `characterisation.templates` prepares it."""
+
 
 def make_work(application: str, parameters: Parameters, model: "RuntimeModel | None" = None) -> Work:
     """An application with its parameters.
@@ -38,8 +41,10 @@ def make_work(application: str, parameters: Parameters, model: "RuntimeModel | N
     ScenarioError
         If there is no such application, or its parameters or the model do not fit it.
     """
+    if application == GRAPH:
+        raise ScenarioError(f"application: name: {GRAPH!r} found without a graph that is prepared, others allowed here")
     if application not in APPLICATIONS:
-        known = ", ".join(sorted(APPLICATIONS))
+        known = ", ".join(sorted([*APPLICATIONS, GRAPH]))
         raise ScenarioError(f"application: name: {application!r} found, one of {known} allowed")
     return APPLICATIONS[application](parameters, model)
 

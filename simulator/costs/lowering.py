@@ -92,16 +92,17 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
 
 
 def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
-    """Programs, assembled once, and the places of the configurations that share each: a program knows no placement."""
+    """Programs, assembled once, and the places of the configurations that share each."""
     found: dict[int, tuple[Columns, list[int]]] = {}
     programs = {}  # keeps them alive, so that no two have the same id
     for place, configuration in enumerate(scenario.configurations):
-        if configuration.partition not in programs:
+        key = scenario.program_key(configuration)
+        if key not in programs:
             program = scenario.program(configuration)
-            programs[configuration.partition] = program
+            programs[key] = program
             if id(program) not in found:
                 found[id(program)] = (assemble(program), [])
-        program = programs[configuration.partition]
+        program = programs[key]
         if len(configuration.placement) != len(program.operations):
             counts = f"{len(configuration.placement)} processes placed, a program of {len(program.operations)}"
             raise ScenarioError(f"configuration {configuration.name}: {counts} found, as many of each allowed")

@@ -5,39 +5,71 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.models.capacity import Capacity
+    from simulator.models.error_summary import ErrorStatistics, error_statistics
     from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
     from simulator.models.load_window import LoadWindow
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
+    from simulator.models.process_count.estimates import Estimates, ProcessCountModel, ShareTables
+    from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
+    from simulator.models.process_count.paper.composition import Composed
+    from simulator.models.process_count.paper.regimes import MemoryRegimes
+    from simulator.models.process_count.pooled.document import pooled_from_dict
+    from simulator.models.process_count.pooled.model import PooledModel
+    from simulator.models.process_count.pooled.selection import fit_pooled
+    from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.next_run import advise_next_run
     from simulator.models.regression.runs import Runs, cells_of, make_runs
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
+    from simulator.models.resource.costs import Cost, CostVector, MemoryTerm
+    from simulator.models.resource.hardware import HardwareModel
+    from simulator.models.resource.ruvs import Guess
+    from simulator.models.resource.times import Times
     from simulator.models.speed import Cut, SpeedFunction
 
 _HOMES = {
+    "AllocationRuns": "simulator.models.process_count.runs",
     "Capacity": "simulator.models.capacity",
+    "Composed": "simulator.models.process_count.paper.composition",
+    "Cost": "simulator.models.resource.costs",
+    "CostVector": "simulator.models.resource.costs",
     "Cut": "simulator.models.speed",
+    "ErrorStatistics": "simulator.models.error_summary",
+    "Estimates": "simulator.models.process_count.estimates",
+    "Guess": "simulator.models.resource.ruvs",
+    "HardwareModel": "simulator.models.resource.hardware",
     "LoadFunctions": "simulator.models.load_functions",
     "LoadWindow": "simulator.models.load_window",
     "METHODS": "simulator.models.regression.fitting",
     "MemoryModel": "simulator.models.memory.model",
     "MemoryPredictions": "simulator.models.memory.model",
+    "MemoryRegimes": "simulator.models.process_count.paper.regimes",
+    "MemoryTerm": "simulator.models.resource.costs",
     "MemoryTimes": "simulator.models.memory.forms",
+    "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
+    "ProcessCountModel": "simulator.models.process_count.estimates",
     "Runs": "simulator.models.regression.runs",
     "RuntimeModel": "simulator.models.regression.runtime_model",
+    "ShareTables": "simulator.models.process_count.estimates",
     "SpeedFunction": "simulator.models.speed",
+    "Times": "simulator.models.resource.times",
     "advise_next_run": "simulator.models.regression.next_run",
     "build_load_functions": "simulator.models.load_functions",
     "cells_of": "simulator.models.regression.runs",
     "diagnose": "simulator.models.regression.diagnostics",
+    "error_statistics": "simulator.models.error_summary",
     "fit": "simulator.models.regression.fitting",
+    "fit_pooled": "simulator.models.process_count.pooled.selection",
+    "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
+    "pooled_from_dict": "simulator.models.process_count.pooled.document",
+    "process_count_model_from_dict": "simulator.models.process_count.fitting",
     "regular_step": "simulator.models.load_functions",
     "select_model": "simulator.models.memory.selection",
 }
@@ -45,25 +77,44 @@ _HOMES = {
 
 __all__ = [
     "METHODS",
+    "AllocationRuns",
     "Capacity",
+    "Composed",
+    "Cost",
+    "CostVector",
     "Cut",
+    "ErrorStatistics",
+    "Estimates",
+    "Guess",
+    "HardwareModel",
     "LoadFunctions",
     "LoadWindow",
     "MemoryModel",
     "MemoryPredictions",
+    "MemoryRegimes",
+    "MemoryTerm",
     "MemoryTimes",
+    "PooledModel",
     "PredictedLoads",
     "Predictions",
+    "ProcessCountModel",
     "Runs",
     "RuntimeModel",
+    "ShareTables",
     "SpeedFunction",
+    "Times",
     "advise_next_run",
     "build_load_functions",
     "cells_of",
     "diagnose",
+    "error_statistics",
     "fit",
+    "fit_pooled",
+    "fit_process_counts",
     "make_runs",
     "model_from_dict",
+    "pooled_from_dict",
+    "process_count_model_from_dict",
     "regular_step",
     "select_model",
 ]

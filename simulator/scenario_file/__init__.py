@@ -7,20 +7,35 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from simulator.errors import ScenarioError
+from simulator.platform import Platform
 from simulator.scenario import Change, Scenario
 from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.dump import dump_scenario
-from simulator.scenario_file.forms import LevelsModelForm, LoadForm, NodesForm, ScenarioForm
+from simulator.scenario_file.faults import validated
+from simulator.scenario_file.forms import (
+    ApplicationForm,
+    LevelsModelForm,
+    LoadForm,
+    NodesForm,
+    PlatformFileForm,
+    ScenarioForm,
+)
 from simulator.scenario_file.memory_levels import Measured, measured_on, written_out
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
+from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
 from simulator.scenario_file.yaml_text import Document, read_document
 
-__all__ = ["Template", "dump_scenario", "load_scenario", "read_template", "resolved_text", "scenario_schema"]
+__all__ = [
+    "Template",
+    "dump_scenario",
+    "load_platform",
+    "load_scenario",
+    "read_template",
+    "resolved_text",
+    "scenario_schema",
+]
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,7 @@ class Template:
     def of_data(cls, data: Any, path: Path, paths: Mapping[str, Path]) -> "Template":
         """What a file at `path` held, without the file; and where the files lie now that it names."""
         document = Document(path, data, None)
-        return cls(document, _form(document), NamedFiles(path.parent, dict(paths)))
+        return cls(document, validated(ScenarioForm, document), NamedFiles(path.parent, dict(paths)))
 
     def changed(self, changes: Sequence[str]) -> tuple[Any, tuple[Change, ...]]:
         """What the file would hold with some changes, and what these are; see `load_scenario`."""
@@ -51,7 +66,7 @@ class Template:
         made: tuple[Change, ...] = ()
         if changes:
             document, made = with_changes(document, changes, expand=partial(_levels, self.named))
-            form = _form(document)
+            form = validated(ScenarioForm, document)
             measured = measured_on(self.form, self.document, document, self.named)
         scenario = resolve(form, document, self.named, measured=measured, oversized=oversized)
         return replace(scenario, changes=made, notes=(*scenario.notes, *_told(scenario, made))), form
@@ -74,6 +89,23 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
         With one line per fault, each naming file, line, column and field.
     """
     return _read(Path(path), changes, oversized=oversized)[0]
+
+
+def load_platform(path: str | Path) -> Platform:
+    """Read the platform of a scenario file, or of a file that holds nothing but `format` and `platform`.
+
+    Raises
+    ------
+    ScenarioError
+        As `load_scenario`.
+    """
+    document = read_document(Path(path))
+    if isinstance(document.data, dict) and "application" in document.data:
+        return load_scenario(path, oversized=True).platform
+    form = validated(PlatformFileForm, document)
+    named = NamedFiles(Path(path).parent, {Path(path).name: Path(path)})
+    nothing = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
+    return make_platform(form.platform, document, named, measured=Measured({}, nothing)).platform
 
 
 def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
@@ -101,20 +133,13 @@ def read_template(path: str | Path) -> Template:
     """Read a scenario file for many scenarios; see `load_scenario`."""
     path = Path(path)
     document = read_document(path)
-    return Template(document, _form(document), NamedFiles(path.parent, {path.name: path}))
+    return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {path.name: path}))
 
 
 def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
     template = read_template(path)
     scenario, form = template._made(changes, oversized=oversized)  # noqa: SLF001 - of this file
     return replace(scenario, inputs=template.named.hashes()), form
-
-
-def _form(document: Document) -> ScenarioForm:
-    try:
-        return ScenarioForm.model_validate(document.data)
-    except ValidationError as error:
-        raise ScenarioError([_fault(document, dict(fault)) for fault in error.errors()]) from None
 
 
 def _levels(named: NamedFiles, value: Any) -> Any:
@@ -148,31 +173,3 @@ def _trace_files(form: ScenarioForm) -> dict[str, str]:
         for node in counted(entry.name, entry.count)
         for name in counted(pe.name, pe.count)
     }
-
-
-def _fault(document: Document, fault: dict[str, Any]) -> str:
-    """A fault of the form at its place, as one line."""
-    field = _field(document, list(fault["loc"]), is_missing=fault["type"] == "missing")
-    place = document.place(field)
-    if fault["type"] == "missing":
-        return f"{place}: missing"
-    message = str(fault["msg"])
-    message = message[0].lower() + message[1:]
-    if fault["type"] in ("unknown_key", "no_topology") or (
-        fault["type"] == "value_error" and isinstance(fault["input"], dict)
-    ):
-        return f"{place}: {message}"
-    found = repr(fault["input"])
-    shown = found if len(found) <= 60 else f"{found[:57]}..."
-    return f"{place}: {shown} found, {message}"
-
-
-def _field(document: Document, loc: list[str | int], *, is_missing: bool) -> list[str | int]:
-    """A fault's place without the names of alternatives, which are in no file."""
-    field: list[str | int] = []
-    for number, part in enumerate(loc):
-        found = document.value(field)
-        is_there = part in found if isinstance(found, dict) else isinstance(found, list) and isinstance(part, int)
-        if is_there or (is_missing and number == len(loc) - 1):
-            field.append(part)
-    return field

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
 import numpy as np
-import yaml
 
 from simulator import units
 from simulator.errors import ScenarioError
@@ -19,6 +18,8 @@ from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tr
 from simulator.platform import PE, Node, Platform
 from simulator.scenario import Scenario
 from simulator.scenario_file.names import compact
+from simulator.scenario_file.segs.writing import application_data
+from simulator.scenario_file.yaml_writing import yaml_text
 
 Data = dict[str, Any]
 
@@ -47,10 +48,11 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
     names = [pe.name for pe in scenario.platform.pes]
     document = {
         "format": 1,
-        "platform": _platform(scenario.platform, traces or {}),
+        "platform": _platform(_written(scenario), traces or {}),
         "application": {
             "name": scenario.application.name,
             "kernel": scenario.application.kernel,
+            **({} if scenario.application.prepared is None else application_data(scenario.application.prepared)),
             **({} if model is None else {"model": model}),
             "parameters": dict(scenario.application.parameters),
             **({} if scenario.application.memory is None else {"memory": asdict(scenario.application.memory)}),
@@ -66,16 +68,16 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
     return yaml_text(document)
 
 
-def yaml_text(document: Mapping[str, Any]) -> str:
-    """Plain data as YAML, in the order given, short lists on one line."""
-    return str(yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120))
-
-
-class _Dumper(yaml.SafeDumper):
-    """Without anchors: what is shared is written where it stands."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's own protocol
-        return True
+def _written(scenario: Scenario) -> Platform:
+    """The platform without speeds that follow from a graph and resource models."""
+    if scenario.application.prepared is None:
+        return scenario.platform
+    kept: dict[int, dict[str, SpeedBand]] = {}
+    pes = []
+    for pe in scenario.platform.pes:
+        others = {kernel: band for kernel, band in pe.speeds.items() if kernel != scenario.application.kernel}
+        pes.append(replace(pe, speeds=kept.setdefault(id(pe.speeds), others)))
+    return replace(scenario.platform, pes=tuple(pes))
 
 
 def quantity(value: float, kind: Mapping[str, Decimal], scales: Iterable[str]) -> str:
@@ -176,7 +178,8 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
     entries, key = [], []
 
     def alike_by(pe: PE) -> tuple[Any, ...]:
-        return id(pe.speeds), id(pe.load), pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, traces.get(pe.name)
+        own = pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, traces.get(pe.name)
+        return id(pe.speeds), id(pe.load), id(pe.resource), *own
 
     for alike, group in groupby(pes, key=alike_by):
         members = list(group)
@@ -210,6 +213,8 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         entry["power"] = quantity(pe.power_w, units.POWER, ("W", "kW"))
     if pe.slice_s:
         entry["slice"] = duration(pe.slice_s)
+    if pe.resource is not None:
+        entry["resource"] = pe.resource.to_dict()
     entry["speeds"] = {kernel: speed_data(band) for kernel, band in pe.speeds.items()}
     if pe.load is not None:
         held = pe.load.trace

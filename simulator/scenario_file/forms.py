@@ -5,9 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from simulator.models.load import AfterEnd, AvailabilityRule
+from simulator.models.resource import Method
 from simulator.networks import Contention
 from simulator.scenario_file.form import Form, Latency, Parameter, Payload, Power, Size, Speed
 from simulator.scenario_file.network_forms import DiskForm, LinkForm, Names, NetworkForm, text_or_list
+from simulator.scenario_file.segs.forms import Expression, SegForm
 
 Name = Annotated[str, Field(min_length=1)]
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
@@ -113,6 +115,22 @@ class PEForm(Form):
     slice: Latency = 0.0
 
 
+class ResourcePEForm(PEForm):
+    """A PE of which it is known what operations cost: a resource model, as its file or written out."""
+
+    speeds: dict[str, SpeedForm] = Field(default={})
+    resource: Annotated[
+        Annotated[str, Tag("<file>")] | Annotated[dict[str, Any], Tag("<inline>")],
+        Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
+    ]
+
+
+AnyPEForm = Annotated[
+    Annotated[PEForm, Tag("<pe>")] | Annotated[ResourcePEForm, Tag("<resource>")],
+    Discriminator(lambda value: "<resource>" if isinstance(value, dict) and "resource" in value else "<pe>"),
+]
+
+
 class LevelForm(Form):
     """A memory level of a node's PEs; `gap` is the time of each further word of a run."""
 
@@ -158,7 +176,7 @@ class NodeForm(Form):
     ] = Field(default=[])
     disk: DiskForm | None = None
     link: LinkForm | None = None
-    pes: list[PEForm] = Field(min_length=1)
+    pes: list[AnyPEForm] = Field(min_length=1)
 
 
 class NodesForm(Form):
@@ -189,6 +207,13 @@ PlatformForm = Annotated[
 ]
 
 
+class PlatformFileForm(Form):
+    """A platform alone."""
+
+    format: Literal[1]
+    platform: PlatformForm
+
+
 class ApplicationForm(Form):
     """What runs."""
 
@@ -197,6 +222,44 @@ class ApplicationForm(Form):
     model: str | None = None
     parameters: dict[str, Parameter]
     memory: MemoryUseForm | None = None
+
+
+class StepForm(Form):
+    """A graph for a step of a template, and formulas for those of its parameters that have other names here."""
+
+    graph: Name
+    arguments: dict[str, Expression] = Field(default={})
+
+
+class SegApplicationForm(ApplicationForm):
+    """A software execution graph under a parallel template."""
+
+    name: Literal["seg"]
+    parameters: dict[str, Parameter] = Field(default={})
+    graph: Annotated[
+        Annotated[str, Tag("<file>")] | Annotated[SegForm, Tag("<inline>")],
+        Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
+    ]
+    template: str
+    units: Expression
+    iterations: Expression = "1"
+    steps: dict[
+        str,
+        Annotated[
+            Annotated[str, Tag("<name>")] | Annotated[StepForm, Tag("<step>")],
+            Discriminator(lambda value: "<step>" if isinstance(value, dict) else "<name>"),
+        ],
+    ] = Field(default={})
+    messages: dict[str, Expression] = Field(default={})
+    grid_rows: int = Field(default=1, ge=1)
+    footprint: Expression | None = None
+    resource_model: Method | None = None
+
+
+AnyApplicationForm = Annotated[
+    Annotated[ApplicationForm, Tag("<application>")] | Annotated[SegApplicationForm, Tag("<seg>")],
+    Discriminator(lambda value: "<seg>" if isinstance(value, dict) and value.get("name") == "seg" else "<application>"),
+]
 
 
 class ConfigurationForm(Form):
@@ -220,7 +283,7 @@ class ScenarioForm(Form):
 
     format: Literal[1]
     platform: PlatformForm
-    application: ApplicationForm
+    application: AnyApplicationForm
     configurations: dict[str, ConfigurationForm] = Field(min_length=1)
     replications: int = Field(default=200, ge=1, le=1_000_000)
     seed: int = Field(default=0, ge=0, lt=2**63)

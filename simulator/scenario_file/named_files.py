@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator import files
+from simulator.calibration.resource_files import load_resource_model
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
+from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ class NamedFiles:
     _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
     _bands: dict[str, SpeedBand] = field(default_factory=dict)
     _messages: dict[str, "FittedForm"] = field(default_factory=dict)
+    _resources: dict[str, HardwareModel] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         """Where a file lies that is used."""
@@ -68,6 +71,12 @@ class NamedFiles:
         from simulator.calibration.runtime_files import load_runtime_model  # only here: SciPy is slow to import
 
         return load_runtime_model(self.path(name))
+
+    def resource_model(self, name: str) -> HardwareModel:
+        """What operations cost on a PE; the same object for the same file."""
+        if name not in self._resources:
+            self._resources[name] = load_resource_model(self.path(name))
+        return self._resources[name]
 
     def hashes(self) -> dict[str, str]:
         """Hash of each file used, by its name."""

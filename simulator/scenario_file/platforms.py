@@ -9,6 +9,7 @@ from simulator.foreign_platforms import read_simgrid
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
 from simulator.models.paging import SWAP
+from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 from simulator.platform import PE, Load, Node, Platform
@@ -23,6 +24,7 @@ from simulator.scenario_file.forms import (
     PEForm,
     PlatformForm,
     PredictedForm,
+    ResourcePEForm,
     SimgridForm,
     TraceForm,
 )
@@ -154,8 +156,8 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                     with document.at(*here, "pes", number, "name"):
                         raise ScenarioError(f"PE {full}: named twice found, each name once allowed")
                 parts.pe_names.add(full)
-                rest = kind.cpu, kind.cores, *kind.rates
-                parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest, slice_s=kind.slice_s))
+                rest = kind.cpu, kind.cores, *kind.rates, kind.slice_s, kind.resource
+                parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
 
 
 def _host(form: NodeForm, name: str) -> str | None:
@@ -178,6 +180,7 @@ class _Kind:
     """Their names as the file writes them."""
     predicted: frozenset[str]
     """Kernels whose speeds are predicted."""
+    resource: HardwareModel | None
 
 
 def _kind(
@@ -206,8 +209,19 @@ def _kind(
     if form.load is not None:
         with document.at(*here, "load", "trace"):
             load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
-    rates = form.cost, form.power
-    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form))
+    rates, resource = (form.cost, form.power), None
+    if isinstance(form, ResourcePEForm):
+        with document.at(*here, "resource"):
+            resource = _resource(form, named)
+    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
+
+
+def _resource(form: ResourcePEForm, named: NamedFiles) -> HardwareModel:
+    return (
+        named.resource_model(form.resource)
+        if isinstance(form.resource, str)
+        else HardwareModel.from_dict(form.resource)
+    )
 
 
 def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:

@@ -9,13 +9,21 @@ from simulator.applications import make_work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
 from simulator.platform import Platform
-from simulator.scenario import Application, Extrapolation, Scenario, check_memory, check_routes
-from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm
+from simulator.scenario import (
+    Application,
+    Extrapolation,
+    Scenario,
+    check_memory,
+    check_routes,
+    with_derived_speeds,
+)
+from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
 from simulator.scenario_file.memory_levels import Measured, told, use_of
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
 from simulator.scenario_file.networks import all_names, known
 from simulator.scenario_file.platforms import make_platform
+from simulator.scenario_file.segs.application import seg_application
 from simulator.scenario_file.yaml_text import Document
 
 
@@ -39,6 +47,9 @@ def resolve(
     made = make_platform(form.platform, document, named, measured=replace(measured, application=form.application))
     platform = made.platform
     application = _application(form.application, document, named, platform=platform)
+    if application.prepared is not None:
+        with document.at("application"):
+            platform = with_derived_speeds(platform, application.kernel, application.prepared)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
     configurations = []
     for name, entry in form.configurations.items():
@@ -125,6 +136,8 @@ def _partition(
 
 
 def _application(form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform) -> Application:
+    if isinstance(form, SegApplicationForm):
+        return seg_application(form, document, named, platform=platform)
     model = None
     if form.model is not None:
         with document.at("application", "model"):

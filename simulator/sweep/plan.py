@@ -22,7 +22,7 @@ Ask = Callable[[Scenario, int], dict[str, Any]]
 
 Its entry `configurations` is a list of `name`, `tick_s` and `makespan_ticks` (replication,).
 """
-_LIMIT_BYTES = 2**30
+LIMIT_BYTES = 2**30
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,15 @@ class Plan:
     def payload(self) -> str:
         """All that a worker needs, as JSON text."""
         inputs = {
-            name: base64.b64encode(files.read_bytes(path, limit_bytes=_LIMIT_BYTES)).decode()
+            name: base64.b64encode(files.read_bytes(path, limit_bytes=LIMIT_BYTES)).decode()
             for name, path in self.paths.items()
-            if path != self.path
         }
-        head = {"path": str(self.path), "oversized": self.oversized, "files": inputs}
+        head = {
+            "path": str(self.path),
+            "absolute": str(self.path.absolute()),
+            "oversized": self.oversized,
+            "files": inputs,
+        }
         listed = [[point.hash, point.changes] for point in self.points]
         return json.dumps({**self.common, **head, "points": listed})
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,10 +11,10 @@ from typing import Any
 
 from simulator import files
 from simulator.engines import run
-from simulator.errors import ApportionError, SweepError
+from simulator.errors import ApportionError, ScenarioError, SweepError
 from simulator.scenario import Scenario
 from simulator.scenario_file import Template
-from simulator.sweep.plan import Ask, Plan, version_of
+from simulator.sweep.plan import LIMIT_BYTES, Ask, Plan, version_of
 
 _ready: dict[tuple[str, str], "Ready"] = {}
 """What this process was handed last, by the name of the plan and where its files lie."""
@@ -36,11 +37,7 @@ class Ready:
         told = json.loads(payload)
         if told["version"] != version_of(ask):
             raise SweepError("worker: another version of apportion or of its libraries found, the same one allowed")
-        path = Path(told["path"])
-        paths = {path.name: path}
-        for number, (name, data) in enumerate(told["files"].items()):
-            paths[name] = folder / f"{number}-{Path(name).name}"
-            files.write_bytes(paths[name], base64.b64decode(data), synced=False)
+        path, paths = _files_here(told, folder)
         points = tuple((name, tuple(changes)) for name, changes in told["points"])
         template = Template.of_data(told["scenario"], path, paths)
         return cls(template, points, told["replications"], told["seed"], told["oversized"])
@@ -71,6 +68,32 @@ class Ready:
             **found,
         }
         return json.dumps(document, allow_nan=False, separators=(",", ":")) + "\n", asked_s
+
+
+def _files_here(told: Mapping[str, Any], folder: Path) -> tuple[Path, dict[str, Path]]:
+    """The scenario's path and where the files lie that it names: where they always did, or copies in a folder.
+
+    Copies keep their places to one another, for those that name further files.
+    """
+    for path in (Path(told["path"]), Path(told["absolute"])):
+        paths = {name: path.parent / name for name in told["inputs"]}
+        if all(_is(paths[name], wanted) for name, wanted in told["inputs"].items()):
+            return path, paths
+    names = [name for name in told["files"] if not Path(name).is_absolute()]
+    base = folder.joinpath(*["up"] * max((Path(name).parts.count("..") for name in names), default=0))
+    paths = {}
+    for number, (name, data) in enumerate(told["files"].items()):
+        paths[name] = Path(os.path.normpath(base / name)) if name in names else folder / str(number)
+        files.write_bytes(paths[name], base64.b64decode(data), synced=False)
+    return base / Path(told["path"]).name, paths
+
+
+def _is(path: Path, wanted: str) -> bool:
+    """Whether a file is there and holds what it should."""
+    try:
+        return files.digest(files.read_bytes(path, limit_bytes=LIMIT_BYTES)) == wanted
+    except ScenarioError:
+        return False
 
 
 def _load_engine() -> None:

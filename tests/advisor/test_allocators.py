@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from advisor.allocators import branch_and_bound, exhaustive, local_search, structured
+from advisor.allocators import branch_and_bound, exhaustive, local_search, ranked, structured
+from advisor.allocators.exhaustive import all_allocations
+from advisor.allocators.ranked import places_of
 from advisor.allocators.sumsets import as_numbers, reachable
 from advisor.problem import EqualWork, Kind, Problem, ShareTimes, model_times_s
 from simulator import ScenarioError, randomness
@@ -62,6 +64,22 @@ def test_exact_allocators_find_what_enumeration_finds_and_prove_it(allocator, fa
         if not (right and found.optimal and found.gap == 0):
             wrong.append(seed)
     assert wrong == []
+
+
+@pytest.mark.parametrize("factors", [True, False])
+def test_ranked_has_every_allocation_of_the_model_in_order(factors):
+    for seed in range(60):
+        problem = small_case(seed, factors=factors)
+        every = np.concatenate(list(all_allocations(problem)))
+        times_s = model_times_s(problem.model, every)
+        order = np.argsort(times_s, kind="stable")[: np.sum(np.isfinite(times_s))]
+        found, allocations, seen_s = ranked(problem)
+        np.testing.assert_array_equal(allocations, every[order])
+        np.testing.assert_allclose(seen_s, times_s[order], rtol=EXACT)
+        assert found.value_s == pytest.approx(exhaustive(problem).value_s, rel=EXACT)
+        np.testing.assert_array_equal(places_of(problem, every), np.arange(len(every)))
+        some = max(1, order.size // 3)
+        np.testing.assert_array_equal(ranked(problem, most=some)[1], allocations[:some])
 
 
 def test_local_search_is_valid_within_its_budget_and_mostly_optimal():

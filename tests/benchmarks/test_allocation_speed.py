@@ -6,9 +6,11 @@ from statistics import median
 import numpy as np
 import pytest
 
-from advisor.allocators import branch_and_bound, local_search, structured
+from advisor.allocation import advise_allocation
+from advisor.allocators import branch_and_bound, local_search, ranked, structured
 from advisor.problem import Problem, ShareTimes
 from advisor.simulated import problem_of
+from tests.advisor.allocation.models import KnownModel, fit_of
 from tests.advisor.test_allocators import many_kinds
 from tests.benchmarks.allocation_cases import scenario
 
@@ -39,6 +41,26 @@ def test_branch_and_bound_of_ten_kinds_that_differ_by_more_than_factors():
     found = branch_and_bound(general)
     print(f"10 kinds of 100: {seconds(branch_and_bound, general, 3):.3f} s, {found.evaluations} nodes")
     assert found.optimal
+
+
+def test_a_million_allocations_ranked():
+    problem = many_kinds(3, 33, most=3)
+    assert 0.99e6 < problem.size <= 1e6
+    print(f"{problem.size} allocations ranked: {seconds(ranked, problem):.3f} s")
+    assert ranked(problem)[0].value_s <= structured(problem).value_s * (1 + 1e-12)
+
+
+def test_advice_on_a_million_allocations_with_switch_points():
+    """By a model of few operations: what the advice itself takes."""
+    fitted = fit_of(KnownModel(("a", "b", "c"), (4e9, 2e9, 1e9), spread=0.05))
+    kinds = {"a": (33, 3), "b": (33, 3), "c": (33, 3)}
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        advice = advise_allocation(fitted, kinds, 3200.0)
+        times.append(time.perf_counter() - begun)
+    print(f"{advice.searched} allocations, advice with switch points: {median(times):.2f} s")
+    assert advice.search == "exhaustive"
 
 
 def test_local_search_on_the_simulator_finds_in_200_runs_what_2000_find():

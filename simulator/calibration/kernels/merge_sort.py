@@ -33,13 +33,13 @@ def _compiled() -> tuple[Callable[[Numbers, Numbers], bool], Callable[[Numbers],
     """The compiled sort and the compiled filling, made at the first call in a process."""
     import numba
 
-    sort = numba.njit("boolean(int64[::1], int64[::1])")(_sort)
-    fill = numba.njit("void(int64[::1])")(_fill)
+    sort = numba.njit("boolean(int64[::1], int64[::1])")(merge_sort)
+    fill = numba.njit("void(int64[::1])")(fill_numbers)
     return sort, fill
 
 
-def _sort(numbers: Numbers, buffer: Numbers) -> bool:
-    """Sort bottom up; whether the result lies in the buffer."""
+def merge_sort(numbers: Numbers, buffer: Numbers) -> bool:
+    """Sort bottom up, in Python for Numba to compile; whether the result lies in the buffer."""
     n = numbers.size
     source, target = numbers, buffer
     width, swapped = 1, False
@@ -59,7 +59,7 @@ def _sort(numbers: Numbers, buffer: Numbers) -> bool:
     return swapped
 
 
-def _fill(numbers: Numbers) -> None:
+def fill_numbers(numbers: Numbers) -> None:
     """A linear congruence modulo 2^31 (Park and Miller's multiplier), so that any process makes the same numbers."""
     state = 12345
     for k in range(numbers.size):

@@ -17,11 +17,12 @@ def _compiled() -> Callable[[Matrix, Matrix, Matrix], None]:
     import numba
 
     compiler = numba.njit("void(float64[:,::1], float64[:,::1], float64[:,::1])")
-    compiled: Callable[[Matrix, Matrix, Matrix], None] = compiler(_loops)
+    compiled: Callable[[Matrix, Matrix, Matrix], None] = compiler(loops)
     return compiled
 
 
-def _loops(a: Matrix, b: Matrix, c: Matrix) -> None:
+def loops(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Write A x B into C, in Python for Numba to compile."""
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
             c[i, j] = 0.0

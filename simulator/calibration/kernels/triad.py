@@ -30,11 +30,12 @@ def _compiled() -> Callable[[Vector, Vector, Vector, float], None]:
     import numba
 
     compiler = numba.njit("void(float64[::1], float64[::1], float64[::1], float64)")
-    compiled: Callable[[Vector, Vector, Vector, float], None] = compiler(_triad)
+    compiled: Callable[[Vector, Vector, Vector, float], None] = compiler(add_scaled)
     return compiled
 
 
-def _triad(a: Vector, b: Vector, c: Vector, factor: float) -> None:
+def add_scaled(a: Vector, b: Vector, c: Vector, factor: float) -> None:
+    """Write b + factor c into a, in Python for Numba to compile."""
     for k in range(a.size):
         a[k] = b[k] + factor * c[k]
 

@@ -1,6 +1,7 @@
 """One competitor, a loop that is busy while its load says so: `python -m simulator.calibration.parallel.busy_loop`.
 
-Arguments: the parent's number, the processor, and the level from which it is busy (1 for the first loop of a PE).
+Arguments: the parent's number, the processor, the level from which it is busy (1 for the first loop of a PE), and
+`apart` for a session of its own.
 A line on standard input replays a load: `{"times_s", "values", "end_s", "start"}`, cyclic, `start` on the monotonic
 clock; `null` stops it. A thread reads them, so that the loop itself is nothing but busy or asleep.
 """
@@ -16,6 +17,7 @@ from typing import Any
 from simulator.calibration.parallel import lifeline
 
 LONGEST_NAP_S = 0.5
+APART = "apart"
 
 
 class BusyLoop:
@@ -58,6 +60,8 @@ class BusyLoop:
 def main() -> None:
     """Serve the driver until it closes standard input."""
     parent, cpu, level = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    if sys.argv[4:] == [APART]:
+        os.setsid()
     lifeline.die_with_parent(parent)
     os.sched_setaffinity(0, {cpu})
     loop = BusyLoop(level)

@@ -106,7 +106,10 @@ class Children:
         return {number: answers[number] for number in commands}
 
     def end(self) -> None:
-        """End every child: its input closes, and what does not go within a second is killed."""
+        """End every child: its input closes; what does not go within a second is asked to, and at last killed.
+
+        A launcher that is asked ends what it started, which outlives one that is killed.
+        """
         for child in self._children:
             if child.stdin is not None:
                 with contextlib.suppress(BrokenPipeError):  # it is gone already
@@ -116,6 +119,9 @@ class Children:
             try:
                 child.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
+                child.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(GRACE_S)
                 child.kill()
                 child.wait()
             for stream in (child.stdout, child.stderr):

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from simulator.calibration.parallel.busy_loop import APART
 from simulator.calibration.parallel.children import Children
 from simulator.errors import CalibrationError
 from simulator.models.load import LoadTrace
@@ -29,6 +30,9 @@ class Competitor:
         The logical processor that they are pinned to.
     trace
         The load they follow; it repeats.
+    apart
+        Give each loop a session of its own: against runs that have theirs too (`pin`), or a run as a whole
+        (`CommandRanks`), as Linux shares a processor between sessions first (autogroup).
 
     Raises
     ------
@@ -36,12 +40,13 @@ class Competitor:
         If the trace holds anything but whole numbers.
     """
 
-    def __init__(self, cpu: int, trace: LoadTrace) -> None:
+    def __init__(self, cpu: int, trace: LoadTrace, *, apart: bool = False) -> None:
         if np.any(trace.values != np.rint(trace.values)):
             raise CalibrationError("competitor: a load with parts of processes found, whole numbers allowed")
         self._trace = trace
         self._count = int(trace.values.max())
-        self._children = Children(_LOOP, [(str(cpu), str(level)) for level in range(1, self._count + 1)])
+        place = (APART,) if apart else ()
+        self._children = Children(_LOOP, [(str(cpu), str(level), *place) for level in range(1, self._count + 1)])
 
     def __enter__(self) -> Self:
         return self

@@ -5,7 +5,6 @@ named by a hash of all sources that end up in a kernel, of the compiler's versio
 """
 
 import hashlib
-import os
 import platform
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,9 +28,7 @@ _COMPILERS = ("numba", "llvmlite", "numpy")
 @cache
 def cache_folder() -> Path | None:
     """Where this version's machine code for this processor is kept; None if nothing can be written there."""
-    base = os.environ.get("XDG_CACHE_HOME") or ""
-    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    folder = root / "apportion" / "compiled" / _fingerprint()
+    folder = files.user_cache() / "compiled" / _fingerprint()
     with suppress(OSError, ApportionError):
         files.make_folder(folder)
         return folder

@@ -1,8 +1,10 @@
 """What every process-count model answers: seconds by kind, m and P, and estimates of configurations with intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import numpy as np
 
 from simulator.models.process_count.runs import Floats, Ints
 
@@ -15,6 +17,10 @@ class ShareTables:
     """Seconds of a PE of a kind that runs m of P processes; (kind, m - 1, P), infinite where not allowed."""
     comm_s: Floats
     """Seconds that all wait for; (P,), entry 0 is not looked at."""
+    measured: Ints = field(default_factory=lambda: np.empty((0, 0, 2), dtype=np.int64))
+    """Configurations whose own runs lie off the rest, as in `AllocationRuns`; (c, kind, 2)."""
+    factor: Floats = field(default_factory=lambda: np.empty(0))
+    """What their makespan by the tables is multiplied with, (c,)."""
 
 
 @dataclass(frozen=True)

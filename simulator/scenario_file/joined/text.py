@@ -7,11 +7,12 @@ from typing import Any
 from simulator import units
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.dump import level_data, size, speed_data, yaml_text
+from simulator.scenario_file.dump import level_data, size, speed_data
 from simulator.scenario_file.joined.example import Example, Room, example
 from simulator.scenario_file.joined.inputs import CalibratedNode
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.node_block import printable
+from simulator.scenario_file.yaml_writing import yaml_text
 
 DIGITS = 9
 """Of speeds and sizes: bands are measured to three."""

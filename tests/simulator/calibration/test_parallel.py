@@ -1,5 +1,6 @@
 """Real processes: ranks, competitors, and that none of them stays behind."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import CalibrationError
-from simulator.calibration import Competitor, Ranks
+from simulator.calibration import CommandRanks, Competitor, Ranks
 from tests.simulator.platforms import trace
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -76,6 +77,28 @@ def test_equal_competitors_leave_a_fair_share(load):
     assert usage.cpu_s / (usage.cpu_s + theirs) == pytest.approx(1 / (1 + load), rel=0.12)
 
 
+SPIN = """
+import json, os, sys, time
+def theirs():
+    ticks = [open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[11:13] for pid in sys.argv[2:]]
+    return sum(int(tick) for pair in ticks for tick in pair) / os.sysconf("SC_CLK_TCK")
+before, own, end = theirs(), time.process_time(), time.monotonic() + 2
+while time.monotonic() < end: pass
+json.dump([time.process_time() - own, theirs() - before], open(sys.argv[1], "w"))
+"""
+
+
+@pytest.mark.slow
+def test_a_command_has_its_fair_share_beside_competitors_of_their_own_sessions(tmp_path):
+    """A command has a session; two busy loops in one session would leave it a half (autogroup), not a third."""
+    with Competitor(PAIR[-1], trace([0, 1], [2, 2], 2), apart=True) as competitor:
+        loops = [str(pid) for pid in relatives()]
+        with CommandRanks(PAIR[-1:]) as ranks, competitor.replay(0):
+            ranks.run([[sys.executable, "-S", "-c", SPIN, str(tmp_path / "shares"), *loops]], limit_s=60)
+    own_s, their_s = json.loads((tmp_path / "shares").read_text())
+    assert own_s / (own_s + their_s) == pytest.approx(1 / 3, rel=0.12)
+
+
 def cpu_seconds(processes):
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
@@ -116,7 +139,7 @@ DRIVER = """
 import sys
 import numpy as np
 from simulator import LoadTrace
-from simulator.calibration import Competitor, Ranks
+from simulator.calibration import CommandRanks, Competitor, Ranks
 pair = [int(cpu) for cpu in sys.argv[1:]]
 load = LoadTrace(np.array([0.0, 1.0]), np.array([1.0, 1.0]), 2.0)
 with Ranks(pair) as ranks, Competitor(pair[-1], load) as competitor, competitor.replay(0):

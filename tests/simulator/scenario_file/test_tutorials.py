@@ -11,7 +11,9 @@ from simulator.errors import UnsupportedProgram
 FOLDER = Path(__file__).parents[3] / "scenarios" / "tutorial"
 
 
-@pytest.mark.parametrize("name", ["two-cores", "three-pes", "cluster", "shared-pes"])
+@pytest.mark.parametrize(
+    "name", ["two-cores", "three-pes", "cluster", "shared-pes", "matmul-broadcast", "matmul-master-worker"]
+)
 def test_engines_agree(name):
     scenario = load_scenario(FOLDER / f"{name}.yaml")
     replications = min(scenario.replications, 20)

@@ -9,6 +9,7 @@ import pytest
 from simulator import Interrupted, ScenarioError, load_results, load_scenario, run, whatif
 from simulator.errors import SweepError
 from simulator.sweep import answer_alone, make_plan, simulated, slurm_options, sweep
+from simulator.sweep.work import answer_batch
 from tests.simulator.sweep.points import write
 
 N = "application.parameters.n"
@@ -48,7 +49,7 @@ def never():
     raise AssertionError("a cluster was started")
 
 
-def test_every_point_is_what_simulate_says(swept, tmp_path):
+def test_every_point_is_what_simulate_says(swept):
     plan, found, told = swept
     assert told[-1] == (7, 7)
     point = plan.points[2]
@@ -60,7 +61,7 @@ def test_every_point_is_what_simulate_says(swept, tmp_path):
 
 
 def test_the_table_has_every_parameter_and_paired_differences(swept):
-    plan, found, _ = swept
+    plan, _, _ = swept
     frame = load_results(plan.path.parent / "out").to_dataframe()
     assert frame[N].tolist() == [1600, 1200, 1200, -5, -5, 1600, 1600]
     assert frame["platform.link.bandwidth"].tolist() == ["1Gbit/s", *["1Gbit/s", "10Gbit/s"] * 3]
@@ -138,7 +139,7 @@ def test_results_of_another_sweep_are_refused(swept, tmp_path):
     with pytest.raises(ScenarioError, match="a sweep of another scenario found"):
         sweep(plan_of(other, *varied), never, folder=folder, resume=True)
     (write(tmp_path).parent / "load.csv").write_text("time_s,load\n0,0\n0.5,2\n3,0\n")
-    with pytest.raises(ScenarioError, match="a sweep of another (scenario|set of files) found"):
+    with pytest.raises(ScenarioError, match=r"a sweep of another (scenario|set of files) found"):
         sweep(plan_of(other, *varied), never, folder=folder, resume=True)
 
 
@@ -150,6 +151,21 @@ def test_files_that_values_name_travel_and_count(tmp_path):
     assert set(plan.inputs) == {"sixteen.yaml", "load.csv", "other.csv"}
     (tmp_path / "other.csv").write_text("time_s,load\n0,1\n3,1\n")
     assert plan_of(path, f"{trace}=load.csv,other.csv").points[2].hash != plan.points[2].hash
+
+
+@pytest.mark.parametrize("name", ["load.csv", "../traces/load.csv"])
+def test_a_machine_without_the_files_gets_copies(tmp_path, name):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "traces").mkdir()
+    path = write(tmp_path / "here")
+    (tmp_path / "here" / "load.csv").rename(tmp_path / "here" / name)
+    path.write_text(path.read_text().replace("load.csv", name))
+    plan = plan_of(path, f"{N}=1200")
+    payload, expected = plan.payload(), answer_alone(plan, plan.points[1])
+    (tmp_path / "here").rename(tmp_path / "gone")
+    (tmp_path / "traces").rename(tmp_path / "gone too")
+    (answer,) = json.loads(answer_batch("name", payload, str(tmp_path / "worker"), [1], simulated, 1))
+    assert (answer["errors"], answer["text"]) == (None, expected)
 
 
 @pytest.mark.parametrize(("stop", "error"), [(KeyboardInterrupt(), Interrupted), (SweepError("gone"), SweepError)])

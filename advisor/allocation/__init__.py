@@ -1,0 +1,22 @@
+"""Process counts for programs that give every process the same work: advice by a model fitted to measured runs."""
+
+from advisor.allocation.advice import ProcessCountAdvice, advise_allocation
+from advisor.allocation.hosts import host_commands, host_files, layout_of_advice
+from advisor.allocation.kinds import Kinds, Limits, parse_hosts, parse_kinds, parse_memory
+from advisor.allocation.wording import configuration_text, render_choice, sentence
+
+__all__ = [
+    "Kinds",
+    "Limits",
+    "ProcessCountAdvice",
+    "advise_allocation",
+    "configuration_text",
+    "host_commands",
+    "host_files",
+    "layout_of_advice",
+    "parse_hosts",
+    "parse_kinds",
+    "parse_memory",
+    "render_choice",
+    "sentence",
+]

@@ -1,0 +1,202 @@
+"""`apportion allocate run`: construction runs made for real through a command template."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, print_json
+
+if TYPE_CHECKING:
+    from simulator.calibration import AllocatedProgram, Campaign, ConstructionPlan, PlacedRank
+
+
+SHOWN = 3
+"""Runs left out that are named; --json has all."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(run)
+
+
+Command = Annotated[
+    str | None,
+    typer.Option(
+        help="What is run, split without a shell; {N}, {P}, {hostfile} (MPICH), {hostfile_openmpi}, {rankfile}, "
+        "{cpus} and {kinds} (of the ranks), {python}, and {pin}, which puts each rank on its processor."
+    ),
+]
+Program = Annotated[str | None, typer.Option(help="lu: our own LU factorisation over MPI, in the place of --command.")]
+Time = Annotated[
+    str | None,
+    typer.Option(help="Regular expression with a group (time_s) over the output, or hpl; else the wall clock."),
+]
+Phases = Annotated[
+    str | None,
+    typer.Option(help="One with groups kind, comp_s and comm_s, or hpl: its detailed timing, where it has one."),
+]
+Before = Annotated[
+    list[Path] | None,
+    typer.Option(help="File with placeholders, such as HPL.dat, written into the folder before each run."),
+]
+Read = Annotated[
+    str | None, typer.Option(help="File in the folder that the program writes its times to, not its output.")
+]
+Folder = Annotated[Path | None, typer.Option(help="Where the program runs; by default beside the output, RUNS.work.")]
+Local = Annotated[
+    bool,
+    typer.Option(
+        "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, beside real busy loops."
+    ),
+]
+Wait = Annotated[str, typer.Option(help="With --program lu: how ranks wait, yield or poll.")]
+Limit = Annotated[
+    str | None, typer.Option(help="No run may take longer; by default 10 times what is expected, at least 20s.")
+]
+
+
+def run(  # noqa: PLR0913, PLR0917 - one per option
+    plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="What `apportion allocate plan -o` wrote.")],
+    command: Command = None,
+    program: Program = None,
+    time: Time = None,
+    phases: Phases = None,
+    before: Before = None,
+    read: Read = None,
+    folder: Folder = None,
+    local: Local = False,
+    wait: Wait = "yield",
+    budget: Annotated[str | None, typer.Option(help="In the place of the plan's.")] = None,
+    limit: Limit = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="RUNS.csv", help="A row per run; called again, it goes on.")
+    ] = Path("runs.csv"),
+    json_output: Json = False,
+) -> None:
+    """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once.
+
+    Costs are corrected by what is measured, and what the budget does not pay for is left out. A run that fails, hangs
+    or tells no time is named, and exit code 1 follows; the others are kept. Example:
+
+    apportion allocate run plan.json --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
+    """
+    from advisor.cli.progress import progress_lines
+    from simulator import CalibrationError, Interrupted, files, require_linux, this_machine, units
+    from simulator.calibration import Limits, RunTable, make_runs, read_plan
+
+    made = read_plan(plan)
+    require_linux()
+    work = output.with_name(f"{output.stem}.work") if folder is None else folder
+    chosen = _program((command, program, wait), (time, phases), before or (), read=read, folder=work, local=local)
+    limits = Limits(
+        made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
+        None if limit is None else units.parse_duration(limit, field="--limit"),
+    )
+    files.make_folder(work)
+    table = RunTable(
+        output,
+        [kind.name for kind in made.kinds],
+        phases=chosen.reader.tells_phases,
+        about=_about(made, chosen),
+        machine=this_machine().to_dict(),
+    )
+    try:
+        with progress_lines(limits.budget_s) as told:
+            found = make_runs(
+                made, chosen, table, limits=limits, on_run=lambda label, _, share: told(label, min(share, 1.0))
+            )
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted; {output} keeps every run made, the same command goes on from there") from error
+    if json_output:
+        print_json(_document(made, found, output))
+    else:
+        _tell(made, found, output)
+    if found.failures:
+        raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
+
+
+def _program(
+    what: tuple[str | None, str | None, str],
+    reading: tuple[str | None, str | None],
+    before: Sequence[Path],
+    *,
+    read: str | None,
+    folder: Path,
+    local: bool,
+) -> "AllocatedProgram":
+    from simulator import ScenarioError
+    from simulator.calibration import AllocatedProgram, lu_command, make_reader, parse_program
+
+    command, own, wait = what
+    if (command is None) == (own is None):
+        raise ScenarioError("--command: either --command or --program needed")
+    if own not in {None, "lu"}:
+        raise ScenarioError(f"--program: {own!r} found, lu allowed")
+    if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
+        raise ScenarioError(f"--read: {read!r} found, the name of a file allowed")
+    reader = make_reader(*(("lu", "lu") if own else reading))
+    if own:
+        return AllocatedProgram(lu_command(wait, local=local), folder, reader, host_files=_host_files, local=local)
+    words, templates = parse_program(command or "", templates=before, local=local)
+    return AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
+
+
+def _host_files(ranks: "Sequence[PlacedRank]") -> dict[str, str]:
+    """As launchers read them; host names that they do not take are refused."""
+    from advisor.export.hosts import mpich_hostfile, openmpi_hostfile, openmpi_rankfile
+    from advisor.export.layout import HOST, Layout, Rank
+    from simulator import ScenarioError
+
+    for rank in ranks:
+        if not HOST.fullmatch(rank.pe.host):
+            allowed = "letters, digits, dots and hyphens allowed (say `host:` with the node)"
+            raise ScenarioError(f"platform: node: host {rank.pe.host!r} found, {allowed}")
+    places = tuple(Rank(rank.pe.host, rank.pe.name, rank.pe.cpu, number, 1) for number, rank in enumerate(ranks))
+    layout = Layout("program", places)
+    return {
+        "hostfile": mpich_hostfile(layout),
+        "hostfile.openmpi": openmpi_hostfile(layout),
+        "rankfile.openmpi": openmpi_rankfile(layout),
+    }
+
+
+def _about(made: "ConstructionPlan", chosen: "AllocatedProgram") -> dict[str, Any]:
+    """What must be the same for runs to stand in one table."""
+    time = chosen.reader.time
+    return {
+        "kinds": [{name: kind.to_dict()[name] for name in ("name", "pes", "competitors")} for kind in made.kinds],
+        "command": list(chosen.words),
+        "time": None if time is None else time.pattern,
+        "files": dict(chosen.templates),
+        "local": chosen.local,
+    }
+
+
+def _document(made: "ConstructionPlan", found: "Campaign", output: Path) -> dict[str, Any]:
+    return {
+        "command": "allocate run",
+        "output": str(output),
+        "runs_made": found.made,
+        "runs_kept": found.kept,
+        "spent_s": found.spent_s,
+        "budget_s": made.budget_s,
+        "dropped": found.dropped,
+        "failures": found.failures,
+        "kinds": made.kinds_option,
+    }
+
+
+def _tell(made: "ConstructionPlan", found: "Campaign", output: Path) -> None:
+    print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
+    if found.dropped:
+        more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
+        left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
+        print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
+    if found.failures:
+        return
+    size = f"{made.at[-1]:g}"
+    print(f"next: apportion allocate fit {output} --model pooled -o model.json")
+    print(f"then: apportion allocate advise model.json --kinds {made.kinds_option} --size {size}")

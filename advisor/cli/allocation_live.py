@@ -1,0 +1,50 @@
+"""`apportion reproduce allocation --live`: the allocation paper's experiment in small, on this machine."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from advisor.cli.options import print_json
+
+BUDGET = "20min"
+
+
+def run(
+    paper: str,
+    program: tuple[str | None, Sequence[Path] | None, str | None],
+    how: tuple[str | None, Path | None],
+    *,
+    seed: int,
+    json_output: bool,
+) -> None:
+    """Run the experiment and tell; every run is kept in the folder, and it goes on there.
+
+    Parameters
+    ----------
+    program
+        Command template, the files written before each run, and the file that times are read from.
+    how
+        Budget and folder.
+    """
+    from advisor.cli.progress import progress_lines
+    from advisor.reproduce import allocation_live
+    from simulator import Interrupted, ScenarioError, require_linux, this_machine, units
+
+    if paper != "allocation":
+        raise ScenarioError(f"--live: {paper} found, allocation allowed")
+    require_linux()
+    budget_s = units.parse_duration(how[0] or BUDGET, field="--budget")
+    folder = how[1] or Path("out") / "allocation"
+    command, before, read = program
+    chosen = allocation_live.LiveProgram(command, tuple(before or ()), read)
+    told = f"about {units.show_duration(budget_s)} of runs, kept in {folder}"
+    print(f"{this_machine().summary()}; {told}", file=sys.stderr)
+    try:
+        with progress_lines(budget_s) as on_progress:
+            found = allocation_live.live(folder, budget_s=budget_s, seed=seed, program=chosen, on_progress=on_progress)
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted; {folder} keeps every run made, the same command goes on from there") from error
+    if json_output:
+        print_json(found)
+    else:
+        print(allocation_live.text(found))

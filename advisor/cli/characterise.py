@@ -1,0 +1,164 @@
+"""`apportion characterise`: one function by every method, foretold and measured."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli import calibrate_resource
+from advisor.cli.options import Json, Seed, print_json, print_warnings
+
+if TYPE_CHECKING:
+    from simulator.models import HardwareModel
+
+LEAST_BUDGET_S, MOST_BUDGET_S = 0.5, 3600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("characterise")(characterise)
+
+
+def characterise(  # noqa: PLR0913, PLR0917 - one per option
+    subject: Annotated[str, typer.Argument(metavar="KERNEL|FILE.py:FUNCTION", help="A kernel of ours, or a function.")],
+    method: Annotated[
+        str, typer.Option(metavar="all|dbc,poc,hllc,intcc,icc,ct", help="Methods, with commas between.")
+    ] = "all",
+    args: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'n=1000 a=float64[n,n]'", help="Arguments: numbers, or arrays by type, size and fill."),
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(metavar="200,400,800", help="Values of n that are judged, in place of the usual ones.")
+    ] = None,
+    hardware: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What `calibrate resource -o` wrote; by default this machine's.")
+    ] = None,
+    design: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
+        ),
+    ] = None,
+    budget: Annotated[str, typer.Option(help="About how long the measuring may take.")] = "5s",
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Foretell a function's time from design, flops, source, intermediate code, machine code and timings; measure it.
+
+    The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one
+    to be timed. Example: apportion characterise matmul --method all --json
+    """
+    from advisor.cli.progress import progress_lines
+    from simulator import ScenarioError, units
+    from simulator.characterisation import METHODS, make_subject
+    from simulator.characterisation import characterise as study
+
+    names = [name.strip() for name in method.split(",")]
+    chosen = [known for known in METHODS if known in names or method == "all"]
+    unknown = [name for name in names if name not in METHODS and method != "all"]
+    if unknown:
+        raise ScenarioError(f"--method: {unknown[0]!r} found, all or some of {','.join(METHODS)} allowed")
+    budget_s = units.parse_duration(budget, field="--budget")
+    if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
+        raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
+    wanted = make_subject(subject, args=args or (), sizes=_numbers(sizes), design=design or ())
+    if wanted.kernel is None:
+        print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)
+    model = hardware_here(seed=seed) if hardware is None else _read(hardware)
+    with progress_lines(budget_s + 10) as on_progress:
+        found = study(wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress)
+    if as_json:
+        print_json({"command": "characterise"} | found)
+        return
+    _tell(found)
+
+
+def _numbers(text: str | None) -> list[int]:
+    from simulator import ScenarioError
+
+    parts = [] if text is None else text.split(",")
+    if not all(part.strip().isdigit() for part in parts):
+        raise ScenarioError(f"--sizes: {text!r} found, whole numbers with commas between allowed")
+    return [int(part) for part in parts]
+
+
+def _read(path: Path) -> "HardwareModel":
+    from simulator.calibration import load_resource_model
+
+    return load_resource_model(path)
+
+
+def hardware_here(*, seed: int) -> "HardwareModel":
+    """The resource model of this machine; calibrated first, and kept, if there is none."""
+    from simulator.characterisation import known_here
+
+    model = known_here()
+    if model is not None:
+        return model
+    print("no resource model of this machine yet: it is calibrated first, once", file=sys.stderr)
+    model, kept = calibrate_resource.calibrated(None, budget=calibrate_resource.BUDGET, memory=None, seed=seed)
+    print(f"kept in {kept}; `apportion calibrate resource` makes it better", file=sys.stderr)
+    return model
+
+
+def _tell(found: dict[str, Any]) -> None:
+    from simulator import units
+
+    print(f"{found['subject']['name']}: {found['subject']['meaning']}")
+    print("\n".join(found["timing_formula"]))
+    print(f"costs of {found['hardware']['name']}")
+    for entry in found["methods"]:
+        print(f"  {entry['name']:<6}{_shown(entry['arguments'])}: {_ruv(entry['ruv'])}")
+    print(
+        f"{'':<10}{'size':<16}{'foretold':>12}{'range':>24}{'measured':>12}{'error':>9}"
+        f"{'of the model':>14}{'untaught':>10}"
+    )
+    for entry in found["methods"]:
+        low, high = (units.show_duration(entry[f"predicted_{end}_s"]) for end in ("low", "high"))
+        spread = f"{low} to {high}" if entry["predicted_low_s"] != entry["predicted_high_s"] else ""
+        print(
+            f"{entry['name']:<10}{_shown(entry['arguments']):<16}{units.show_duration(entry['predicted_s']):>12}"
+            f"{spread:>24}{units.show_duration(entry['measured_s']):>12}{entry['error_percent']:>+8.1f}%"
+            f"{_percent(entry['resource_model_error_percent']):>14}{_percent(entry.get('left_out_error_percent')):>10}"
+        )
+    print(
+        "of the model: error minus that of component timing; untaught: error by costs that no run of this kernel taught"
+    )
+    _tell_statistics(found["statistics"])
+    for name, about in found["about"].items():
+        present = ", ".join(f"{need} ({'here' if here else 'not stated'})" for need, here in about["present"].items())
+        print(f"{name}: {about['title']}, {about['detail']}; needs {present}; {about['effort']}")
+    for tool, where in found["tools"].items():
+        print(f"{tool}: {where}")
+    print_warnings(found["warnings"])
+
+
+def _tell_statistics(statistics: dict[str, Any]) -> None:
+    columns = ("mean", "standard_deviation", "min", "max")
+    print(f"{'error due to the model':<24}{'mean':>9}{'sd':>9}{'min':>9}{'max':>9}   90 % interval of the mean")
+    for name, row in statistics.items():
+        sizes = row["resource_model_error_percent"]
+        if sizes is None or name == "ct":
+            continue
+        shown = "".join(f"{_percent(sizes[column], sign=False):>9}" for column in columns)
+        ends = [_percent(sizes[end], sign=False) for end in ("ci90_low", "ci90_high")]
+        print(f"{name:<24}{shown}   {' to '.join(ends)}")
+
+
+def _ruv(ruv: dict[str, Any], most: int = 6) -> str:
+    """The largest amounts."""
+    amounts = {name: one["likely"] if isinstance(one, dict) else one for name, one in ruv.items()}
+    largest = sorted(amounts, key=lambda name: -amounts[name])
+    shown = ", ".join(f"{name} {amounts[name]:.4g}" for name in largest[:most])
+    more = f" and {len(largest) - most} more" if len(largest) > most else ""
+    return f"{shown}{more}" or "nothing"
+
+
+def _shown(arguments: dict[str, float]) -> str:
+    return ", ".join(f"{name}={value:g}" for name, value in arguments.items())
+
+
+def _percent(value: float | None, *, sign: bool = True) -> str:
+    return "-" if value is None else f"{value:+.1f}%" if sign else f"{value:.1f}%"

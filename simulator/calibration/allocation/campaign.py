@@ -1,0 +1,266 @@
+"""Making construction runs for real: shuffled, within the budget, each kept at once, the plan trimmed as costs show."""
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulator import randomness
+from simulator.calibration.allocation.costs import Corrections, Floats, as_arrays
+from simulator.calibration.allocation.kinds import PEKind
+from simulator.calibration.allocation.output import KEEP_BYTES, MeasuredTimes
+from simulator.calibration.allocation.placement import check_processors, placed_ranks
+from simulator.calibration.allocation.plan import Allocation, ConstructionPlan, PlannedRun
+from simulator.calibration.allocation.program import AllocatedProgram
+from simulator.calibration.allocation.run_table import RunTable
+from simulator.calibration.parallel.children import Children
+from simulator.calibration.parallel.competitor import Competitor
+from simulator.calibration.parallel.launcher import ANYWHERE
+from simulator.calibration.parallel.outcome import failure
+from simulator.errors import CalibrationError
+from simulator.files import read_output
+from simulator.machine import affinity
+from simulator.models.load import LoadTrace
+
+LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
+"""A run may take this many times what is expected of it, and so many seconds in any case."""
+PILOT_LIMIT_S = 300.0
+"""What the first run of a kind may take whose speed nobody knows."""
+MOST_FAILURES = 3
+"""So many failed runs one after another end it all."""
+_START_S = 60.0
+_LAUNCHER = "simulator.calibration.parallel.launcher"
+
+RunKey = tuple[float, Allocation]
+
+
+@dataclass
+class Campaign:
+    """What has come of a plan."""
+
+    made: int = 0
+    """Runs made now."""
+    kept: int = 0
+    """Runs in the table, earlier ones too."""
+    spent_s: float = 0.0
+    """Seconds of all runs, earlier ones too."""
+    failures: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    """Runs that the budget does not pay for any more."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    budget_s: float
+    run_s: float | None = None
+    """No run may take longer; None: `LIMIT_FACTOR` times what is expected."""
+
+
+def make_runs(
+    plan: ConstructionPlan,
+    program: AllocatedProgram,
+    table: RunTable,
+    *,
+    limits: Limits,
+    on_run: Callable[[str, float, float], None] = lambda _label, _wall_s, _share: None,
+) -> Campaign:
+    """Make the runs of a plan that the table lacks.
+
+    Pilots come first; then all else in rounds, each run once in a round, in an order drawn from the plan's seed. Before
+    each run the expected costs are corrected by what was measured, and what the budget then does not pay for is left
+    out, from the end of the plan on; the reserve is used where the budget pays for it.
+
+    Parameters
+    ----------
+    on_run
+        Told of each run: what it was, its seconds, and the share of the budget that is spent.
+
+    Returns
+    -------
+    Campaign
+        With a line for each run that failed; all finished ones are in the table.
+
+    Raises
+    ------
+    ScenarioError
+        If it is to run here and a kind is no processor of this machine.
+    """
+    if program.local:
+        check_processors(plan.kinds, affinity())
+    found, costs = Campaign(), learned_costs(plan, table)
+    in_a_row = 0
+    with _competitors(plan.kinds if program.local else ()), Children(_LAUNCHER, [[ANYWHERE]]) as launcher:
+        while in_a_row < MOST_FAILURES:
+            left = _missing(plan, table)
+            chosen, found.dropped = _affordable(plan, left, costs, budget_s=limits.budget_s - table.spent_s)
+            if not chosen:
+                break
+            run = _next(plan, chosen, table.counts())
+            limit_s = _limit_s(run, plan, costs, limits)
+            began = time.perf_counter()
+            try:
+                times, wall_s = _run_once(launcher, plan, program, run, limit_s=limit_s)
+            except CalibrationError as error:
+                table.keep_failure(*run.key, str(error), wall_s=time.perf_counter() - began)
+                found.failures.append(f"{plan.label(*run.key)}: {error}")
+                in_a_row += MOST_FAILURES if isinstance(error, LauncherLostError) else 1
+                continue
+            in_a_row = 0
+            table.keep(*run.key, times, wall_s=wall_s)
+            costs.learn(run.size, _row(run.allocation), time_s=times.time_s, wall_s=wall_s)
+            found.made += 1
+            on_run(f"{plan.label(*run.key)}: {times.time_s:.4g} s", wall_s, table.spent_s / limits.budget_s)
+    if in_a_row >= MOST_FAILURES:
+        found.failures.append(f"{MOST_FAILURES} runs failed one after another, no more are made")
+    found.kept, found.spent_s = len(table.done), table.spent_s
+    return found
+
+
+def learned_costs(plan: ConstructionPlan, table: RunTable) -> Corrections:
+    """What the runs of a table tell of costs."""
+    costs = Corrections(plan.guess, plan.start_s)
+    walls_of = {key: list(walls) for key, walls in table.walls.items()}
+    for size, allocation, time_s in table.done:
+        walls = walls_of.get((size, allocation), [])
+        wall_s = walls.pop(0) if walls else time_s + plan.start_s
+        costs.learn(size, _row(allocation), time_s=time_s, wall_s=wall_s)
+    return costs
+
+
+class LauncherLostError(CalibrationError):
+    """The process that starts the runs is gone."""
+
+
+def _row(allocation: Allocation) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
+    return np.array(allocation, dtype=np.int64)
+
+
+def _missing(plan: ConstructionPlan, table: RunTable) -> list[PlannedRun]:
+    """One entry per repetition that is still to be made, in the plan's order, second ones after all first ones.
+
+    What failed now is not tried again; the reserve comes last.
+    """
+    have, found = table.counts(), []
+    for place, run in enumerate(plan.runs):
+        if table.failed[run.key]:
+            continue
+        for number in range(run.repetitions):
+            if have[run.key] > 0:
+                have[run.key] -= 1
+            else:
+                found.append((run.reserve, number, place, run))
+    return [run for *_, run in sorted(found, key=lambda entry: entry[:3])]
+
+
+def _affordable(
+    plan: ConstructionPlan, left: Sequence[PlannedRun], costs: Corrections, *, budget_s: float
+) -> tuple[list[PlannedRun], list[str]]:
+    """What the rest of the budget pays for, in the plan's order, and what it does not, the reserve aside."""
+    if not left:
+        return [], []
+    prices = costs.wall_s(*as_arrays([run.key for run in left]))
+    chosen, dropped = [], []
+    for run, price in zip(left, _at_least(prices), strict=True):
+        if price <= budget_s:
+            chosen.append(run)
+            budget_s -= price
+        elif not run.reserve:
+            dropped.append(f"{plan.label(*run.key)}: about {price:.3g} s")
+    return chosen, dropped
+
+
+def _at_least(prices: Floats) -> list[float]:
+    return [max(1e-3, float(price)) for price in prices]
+
+
+def _next(plan: ConstructionPlan, chosen: Sequence[PlannedRun], have: Counter[RunKey]) -> PlannedRun:
+    """Pilots and controls that are due, then the round that has runs left, in its own order; the reserve last."""
+    controls = {run.key: run.every for run in plan.runs if run.every}
+    others = sum(count for key, count in have.items() if key not in controls)
+    for run in chosen:
+        if run.every and have[run.key] * run.every <= others:
+            return run
+    if (first := chosen[0]).is_pilot and not have[first.key]:
+        return first
+
+    def place(run: PlannedRun) -> tuple[bool, bool, int, float]:
+        drawn = randomness.stream(plan.seed, "allocation run", have[run.key], repr(run.key))
+        return bool(run.every), run.reserve, have[run.key], float(drawn.random())
+
+    return min(chosen, key=place)
+
+
+def _limit_s(run: PlannedRun, plan: ConstructionPlan, costs: Corrections, limits: Limits) -> float:
+    expected = float(costs.wall_s(*as_arrays([run.key]))[0])
+    unknown = any(kind.speed is None and pes for kind, (pes, _) in zip(plan.kinds, run.allocation, strict=True))
+    least = PILOT_LIMIT_S if run.is_pilot and unknown else LEAST_LIMIT_S
+    limit_s = max(least, LIMIT_FACTOR * expected)
+    return limit_s if limits.run_s is None else min(limit_s, limits.run_s)
+
+
+def _run_once(
+    launcher: Children, plan: ConstructionPlan, program: AllocatedProgram, run: PlannedRun, *, limit_s: float
+) -> tuple[MeasuredTimes, float]:
+    """Its times, and its seconds in all."""
+    ranks = placed_ranks(plan.kinds, run.allocation)
+    program.prepare(run.size, ranks)
+    words = program.rendered(run.size, ranks)
+    command = {
+        "do": "run",
+        "words": words,
+        "limit_s": limit_s,
+        "keep_bytes": KEEP_BYTES,
+        "folder": str(program.folder),
+    }
+    try:
+        answer = launcher.ask({0: command}, limit_s=_START_S + limit_s)[0]
+    except CalibrationError as error:
+        raise LauncherLostError(error.lines) from error  # what it started has ended with it
+    if said := failure(answer, limit_s=limit_s):
+        last = _last_line(answer.get("said", ""), answer.get("output", ""))
+        raise CalibrationError(_told(said, last, answer, shlex.join(words)))
+    wall_s = float(answer["usage"]["wall_s"])
+    output = answer["output"] if program.read is None else read_output(program.folder / program.read, KEEP_BYTES)
+    kinds = list(dict.fromkeys(rank.kind for rank in ranks))
+    try:
+        return program.reader.read(output, wall_s=wall_s, kinds=kinds), wall_s
+    except CalibrationError as error:
+        last = _last_line(output, answer["said"])
+        raise CalibrationError(f"exit status 0, {error}; its last line: {last}") from error
+
+
+def _told(said: str, last: str, answer: "dict[str, object]", words: str) -> str:
+    """Why a run failed, with the last line that it said, once."""
+    if "failed" in answer:
+        return f"{words}: {said}"
+    head = said.partition(":")[0] if answer["status"] and not answer["timed_out"] else said
+    return f"{head}; its last line: {last}"
+
+
+def _last_line(*texts: str) -> str:
+    """The last line with letters in it, of the first text that has one."""
+    for text in texts:
+        for line in reversed(text.splitlines()):
+            if any(map(str.isalpha, line)):
+                return line.strip()[:200]
+    return "none"
+
+
+@contextmanager
+def _competitors(kinds: Sequence[PEKind]) -> Iterator[None]:
+    """Busy loops beside the PEs that have a load."""
+    with ExitStack() as stack:
+        for kind in kinds:
+            if kind.competitors:
+                trace = LoadTrace(np.zeros(1), np.array([kind.competitors]), 60.0)
+                for pe in kind.pes:
+                    assert pe.cpu is not None  # noqa: S101 - checked before
+                    competitor = stack.enter_context(Competitor(pe.cpu, trace, apart=True))
+                    stack.enter_context(competitor.replay(0.0))
+        yield

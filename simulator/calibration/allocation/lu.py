@@ -1,0 +1,34 @@
+"""Our own LU factorisation over MPI as a program to run under allocations."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from simulator.calibration.apex.mpi_launch import mpiexec
+from simulator.errors import ScenarioError
+
+BLOCK = 64
+"""Columns of a block."""
+WAITS = ("yield", "poll")
+_LU = "simulator.calibration.parallel.lu_mpi"
+
+
+def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:
+    """The command template.
+
+    Raises
+    ------
+    ScenarioError
+        If MPI is not installed, or the way of waiting is unknown.
+    """
+    if wait not in WAITS:
+        raise ScenarioError(f"--wait: {wait!r} found, {' or '.join(WAITS)} allowed")
+    found = mpiexec()
+    if found is None or importlib.util.find_spec("mpi4py") is None:
+        missing = "mpiexec" if found is None else "mpi4py"
+        raise ScenarioError(f"--program lu: {missing} is not installed, pip install 'apportion[mpi]' needed")
+    where = () if local else ("-f", "{hostfile}")
+    pin = ("{pin}",) if local else ()
+    found_by = ("env", f"PYTHONPATH={Path(__file__).parents[3]}")  # ranks do not start where we did
+    program = (*found_by, sys.executable, "-m", _LU, "{N}", str(BLOCK), "--kinds", "{kinds}", "--wait", wait)
+    return (found, *where, "-n", "{P}", *pin, *program)

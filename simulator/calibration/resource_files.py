@@ -1,0 +1,27 @@
+"""Resource models from and to JSON files: the cost vectors of one PE."""
+
+from pathlib import Path
+
+from simulator import files
+from simulator.errors import ScenarioError
+from simulator.models.resource import HardwareModel
+
+
+def save_resource_model(model: HardwareModel, path: Path) -> None:
+    """Write a resource model as JSON, whole or not at all."""
+    files.write_json(path, model.to_dict())
+
+
+def load_resource_model(path: Path) -> HardwareModel:
+    """Read a resource model; see `HardwareModel.from_dict` for what a file may say.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no resource model; one line per fault.
+    """
+    document = files.read_json(path)
+    try:
+        return HardwareModel.from_dict(document)
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: {line}" for line in error.lines]) from None

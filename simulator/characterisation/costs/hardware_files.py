@@ -1,0 +1,30 @@
+"""Where this machine's resource model is kept if nobody names a file: in the user's cache, by machine and compiler."""
+
+from pathlib import Path
+
+from simulator import files, machine
+from simulator.calibration.resource_files import load_resource_model
+from simulator.characterisation.costs.run_store import fingerprint
+from simulator.models.resource import HardwareModel
+
+
+def kept_here() -> Path:
+    """Path of the model of this machine, its compiler and these sources; it may not be there yet."""
+    return _folder() / f"{fingerprint(machine.this_machine(), fitted=True)}.json"
+
+
+def runs_beside(path: Path | None) -> Path:
+    """Path of the counts and times that a model at a path (None: the one kept for this machine) is made from."""
+    if path is not None:
+        return path.with_suffix(".runs.json")
+    return _folder() / f"{fingerprint(machine.this_machine())}.runs.json"
+
+
+def _folder() -> Path:
+    return files.user_cache() / "resource"
+
+
+def known_here() -> HardwareModel | None:
+    """The model kept for this machine, None if there is none yet."""
+    path = kept_here()
+    return load_resource_model(path) if path.exists() else None

@@ -1,0 +1,230 @@
+"""Times of compiled functions, taken in turns: medians of CPU seconds, beside a control that tells how fast the PE is.
+
+All functions advance side by side, in a new random order in every round, so that drift and bursts fall on all alike.
+Each sample is taken right after one of the control, a fixed chain of additions in registers, and is scaled by how fast
+that one was against the control's median: what slows the whole PE down (its clock, a neighbour) leaves the ratio alone.
+The call from Python is taken off, as an empty function with the same arguments costs it.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.calibration.measure import half_interval_of_median
+
+Floats = NDArray[np.float64]
+
+SAMPLE_S = 1e-3
+"""A sample repeats its function until it lasts about this long."""
+LEAST_ROUNDS = 3
+MOST_ROUNDS = 31
+PRECISION = 0.01
+"""Rounds end when the median interval of all functions is this narrow, as a share; half of it to either side."""
+_CONTROL_STEPS = 20_000
+_MOST_INNER = 10**5
+_CALLS = 300
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A compiled function with the arguments that it is timed on."""
+
+    label: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    overwrites: bool = False
+    """Whether its arguments are made again before each run; that is not timed."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """What n functions took, round by round."""
+
+    labels: tuple[str, ...]
+    raw_s: Floats
+    """CPU seconds of one run, the call from Python taken off; (n, rounds)."""
+    controls_s: Floats
+    """Those of the control just before; (n, rounds)."""
+
+    @property
+    def control_s(self) -> float:
+        """Median of the control: two calibrations compare by it."""
+        return float(np.median(self.controls_s))
+
+    @property
+    def control_spread(self) -> float:
+        """Half of the range that holds nine tenths of the control's times, as a share of the median."""
+        low, high = np.quantile(self.controls_s, (0.05, 0.95))
+        return float(high - low) / 2 / self.control_s
+
+    @property
+    def samples_s(self) -> Floats:
+        """CPU seconds of one run, scaled by the control; (n, rounds)."""
+        return np.asarray(self.raw_s * (self.control_s / self.controls_s))
+
+    @property
+    def median_s(self) -> Floats:
+        """Not above 0 where a run is too short to be told from its call; (n,)."""
+        return np.asarray(np.median(self.samples_s, axis=1))
+
+    @property
+    def half_interval(self) -> Floats:
+        """Half width of the 95 % interval of each median as a share of it, infinite below six rounds; (n,)."""
+        return np.array([half_interval_of_median(row) for row in self.samples_s])
+
+    def after(self, earlier: "Times | None") -> "Times":
+        """These rounds after earlier ones of the same functions."""
+        if earlier is None:
+            return self
+        raw, controls = np.hstack([earlier.raw_s, self.raw_s]), np.hstack([earlier.controls_s, self.controls_s])
+        return Times(self.labels, raw, controls)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "labels": list(self.labels),
+            "raw_s": self.raw_s.tolist(),
+            "controls_s": self.controls_s.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Times":
+        """The inverse of `to_dict`."""
+        return cls(tuple(data["labels"]), *(np.array(data[name]) for name in ("raw_s", "controls_s")))
+
+
+class _Sampler:
+    """One function with its pristine arguments and its number of inner runs."""
+
+    def __init__(self, timed: Timed) -> None:
+        self._timed = timed
+        self._kept = [np.array(x) if isinstance(x, np.ndarray) else x for x in timed.arguments]
+        self._empty = _empty(*_types(timed.arguments))
+        once, inner = self._run(1), 1
+        while once * inner < SAMPLE_S and inner < _MOST_INNER:
+            inner = min(_MOST_INNER, max(inner + 1, int(1.1 * SAMPLE_S / max(once, 1e-7))))
+            once = self._run(inner)
+        self._inner = inner
+
+    def sample(self) -> float:
+        """CPU seconds of one run, its call taken off, in single runs the reading of the clock too."""
+        call_s = _cpu_s(self._empty, self._timed.arguments, _CALLS) / _CALLS
+        return self._run(self._inner) - call_s - (_grain_s() if self._timed.overwrites else 0.0)
+
+    def _run(self, inner: int) -> float:
+        if not self._timed.overwrites:
+            return _cpu_s(self._timed.function, self._timed.arguments, inner) / inner
+        spent = 0.0
+        for _ in range(inner):
+            for argument, kept in zip(self._timed.arguments, self._kept, strict=True):
+                if isinstance(argument, np.ndarray):
+                    np.copyto(argument, kept)
+            spent += _cpu_s(self._timed.function, self._timed.arguments, 1)
+        return spent / inner
+
+
+def time_in_turns(
+    functions: Sequence[Timed],
+    *,
+    budget_s: float,
+    generator: np.random.Generator,
+    on_round: Callable[[Times, float], None] = lambda _times, _share: None,
+) -> Times:
+    """Time compiled functions in turns until their medians are known well enough or the budget is spent.
+
+    Parameters
+    ----------
+    budget_s
+        Soft limit in seconds: after it, rounds go on only up to the least number.
+    generator
+        For the order within each round.
+    on_round
+        Told after each round what was found so far, and which share of the budget or of the rounds is done.
+    """
+    begin = time.monotonic()
+    control = _control()
+    control(_CONTROL_STEPS)
+    samplers = [_Sampler(timed) for timed in functions]
+    labels = tuple(timed.label for timed in functions)
+    raw: list[Floats] = []
+    controls: list[Floats] = []
+    while True:
+        row, seen = np.zeros(len(samplers)), np.zeros(len(samplers))
+        for place in generator.permutation(len(samplers)):
+            seen[place] = _cpu_s(control, (_CONTROL_STEPS,), 1)
+            row[place] = samplers[place].sample()
+        raw.append(row)
+        controls.append(seen)
+        times = Times(labels, np.array(raw).T, np.array(controls).T)
+        spent = time.monotonic() - begin
+        on_round(times, min(1.0, max(spent / budget_s, len(raw) / MOST_ROUNDS)))
+        known = len(raw) >= 2 * LEAST_ROUNDS and times.half_interval.max() <= PRECISION / 2
+        if known or len(raw) >= MOST_ROUNDS or (spent > budget_s and len(raw) >= LEAST_ROUNDS):
+            return times
+
+
+def _cpu_s(function: Callable[..., Any], arguments: tuple[Any, ...], inner: int) -> float:
+    """CPU seconds of this thread for some runs in a row."""
+    turns = range(inner)
+    begin = time.thread_time()
+    for _ in turns:
+        function(*arguments)
+    return time.thread_time() - begin
+
+
+@cache
+def _grain_s() -> float:
+    """What reading the clock costs."""
+    return float(np.median([_cpu_s(_nothing, (), 1) for _ in range(101)]))
+
+
+def _nothing() -> None:
+    """Takes no time."""
+
+
+def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What Numba compiles for."""
+    import numba
+
+    return tuple(numba.typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
+
+
+@cache
+def _empty(*types: Any) -> Callable[..., Any]:
+    """A compiled function that does nothing, one of its own for each signature: choosing among several costs time."""
+    import numba
+
+    empties: dict[int, Callable[..., None]] = {
+        0: lambda: None,
+        1: lambda _a: None,
+        2: lambda _a, _b: None,
+        3: lambda _a, _b, _c: None,
+        4: lambda _a, _b, _c, _d: None,
+        5: lambda _a, _b, _c, _d, _e: None,
+        6: lambda _a, _b, _c, _d, _e, _f: None,
+    }
+    many: Callable[..., None] = lambda *_arguments: None  # noqa: E731 - beside its like
+    nothing = empties.get(len(types), many)
+    compiled: Callable[..., Any] = numba.njit(numba.void(*types))(nothing) if types else numba.njit(nothing)
+    return compiled
+
+
+@cache
+def _control() -> Callable[[int], float]:
+    """A chain of additions, compiled: nothing but the PE's clock and who shares its pipelines can change its time."""
+    import numba
+
+    compiled: Callable[[int], float] = numba.njit("float64(int64)")(_chain)
+    return compiled
+
+
+def _chain(steps: int) -> float:
+    total = 0.0
+    for k in range(steps):
+        total += 1.0 / 3.0 if k & 1 else 0.25
+    return total

@@ -1,0 +1,210 @@
+"""Source constructs that high-level characterisation counts, by kind of operand, and the flops among them."""
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from simulator.characterisation.derive.kinds import Kinds, element, is_array, join
+
+_ARITHMETIC = {
+    ast.Add: "add",
+    ast.Sub: "add",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "divide",
+    ast.Mod: "modulo",
+    ast.LShift: "bit",
+    ast.RShift: "bit",
+    ast.BitAnd: "bit",
+    ast.BitOr: "bit",
+    ast.BitXor: "bit",
+}
+_FUNCTIONS = {
+    "sqrt": "float_sqrt",
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"), "float_exp"),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"), "float_sin"),
+    **dict.fromkeys(("arcsin", "arccos", "arctan", "arctan2", "erf", "erfc", "gamma", "lgamma", "hypot"), "float_sin"),
+    "cbrt": "float_exp",
+    "pow": "float_power",
+    **dict.fromkeys(("floor", "ceil", "trunc", "int", "float", "round", "bool"), "convert"),
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "convert"),
+    **dict.fromkeys(("float32", "float64"), "convert"),
+    **dict.fromkeys(("isnan", "isinf", "isfinite"), "float_compare"),
+}
+_PLACES = ("1d", "2d", "nd")
+LARGEST_PRODUCT = 16
+"""Powers up to it are products."""
+
+CONSTRUCTS: tuple[str, ...] = (
+    *(f"{kind}_{what}" for kind in ("int", "float") for what in ("assign", "add", "multiply", "divide", "modulo")),
+    *(f"{kind}_{what}" for kind in ("int", "float") for what in ("negate", "compare", "choose")),
+    "int_bit",
+    *("float_sqrt", "float_exp", "float_sin", "float_power", "int_power", "convert"),
+    *(f"{kind}_{what}_{place}" for kind in ("int", "float") for what in ("load", "store") for place in _PLACES),
+    *("array_assign", "shape", "for_iteration", "while_iteration", "branch", "logic", "jump", "call", "return"),
+)
+"""Every construct: `choose` is min, max or abs; `divide` of ints is `//`; `float_exp` also logarithms, `float_sin` all
+functions of angles; `load` and `store` are an array's element by number of indices; `jump` is break or continue;
+`logic` is and, or, not."""
+
+PRINCIPAL: Mapping[str, str] = {
+    "float_add": "add",
+    "float_negate": "add",
+    "float_multiply": "multiply",
+    "float_compare": "comparison",
+    "float_choose": "comparison",
+    "float_divide": "divide",
+    "float_modulo": "divide",
+    "float_sqrt": "sqrt",
+    "float_exp": "exp",
+    "float_power": "exp",
+    "float_sin": "sin",
+}
+"""The principal operation that a construct is; integers have none (processor-characterisation, table 1)."""
+
+
+def principal(counts: Mapping[str, float]) -> dict[str, float]:
+    """Principal operations among constructs."""
+    found: dict[str, float] = {}
+    for construct, count in counts.items():
+        if construct in PRINCIPAL and count:
+            found[PRINCIPAL[construct]] = found.get(PRINCIPAL[construct], 0.0) + count
+    return found
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How the constructs of one function are counted."""
+
+    kinds: Kinds
+    functions: Collection[str]
+    """Functions of the same file: their calls."""
+
+    def statements(self, statements: Iterable[ast.stmt], apart: Collection[ast.AST] = ()) -> Counter[str]:
+        """Constructs of straight code, each expression in `apart` left out."""
+        found: Counter[str] = Counter()
+        for statement in statements:
+            self._statement(statement, found, apart)
+        return found
+
+    def expression(self, node: ast.expr, apart: Collection[ast.AST] = ()) -> Counter[str]:
+        """Constructs of one expression, each part in `apart` left out."""
+        found: Counter[str] = Counter()
+        self._expression(node, found, apart)
+        return found
+
+    def _statement(self, node: ast.stmt, found: Counter[str], apart: Collection[ast.AST]) -> None:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._assign(target, value, found, apart)
+                self._expression(value, found, apart)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._assign(target, value, found, apart)
+                self._expression(value, found, apart)
+            case ast.AugAssign(target=target, op=op, value=value):
+                self._operation(op, target, value, found)
+                self._expression(value, found, apart)
+                if isinstance(target, ast.Subscript):
+                    self._element(target, "load", found)
+                self._assign(target, target, found, apart)
+            case ast.Return(value=value):
+                found["return"] += 1
+                if value is not None:
+                    self._expression(value, found, apart)
+            case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+                self._expression(value, found, apart)
+            case ast.Break() | ast.Continue():
+                found["jump"] += 1
+
+    def _assign(self, target: ast.expr, value: ast.expr, found: Counter[str], apart: Collection[ast.AST]) -> None:
+        match target:
+            case ast.Tuple(elts=parts):
+                values = value.elts if isinstance(value, ast.Tuple) else [value] * len(parts)
+                for part, one in zip(parts, values, strict=False):
+                    self._assign(part, one, found, apart)
+            case ast.Subscript(slice=index):
+                self._expression(index, found, apart)
+                self._element(target, "store", found)
+            case _:
+                kind = self.kinds.of(target)
+                found["array_assign" if is_array(kind) else f"{_number(kind)}_assign"] += 1
+
+    def _expression(self, node: ast.expr, found: Counter[str], apart: Collection[ast.AST]) -> None:
+        if node in apart:
+            return
+        self._node(node, found)
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.expr):
+                self._expression(part, found, apart)
+
+    def _node(self, node: ast.expr, found: Counter[str]) -> None:  # noqa: C901 - a case per kind of node
+        match node:
+            case ast.BinOp(left=left, op=op, right=right):
+                self._operation(op, left, right, found)
+            case ast.UnaryOp(op=ast.USub(), operand=operand) if not isinstance(operand, ast.Constant):
+                found[f"{_number(self.kinds.of(operand))}_negate"] += 1
+            case ast.UnaryOp(op=ast.Not()):
+                found["logic"] += 1
+            case ast.UnaryOp(op=ast.Invert()):
+                found["int_bit"] += 1
+            case ast.BoolOp(values=values):
+                found["logic"] += len(values) - 1
+            case ast.Compare(left=left, comparators=others):
+                for one, other in zip([left, *others], others, strict=False):
+                    found[f"{_number(join(self.kinds.of(one), self.kinds.of(other)))}_compare"] += 1
+            case ast.IfExp():
+                found["branch"] += 1
+            case ast.Subscript(value=value):
+                if is_array(self.kinds.of(value)):
+                    self._element(node, "load", found)
+            case ast.Attribute(attr="shape" | "size"):
+                found["shape"] += 1
+            case ast.Call():
+                self._call(node, found)
+
+    def _operation(self, op: ast.operator, left: ast.expr, right: ast.expr, found: Counter[str]) -> None:
+        kinds = self.kinds.of(left), self.kinds.of(right)
+        kind = "float" if isinstance(op, ast.Div) else _number(join(*kinds))
+        if isinstance(op, ast.Pow):
+            self._power(kind, right, found)
+            return
+        found[f"{kind}_{_ARITHMETIC[type(op)]}"] += 1
+        if kind == "float":
+            for one, part in zip(kinds, (left, right), strict=True):
+                found["convert"] += _number(one) == "int" and not isinstance(part, ast.Constant)
+
+    def _power(self, kind: str, exponent: ast.expr, found: Counter[str]) -> None:
+        """A small whole constant exponent is done by multiplying, as compilers do."""
+        match exponent:
+            case ast.Constant(value=int(number)) if 0 <= number <= LARGEST_PRODUCT:
+                found[f"{kind}_multiply"] += max(0, number.bit_length() - 2 + number.bit_count())
+            case _:
+                found[f"{kind}_power"] += 1
+
+    def _element(self, node: ast.Subscript, what: str, found: Counter[str]) -> None:
+        indices = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
+        kind = _number(element(self.kinds.of(node.value)))
+        found[f"{kind}_{what}_{_PLACES[min(indices, 3) - 1]}"] += 1
+
+    def _call(self, node: ast.Call, found: Counter[str]) -> None:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if isinstance(node.func, ast.Name) and name in self.functions:
+            found["call"] += 1
+        elif name in {"min", "max", "abs", "fabs", "fmin", "fmax", "copysign"}:
+            kind = _number(self.kinds.of(node))
+            found[f"{kind}_choose"] += max(1, len(node.args) - 1)
+        elif name == "fmod":
+            found["float_modulo"] += 1
+        elif name == "divmod":
+            found[f"{_number(self.kinds.of(node.args[0]))}_divide"] += 1
+        elif name == "len":
+            found["shape"] += 1
+        elif name in _FUNCTIONS:
+            found[_FUNCTIONS[name]] += 1
+
+
+def _number(kind: str) -> str:
+    """`float` for what has a fraction, `int` for the rest."""
+    return "float" if kind in {"float", "complex"} else "int"

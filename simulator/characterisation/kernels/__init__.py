@@ -1,0 +1,1 @@
+"""The kernels that the study of characterisation methods runs: plain functions that Numba compiles."""

@@ -1,0 +1,348 @@
+"""One function by every method: its graph, what each foretells at the sizes judged, what was measured, the errors."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simulator.characterisation.costs.calibration import compiled
+from simulator.characterisation.costs.observations import bytes_of
+from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
+from simulator.characterisation.costs.vectors import refitted, with_guesses
+from simulator.characterisation.derive.arguments import Values
+from simulator.characterisation.derive.derivation import Derived, derive_seg, runnable, ruvs_at
+from simulator.characterisation.seg.evaluate import expected_time
+from simulator.characterisation.seg.text import timing_formula
+from simulator.characterisation.study.methods import about, tools
+from simulator.characterisation.study.subjects import Subject, show_size
+from simulator.errors import CalibrationError, ScenarioError
+from simulator.models.error_summary import error_statistics
+from simulator.models.resource import CostVector, HardwareModel, Method
+from simulator.models.resource import Times as Range
+from simulator.randomness import stream
+
+OnProgress = Callable[[str, float], None]
+DERIVED: tuple[Method, ...] = ("poc", "hllc", "intcc", "icc")
+MOST_DRIFT = 0.05
+"""A control that differs by more than this share from that of the calibration is told."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one method foretells at one size."""
+
+    method: Method
+    values: Values
+    ruv: Mapping[str, Any]
+    seconds: float
+    low_s: float
+    high_s: float
+    left_out_s: float | None
+    """By costs that this kernel taught nothing; None where it taught nothing anyway."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Times of the sizes judged, and of those that component timing looks at."""
+
+    judged_s: tuple[float, ...]
+    half_interval: tuple[float, ...]
+    """Of the medians, as a share; infinite below six rounds."""
+    taught_s: tuple[float, ...]
+    rounds: int
+    control_s: float
+    control_spread: float
+
+
+def characterise(
+    subject: Subject,
+    hardware: HardwareModel,
+    *,
+    methods: Sequence[Method],
+    budget_s: float,
+    seed: int,
+    on_progress: OnProgress = lambda _stage, _share: None,
+) -> dict[str, Any]:
+    """Derive, foretell, measure and compare one function; see `characterise_all`."""
+    found = characterise_all(
+        [subject], hardware, methods=methods, budget_s=budget_s, seed=seed, on_progress=on_progress
+    )
+    return found[0]
+
+
+def characterise_all(
+    subjects: Sequence[Subject],
+    hardware: HardwareModel,
+    *,
+    methods: Sequence[Method],
+    budget_s: float,
+    seed: int,
+    on_progress: OnProgress = lambda _stage, _share: None,
+) -> list[dict[str, Any]]:
+    """Derive, foretell, measure and compare functions, all timed in turns; a plain document for each.
+
+    Parameters
+    ----------
+    methods
+        Those wanted; component timing is always taken, since errors are told beside its own.
+    budget_s
+        Soft limit of the measuring, in seconds.
+
+    Raises
+    ------
+    ScenarioError
+        If a function cannot be analysed.
+    CalibrationError
+        If its runs are too short to be timed.
+    """
+    derived = []
+    for number, subject in enumerate(subjects):
+        on_progress(f"graph of {subject.name}", 0.5 * number / len(subjects))
+        ours = subject.kernel is not None
+        derived.append(derive_seg(subject.target, subject.arguments, function=subject.function, here=ours))
+    pairs = list(zip(subjects, derived, strict=True))
+    timed = [timing for subject, graph in pairs for timing in _timed(subject, graph)]
+
+    def told(_times: Times, share: float) -> None:
+        on_progress("measuring", 0.5 + 0.5 * share)
+
+    generator = stream(seed, "study", *(subject.name for subject in subjects))
+    times = time_in_turns(timed, budget_s=budget_s, generator=generator, on_round=told)
+    found, place = [], 0
+    for subject, graph in pairs:
+        count = len(subject.judged) + len(subject.taught)
+        measured = _measured(subject, times, place)
+        place += count
+        found.append(_compared(subject, graph, hardware, methods, measured))
+    return found
+
+
+def _timed(subject: Subject, derived: Derived) -> list[Timed]:
+    """The sizes judged, then those around them."""
+    found = []
+    for values in [*subject.judged, *subject.taught]:
+        if subject.kernel is None:
+            function, arguments = runnable(derived, values)
+            overwrites = any(isinstance(value, np.ndarray) for value in arguments)
+        else:
+            function, arguments = compiled(subject.kernel.function), subject.arguments.make(values)
+            overwrites = subject.kernel.overwrites
+            function(*subject.arguments.make(values))
+        found.append(Timed(f"{subject.name} {show_size(values)}", function, arguments, overwrites))
+    return found
+
+
+def _measured(subject: Subject, times: Times, first: int) -> Measured:
+    """One subject's part of all times."""
+    last, judged = first + len(subject.judged) + len(subject.taught), len(subject.judged)
+    medians = times.median_s[first:last].tolist()
+    short = [label for label, median in zip(times.labels[first:last], medians, strict=True) if median <= 0]
+    if short:
+        raise CalibrationError(f"{short[0]}: no CPU time seen, larger sizes allowed")
+    halves = tuple(times.half_interval[first : first + judged].tolist())
+    rounds, control_s = int(times.raw_s.shape[1]), times.control_s
+    return Measured(tuple(medians[:judged]), halves, tuple(medians[judged:]), rounds, control_s, times.control_spread)
+
+
+def _compared(
+    subject: Subject, derived: Derived, hardware: HardwareModel, methods: Sequence[Method], measured: Measured
+) -> dict[str, Any]:
+    """Predictions of every method beside what was measured."""
+    warnings = [*derived.warnings, *hardware.warnings, *_warnings(measured, hardware)]
+    found: list[Prediction] = []
+    for method in methods:
+        if method == "ct":
+            continue
+        try:
+            found += _foretell(subject, derived, hardware, method, warnings)
+        except ScenarioError as error:
+            warnings += [f"{method}: {line}" for line in error.lines]
+    timed = _component_timing(subject, derived, measured)
+    return _document(subject, derived, hardware, methods, ([*found, *timed], timed, measured), warnings)
+
+
+def _foretell(
+    subject: Subject, derived: Derived, hardware: HardwareModel, method: Method, warnings: list[str]
+) -> list[Prediction]:
+    """One method at all sizes."""
+    vector = hardware.vector(method)
+    if method == "dbc":
+        return [_designed(subject, vector, values) for values in subject.judged]
+    other = refitted(hardware, method, leave_out=subject.name) if subject.kernel is not None else None
+    own = refitted(hardware, method, own=subject.name) if subject.kernel is not None else None
+    vector = _completed(derived, hardware, own or vector, subject, warnings)
+    if other is not None:
+        other = with_guesses(hardware, other, [name for name in vector.costs if name not in other.costs])
+    found = []
+    for values in subject.judged:
+        held = bytes_of(subject.arguments.make(values))
+        time, apart = (
+            None if one is None else expected_time(derived.seg, values, one, working_set_bytes=held)
+            for one in (vector, other)
+        )
+        ruv = {name: amount for name, amount in ruvs_at(derived, method, values).items() if amount}
+        found.append(_prediction(method, values, ruv, time, apart))
+    return found
+
+
+def _completed(
+    derived: Derived, hardware: HardwareModel, vector: CostVector, subject: Subject, warnings: list[str]
+) -> CostVector:
+    """The costs, with guesses for operations that calibration never met."""
+    used = ruvs_at(derived, vector.method, subject.judged[-1])
+    missing = vector.lacking(used)
+    if not missing:
+        return vector
+    warnings.append(f"{vector.method}: {', '.join(missing)}: used by no calibration run, their costs are guesses")
+    return with_guesses(hardware, vector, missing)
+
+
+def _designed(subject: Subject, vector: CostVector, values: Values) -> Prediction:
+    """By the design that was stated."""
+    if not subject.design:
+        raise ScenarioError("no design stated, --design 'flop=2*n**3' and the like allowed")
+    ruv = subject.design_ruv(values)
+    found = vector.time(ruv, used_by="design")
+    shown = {name: {"likely": a.likely, "low": a.low, "high": a.high} for name, a in ruv.items()}  # type: ignore[union-attr]
+    return _prediction("dbc", values, shown, found, None)
+
+
+def _prediction(
+    method: Method, values: Values, ruv: Mapping[str, Any], time: Range | None, apart: Range | None
+) -> Prediction:
+    if time is None:
+        raise AssertionError(method)
+    left_out = None if apart is None else float(apart.s)
+    return Prediction(method, values, ruv, float(time.s), float(time.low_s), float(time.high_s), left_out)
+
+
+def _component_timing(subject: Subject, derived: Derived, measured: Measured) -> list[Prediction]:
+    """Time per construct counted, measured at other sizes and interpolated between them, times the constructs.
+
+    The graph says how work grows, the measurement what a unit of it takes; linear in the logarithm of the size,
+    constant beyond the ends. Without other sizes there is nothing to foretell from.
+    """
+    if not subject.taught:
+        return []
+    sizes = np.array([values[subject.varied] for values in subject.taught], dtype=np.float64)
+    work = np.array([_work(derived, values) for values in subject.taught])
+    order = np.argsort(sizes)
+    each = np.log(np.array(measured.taught_s) / work)[order]
+    found = []
+    for values in subject.judged:
+        at = float(values[subject.varied])
+        time = float(np.exp(np.interp(np.log(at), np.log(sizes[order]), each)) * _work(derived, values))
+        found.append(Prediction("ct", values, {"seconds": time}, time, time, time, None))
+    return found
+
+
+def _work(derived: Derived, values: Values) -> float:
+    """Constructs that one run uses."""
+    return max(1.0, sum(ruvs_at(derived, "hllc", values).values()))
+
+
+def _warnings(measured: Measured, hardware: HardwareModel) -> list[str]:
+    found = []
+    before = hardware.provenance.get("control_s")
+    drift = None if not before else measured.control_s / float(before) - 1
+    if drift is not None and abs(drift) > MOST_DRIFT:
+        slower = "slower" if drift > 0 else "faster"
+        found.append(f"the PE is {abs(drift):.0%} {slower} than when costs were calibrated: errors hold that")
+    if measured.control_spread > 2 * MOST_DRIFT:
+        found.append(f"the control varied by +-{measured.control_spread:.0%} while measuring: others were running")
+    return found
+
+
+def _document(
+    subject: Subject,
+    derived: Derived,
+    hardware: HardwareModel,
+    methods: Sequence[Method],
+    found: tuple[list[Prediction], list[Prediction], Measured],
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    predictions, timed, measured = found
+    places = {tuple(values.items()): place for place, values in enumerate(subject.judged)}
+    timing_errors = {
+        tuple(one.values.items()): _error(one.seconds, measured.judged_s[places[tuple(one.values.items())]])
+        for one in timed
+    }
+    entries = [
+        _entry(one, measured.judged_s[places[tuple(one.values.items())]], timing_errors.get(tuple(one.values.items())))
+        for one in predictions
+        if one.method in methods
+    ]
+    return {
+        "subject": {
+            "name": subject.name,
+            "meaning": subject.meaning,
+            "kind": "function of a file" if subject.kernel is None else "kernel",
+            "template": subject.template,
+            "source": str(derived.source.path.name),
+        },
+        "timing_formula": timing_formula(derived.seg).splitlines(),
+        "hardware": {"name": hardware.name, "control_s": hardware.provenance.get("control_s")},
+        "measured": [
+            {
+                "arguments": dict(values),
+                "measured_s": time_s,
+                "interval_percent": 100 * half if np.isfinite(half) else None,
+            }
+            for values, time_s, half in zip(subject.judged, measured.judged_s, measured.half_interval, strict=True)
+        ],
+        "rounds": measured.rounds,
+        "control_s": measured.control_s,
+        "control_spread_percent": 100 * measured.control_spread,
+        "methods": entries,
+        "about": {method: about(method, design=bool(subject.design)) for method in methods},
+        "tools": tools(),
+        "statistics": statistics(entries),
+        "warnings": list(dict.fromkeys(warnings)),
+    }
+
+
+def _entry(one: Prediction, measured_s: float, timing_error: float | None) -> dict[str, Any]:
+    error = _error(one.seconds, measured_s)
+    entry: dict[str, Any] = {
+        "name": one.method,
+        "arguments": dict(one.values),
+        "ruv": dict(one.ruv),
+        "predicted_s": one.seconds,
+        "predicted_low_s": one.low_s,
+        "predicted_high_s": one.high_s,
+        "measured_s": measured_s,
+        "error_percent": error,
+        "resource_model_error_percent": None if timing_error is None else error - timing_error,
+    }
+    if one.left_out_s is not None:
+        apart = _error(one.left_out_s, measured_s)
+        entry["left_out_predicted_s"] = one.left_out_s
+        entry["left_out_error_percent"] = apart
+        entry["left_out_resource_model_error_percent"] = None if timing_error is None else apart - timing_error
+    return entry
+
+
+def statistics(entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By method: statistics of the signed errors, and of the sizes of the errors due to the resource model alone."""
+    found: dict[str, dict[str, Any]] = {}
+    for method in dict.fromkeys(entry["name"] for entry in entries):
+        mine = [entry for entry in entries if entry["name"] == method]
+        columns = {
+            "error_percent": [entry["error_percent"] for entry in mine],
+            "resource_model_error_percent": _sizes(mine, "resource_model_error_percent"),
+            "left_out_resource_model_error_percent": _sizes(mine, "left_out_resource_model_error_percent"),
+        }
+        found[method] = {
+            name: error_statistics(values).to_dict() if values else None for name, values in columns.items()
+        }
+    return found
+
+
+def _sizes(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    return [abs(entry[name]) for entry in entries if entry.get(name) is not None]
+
+
+def _error(predicted_s: float, measured_s: float) -> float:
+    """Signed, in percent."""
+    return 100 * (predicted_s - measured_s) / measured_s

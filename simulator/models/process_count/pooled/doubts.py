@@ -1,0 +1,177 @@
+"""What runs cannot tell, in plain words: errors where nothing can be fitted, else warnings."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import ScenarioError
+from simulator.models.process_count.pooled.cells import Cells
+from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
+
+FEWEST_SIZES = 2
+"""Sizes without which there is no growth to see."""
+GOOD_SIZES = 4
+FEWEST_COUNTS = 2
+"""Process counts without which there is no scaling to see."""
+SHORT_S = 0.05
+"""Run time below which start-up and the scheduler's credit hide the speed."""
+NOISY = 0.08
+"""Relative spread of repetitions above which runs are called noisy."""
+SCATTERED = 0.15
+"""Scatter around the fitted costs above which advice is called weak, repeated or not."""
+FAR_SIZE = 4.0
+FAR_COUNT = 2.0
+NO_DOUBT: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The configuration with the shortest estimate, and the next."""
+
+    first: int
+    second: int
+    apart: float
+    """Log seconds between them."""
+    doubt: float
+    """Standard deviation of that."""
+
+
+def check_runs(runs: AllocationRuns) -> None:
+    """Refuse runs that nothing can be fitted to.
+
+    Raises
+    ------
+    ScenarioError
+        One line per fault; it says how many more sizes or process counts are needed.
+    """
+    faults = []
+    if len(runs.size) == 0:
+        raise ScenarioError("runs: none found, at least 4 needed")
+    bad = ~(np.isfinite(runs.time_s) & (runs.time_s > 0))
+    if bad.any():
+        faults.append(f"runs: time_s: {runs.time_s[bad][0]:g} found, a number above 0 allowed")
+    bad = ~(np.isfinite(runs.size) & (runs.size > 0))
+    if bad.any():
+        faults.append(f"runs: N: {runs.size[bad][0]:g} found, a number above 0 allowed")
+    if (runs.processes < 1).any():
+        faults.append("runs: a run with P = 0 found, at least 1 process needed")
+    for name, number, fewest in (
+        ("sizes N", len(np.unique(runs.size)), FEWEST_SIZES),
+        ("process counts P", len(np.unique(runs.processes)), FEWEST_COUNTS),
+    ):
+        if number < fewest:
+            faults.append(f"runs: {name}: {number} found, at least {fewest} needed, {fewest - number} more")
+    for kind, used in zip(runs.kinds, runs.allocations[:, :, 0].sum(axis=0), strict=True):
+        if used == 0:
+            faults.append(f"runs: {kind}: no run uses it, at least 1 needed: nothing to compose its times from")
+    if faults:
+        raise ScenarioError(faults)
+
+
+def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, ...]:
+    """What the runs leave open, whatever is asked.
+
+    Parameters
+    ----------
+    factors
+        Noise variance that the fit gave each cell, relative to what was expected, (cells,).
+    scatter
+        Standard deviation of a long run's log time around what the costs say of its configuration.
+    """
+    used = cells.allocations[:, :, 0] > 0
+    together = used.sum(axis=1)
+    found = [
+        f"{kind}: never run without other kinds; its speed is told by mixed runs only"
+        for kind, column in zip(cells.kinds, used.T, strict=True)
+        if not (column & (together == 1)).any()
+    ]
+    if len(cells.kinds) > 1 and not (together > 1).any():
+        found.append("no run uses several kinds together: what mixing them costs is a guess")
+    if not (cells.processes > cells.allocations[:, :, 1].max(axis=1)).any():
+        found.append("no run uses several PEs: what messages between them cost is a guess")
+    sizes = np.unique(cells.size)
+    if len(sizes) < GOOD_SIZES:
+        more = GOOD_SIZES - len(sizes)
+        found.append(f"N: {len(sizes)} sizes found; {more} more would tell the growth from the overhead")
+    largest = cells.size == sizes[-1]
+    shortest = float(cells.time_s[largest].min())
+    if shortest < SHORT_S:
+        found.append(
+            f"the shortest run at N = {sizes[-1]:g} takes {shortest:.2g} s: start-up and the scheduler's credit hide "
+            f"the speed below about {SHORT_S:g} s; larger sizes tell more"
+        )
+    if cells.run_sd > NOISY:
+        found.append(f"repetitions differ by {100 * cells.run_sd:.0f} % (standard deviation): estimates are no better")
+    if scatter > SCATTERED:
+        found.append(
+            f"the runs scatter by {100 * scatter:.0f} % around any costs that fit them (disturbed, or not repeated): "
+            "the advised configuration may be far from the best"
+        )
+    off = np.flatnonzero(factors > 2.0)
+    if len(off):
+        worst = int(off[np.argmax(factors[off])])
+        found.append(
+            f"{len(off)} of {len(factors)} measured times lie far off the others and count little: "
+            f"first {described(cells.kinds, cells.allocations[worst])} at N = {cells.size[worst]:g}"
+        )
+    return tuple(found)
+
+
+def doubts_of_estimates(
+    cells: Cells, size: float, allocations: Ints, strange: NDArray[np.bool_], rival: Rival | None
+) -> tuple[tuple[str, ...], ...]:
+    """Why single estimates are weak.
+
+    Parameters
+    ----------
+    strange
+        Whether no run used these kinds together, or this one alone; (n,).
+    rival
+        None where there is but one configuration.
+    """
+    common = _doubts_of_size(cells, size)
+    doubts: list[tuple[str, ...]] = [common] * len(allocations) if common else [NO_DOUBT] * len(allocations)
+    most = cells.allocations[:, :, 1].max(axis=0)
+    for kind, name in enumerate(cells.kinds):
+        for row in np.flatnonzero(allocations[:, kind, 1] > most[kind]).tolist():
+            m = int(allocations[row, kind, 1])
+            doubts[row] += (f"{name}: {m} processes on a PE, measured up to {most[kind]}",)
+    counts = np.prod(allocations, axis=2).sum(axis=1)
+    limit = int(cells.processes.max())
+    for row in np.flatnonzero(counts > FAR_COUNT * limit).tolist():
+        doubts[row] += (f"P = {counts[row]} is far beyond the measured P = {limit}",)
+    words: dict[tuple[bool, ...], str] = {}
+    used = (allocations[:, :, 0] > 0).tolist()
+    for row in np.flatnonzero(strange).tolist():
+        which = tuple(used[row])
+        if which not in words:
+            names = [name for name, there in zip(cells.kinds, which, strict=True) if there]
+            words[which] = (
+                f"{' and '.join(names)} {'was never run alone' if len(names) == 1 else 'were never run together'}"
+            )
+        doubts[row] += (words[which],)
+    if rival is not None and rival.apart < rival.doubt:
+        other = described(cells.kinds, allocations[rival.second])
+        near = f"{100 * np.expm1(rival.apart):.1f} % apart, known to {100 * rival.doubt:.0f} %"
+        doubts[rival.first] += (f"the runs cannot tell it from {other}: {near}",)
+    return tuple(doubts)
+
+
+def mixture_codes(allocations: Ints) -> Ints:
+    """A number for the set of kinds that each configuration uses, (n,)."""
+    return np.asarray((allocations[:, :, 0] > 0) @ (1 << np.arange(allocations.shape[1])))
+
+
+def described(kinds: tuple[str, ...], allocation: Ints) -> str:
+    """One configuration: `fast 1x2 + slow 8x1`, PEs times processes on each."""
+    return " + ".join(f"{kind} {n}x{m}" for kind, (n, m) in zip(kinds, allocation.tolist(), strict=True) if n * m > 0)
+
+
+def _doubts_of_size(cells: Cells, size: float) -> tuple[str, ...]:
+    largest, smallest = float(cells.size.max()), float(cells.size.min())
+    if size > FAR_SIZE * largest:
+        return (f"N = {size:g} is {size / largest:.1f} times the largest measured one",)
+    if size < smallest / FAR_SIZE:
+        return (f"N = {size:g} is far below the smallest measured one, {smallest:g}",)
+    return NO_DOUBT

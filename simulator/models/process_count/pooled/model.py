@@ -1,0 +1,207 @@
+"""The default process-count model: few structures, weighed by the evidence for each, as one predictor.
+
+Every structure says: the makespan is the longest time of a kind in use, and the time of a kind is a sum of the costs of
+`terms`, all positive, each with one coefficient for all m, P and N. A structure is a program shape (how the work grows)
+and a belief about what makes several processes slow. What the costs miss about a configuration that was itself measured
+is carried over to larger sizes, as far as its sizes agree about it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from simulator.models.process_count.estimates import Estimates, ShareTables
+from simulator.models.process_count.pooled.cells import Cells
+from simulator.models.process_count.pooled.doubts import Rival, doubts_of_estimates, mixture_codes
+from simulator.models.process_count.pooled.draws import coefficient_draws, configuration_draws
+from simulator.models.process_count.pooled.fitting import refit
+from simulator.models.process_count.pooled.structure import Predicted, Structure
+from simulator.models.process_count.pooled.terms import columns
+from simulator.models.process_count.runs import Floats, Ints
+
+DRIFT = 0.08
+"""Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
+UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
+"""Standard deviation of the log time of kinds that no run used together; of a kind that no run used alone."""
+MEMBERS = 64
+"""Equally likely truths."""
+CALIBRATION_WEIGHT = 4.0
+"""Forward errors of expected size that the calibration starts from."""
+CALIBRATION_WORTH = 8.0
+"""Most errors that the forward validation counts for: held-out cells of one size err together."""
+
+
+@dataclass(frozen=True)
+class PooledModel:
+    """A fitted default model; see `fit_pooled`."""
+
+    cells: Cells
+    structures: tuple[Structure, ...]
+    weights: Floats
+    """Of the structures, sum 1."""
+    warnings: tuple[str, ...]
+    """What the runs cannot tell."""
+    known_inflation: float | None = None
+    """`inflation` where it was stored."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of the kinds."""
+        return self.cells.kinds
+
+    @cached_property
+    def inflation(self) -> float:
+        """Factor on the variances: squared errors at the largest size foretold from the smaller ones, against expected.
+
+        Costs one more fit of the first structure, when it is first asked for.
+        """
+        if self.known_inflation is not None:
+            return self.known_inflation
+        best = self.structures[int(np.argmax(self.weights))]
+        sizes = np.unique(self.cells.size)
+        if len(sizes) < 3:
+            return 1.0
+        top = float(sizes[-1])
+        below = self.cells.below(top)
+        held = self.cells.size == top
+        fitted = refit(best.posterior, below)
+        held_out = self.cells.allocations[held]
+        smaller = Structure(fitted, below)
+        terms = smaller.terms(np.full(len(held_out), top), held_out)
+        found = smaller.predict(top, terms, smaller.measured(held_out))
+        slopes = found.slopes()
+        spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + found.own
+        noise = fitted.variance * best.posterior.noise[: len(held)][held]
+        drift = DRIFT**2 * float(np.log(top / sizes[-2])) ** 2
+        away = np.log(self.cells.time_s[held]) - found.of_kind.max(axis=1) - found.shift
+        surprise = np.minimum(away**2 / (spread + noise + drift), 25.0)
+        worth = min(len(surprise) / 2.0, CALIBRATION_WORTH)
+        factor = (CALIBRATION_WEIGHT + worth * float(surprise.mean())) / (CALIBRATION_WEIGHT + worth)
+        return max(1.0, factor)
+
+    def tables(self, size: float, most: Sequence[int], processes: int) -> ShareTables:
+        """For up to `most[kind]` processes on a PE and up to so many processes in all."""
+        largest = max(most)
+        m = np.arange(1.0, largest + 1)[:, None]
+        counts = np.arange(0.0, processes + 1)[None]
+        allowed = (counts >= m)[None] & (m[None] <= np.array(most)[:, None, None])
+        log_s = np.zeros((len(self.kinds), largest, processes + 1))
+        for weight, structure in zip(self.weights, self.structures, strict=True):
+            fitted = structure.posterior
+            table = columns(fitted.shape, np.full((1, 1), float(size)), m, np.maximum(counts, 1.0))
+            factors = np.exp(fitted.mode) * fitted.prior.scale
+            parts = table[:, :, None] * factors
+            seconds = parts.sum(axis=3)
+            parts /= seconds[:, :, :, None]
+            log_s += weight * (np.log(seconds) + structure.caution(parts)).transpose(2, 0, 1)
+        pe_s = np.where(allowed, np.exp(log_s), np.inf)
+        measured = self.cells.allocations[self.cells.first()]
+        factor = np.exp(self._mixed(self._predict(size, measured))[1])
+        return ShareTables(pe_s, np.zeros(processes + 1), measured, factor)
+
+    def estimate(self, size: float, allocations: Ints, *, level: float = 0.9) -> Estimates:
+        """Of allocations of shape (n, kind, 2), as in `AllocationRuns`."""
+        found = self._predict(size, allocations)
+        of_kind, shift = self._mixed(found)
+        mean = of_kind.max(axis=1) + shift
+        drift = self._drift(size, allocations)
+        variance = np.zeros(len(mean))
+        freedom = 0.0
+        for weight, structure, part in zip(self.weights, self.structures, found, strict=True):
+            slopes, fitted = part.slopes(), structure.posterior
+            spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + part.own
+            away = part.of_kind.max(axis=1) + part.shift - mean
+            variance += weight * (spread + fitted.variance + away**2)
+            freedom += float(weight) * fitted.freedom
+        half = float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(variance * self.inflation + drift)
+        mean_s = np.exp(mean)
+        doubts = doubts_of_estimates(
+            self.cells, size, allocations, self._strange(allocations), self._rival(mean, found)
+        )
+        return Estimates(level, mean_s, mean_s * np.exp(-half), mean_s * np.exp(half), doubts)
+
+    def _rival(self, mean: Floats, found: list[Predicted]) -> Rival | None:
+        """The shortest and the next configuration, and how well the first structure knows them apart."""
+        if len(mean) < 2:
+            return None
+        first, second = (int(row) for row in np.argpartition(mean, 1)[:2])
+        best = int(np.argmax(self.weights))
+        part, covariance = found[best], self.structures[best].posterior.covariance
+        slopes = part.slopes()
+        between = slopes[first] - slopes[second]
+        variance = between @ covariance @ between + part.own[first] + part.own[second]
+        return Rival(first, second, float(mean[second] - mean[first]), float(np.sqrt(variance * self.inflation)))
+
+    def members(self, size: float, allocations: Ints) -> Floats:
+        """Equally likely truths, paired over the allocations: seconds of shape (member, n)."""
+        share = np.floor(self.weights * MEMBERS).astype(int)
+        share[int(np.argmax(self.weights))] += MEMBERS - int(share.sum())
+        wide = np.sqrt(self.inflation)
+        drift = np.sqrt(self._drift(size, allocations))
+        own = configuration_draws(allocations, MEMBERS)
+        # What changes beyond the measured sizes changes alike for all configurations of the same kinds.
+        common = configuration_draws((allocations[:, :, :1] > 0).astype(np.int64), MEMBERS) * drift
+        rows, first = [], 0
+        for number, structure, part in zip(share, self.structures, self._predict(size, allocations), strict=True):
+            draws = coefficient_draws(structure.posterior.covariance, int(number)) * wide
+            moves = draws.reshape(len(draws), *structure.posterior.mode.shape)
+            of_kind = part.of_kind + np.einsum("nkt,dkt->dnk", part.parts, moves)
+            shift = part.shift - draws @ part.pull.T
+            mine = slice(first, first + number)
+            rows.append(of_kind.max(axis=2) + shift + own[mine] * np.sqrt(part.own) * wide + common[mine])
+            first += number
+        return np.asarray(np.exp(np.concatenate(rows)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        from simulator.models.process_count.pooled.document import to_document
+
+        return to_document(self)
+
+    @cached_property
+    def _shapes(self) -> tuple[Structure, ...]:
+        """One structure of each shape."""
+        return tuple({part.posterior.shape.name: part for part in self.structures}.values())
+
+    def _predict(self, size: float, allocations: Ints) -> list[Predicted]:
+        sizes = np.full(len(allocations), float(size))
+        number = self.structures[0].measured(allocations)
+        # Structures of one shape look at the same costs.
+        terms = {part.posterior.shape.name: part.terms(sizes, allocations) for part in self._shapes}
+        return [part.predict(size, terms[part.posterior.shape.name], number) for part in self.structures]
+
+    def _strange(self, allocations: Ints) -> NDArray[np.bool_]:
+        """Whether no run used these kinds together, or this one alone; (n,)."""
+        known = self._known_mixtures
+        return np.array([code not in known for code in mixture_codes(allocations).tolist()], dtype=np.bool_)
+
+    @cached_property
+    def _known_mixtures(self) -> frozenset[int]:
+        return frozenset(mixture_codes(self.cells.allocations).tolist())
+
+    def _mixed(self, found: list[Predicted]) -> tuple[Floats, Floats]:
+        """Log seconds of the kinds, and what the configuration's own runs add, over all structures."""
+        there = np.isfinite(found[0].of_kind)
+        of_kind = sum(
+            w * np.where(there, part.of_kind + part.caution, 0.0) for w, part in zip(self.weights, found, strict=True)
+        )
+        shift = sum(w * part.shift for w, part in zip(self.weights, found, strict=True))
+        return np.where(there, of_kind, -np.inf), np.asarray(shift)
+
+    def _drift(self, size: float, allocations: Ints) -> Floats:
+        """Variance for what may change beyond the measured sizes, m and P; (n,)."""
+        cells = self.cells
+        beyond = max(np.log(size / cells.size.max()), np.log(cells.size.min() / size), 0.0)
+        processes = np.prod(allocations, axis=2).sum(axis=1)
+        more = np.maximum(np.log(np.maximum(processes, 1) / cells.processes.max()), 0.0)
+        most = np.maximum(cells.allocations[:, :, 1].max(axis=0), 1)
+        over = np.maximum(np.log(np.maximum(allocations[:, :, 1], 1) / most), 0.0).max(axis=1)
+        strange = self._strange(allocations)
+        single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
+        unseen = strange * np.where(single, UNPARTED_SD, UNMIXED_SD)
+        return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen**2)

@@ -1,0 +1,136 @@
+"""What a file may say of a software execution graph, as it is written."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from simulator.models.resource import Method
+from simulator.scenario_file.form import Form, number_or_text
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+def _formula_text(value: Any) -> str:
+    try:
+        found = number_or_text(value)
+    except ValueError:
+        raise PydanticCustomError("formula", "a number or a formula allowed") from None
+    return found if isinstance(found, str) else repr(found)
+
+
+Expression = Annotated[str, PlainValidator(_formula_text, json_schema_input_type=float | str)]
+"""A formula of the graph's parameters, or a number."""
+
+
+class GuessForm(Form):
+    """An amount that is guessed: its range, and the likely value, by default the middle."""
+
+    low: Annotated[float, Field(ge=0)]
+    high: Annotated[float, Field(ge=0)]
+    likely: Annotated[float, Field(ge=0)] | None = None
+
+
+AmountForm = Annotated[
+    Annotated[Annotated[float, Field(ge=0)], Tag("<number>")] | Annotated[GuessForm, Tag("<guess>")],
+    Discriminator(lambda value: "<guess>" if isinstance(value, dict) else "<number>"),
+]
+RuvsForm = dict[Method, dict[str, AmountForm]]
+"""What one execution uses, by method."""
+
+
+class ProcessForm(Form):
+    """A step without loops and branches."""
+
+    process: Name
+    ruv: RuvsForm = Field(default={})
+
+
+class LoopForm(Form):
+    """What is done `count` times; the RUV is that of an iteration's own bookkeeping."""
+
+    loop: Name
+    count: Expression
+    ruv: RuvsForm = Field(default={})
+    do: "Body"
+
+
+class ArmForm(Form):
+    """What is done with a probability; `else` is what the others leave."""
+
+    probability: Expression
+    do: "Body"
+
+
+class BranchForm(Form):
+    """One of several arms; the RUV is that of the test."""
+
+    branch: Name
+    ruv: RuvsForm = Field(default={})
+    arms: list[ArmForm] = Field(min_length=1)
+
+
+class SequenceForm(Form):
+    """Parts with a name of their own, one after the other."""
+
+    sequence: Name
+    do: "Body"
+
+
+class CallForm(Form):
+    """Another graph, with arguments in place of its parameters; the RUV is that of the call itself."""
+
+    call: Name
+    name: Name = "call"
+    arguments: dict[str, Expression] = Field(default={})
+    ruv: RuvsForm = Field(default={})
+
+
+_KINDS = ("process", "loop", "branch", "sequence", "call")
+
+
+class OtherForm(Form):
+    """What is no node."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refused(cls, data: Any) -> Any:
+        found = " and ".join(map(str, data)) or "nothing" if isinstance(data, dict) else repr(data)
+        raise PydanticCustomError("unknown_key", f"{found} found, one of {', '.join(_KINDS)} allowed")
+
+
+def _kind(value: Any) -> str:
+    found = [kind for kind in _KINDS if isinstance(value, dict) and kind in value]
+    return f"<{found[0]}>" if len(found) == 1 else "<other>"
+
+
+NodeForm = Annotated[
+    Annotated[ProcessForm, Tag("<process>")]
+    | Annotated[LoopForm, Tag("<loop>")]
+    | Annotated[BranchForm, Tag("<branch>")]
+    | Annotated[SequenceForm, Tag("<sequence>")]
+    | Annotated[CallForm, Tag("<call>")]
+    | Annotated[OtherForm, Tag("<other>")],
+    Discriminator(_kind),
+]
+Body = list[NodeForm]
+
+
+class GraphForm(Form):
+    """A graph with the names that its formulas use; `working_set` in bytes."""
+
+    parameters: list[Name] = Field(default=[])
+    working_set: Expression | None = None
+    body: Body
+
+
+class SegForm(Form):
+    """Graphs that may call each other; the first is where execution begins."""
+
+    format: Literal[1]
+    kind: Literal["seg"]
+    graphs: dict[Name, GraphForm] = Field(min_length=1)
+
+
+for _form in (LoopForm, ArmForm, BranchForm, SequenceForm, GraphForm, SegForm):
+    _form.model_rebuild()

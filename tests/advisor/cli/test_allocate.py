@@ -1,0 +1,112 @@
+"""`apportion allocate fit` and `advise` as their users meet them, on the tutorial's runs."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from advisor.cli import _run
+from simulator import files
+
+ROOT = Path(__file__).parents[3]
+RUNS = ROOT / "scenarios" / "tutorial" / "allocation-runs.csv"
+KINDS = "fast:1:6,slow:8:1"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("allocate") / "model.json"
+    assert _run(["allocate", "fit", str(RUNS), "-o", str(path)]) == 0
+    return path
+
+
+@pytest.fixture
+def apportion(capsys):
+    def run(*arguments):
+        capsys.readouterr()
+        assert _run(["allocate", *map(str, arguments)]) == 0
+        said = capsys.readouterr()
+        assert said.err == ""
+        return said.out
+
+    return run
+
+
+def test_fit_tells_what_was_measured_and_how_well_it_fits(apportion, tmp_path):
+    told = apportion("fit", RUNS, "-o", tmp_path / "model.json")
+    assert f"{RUNS}: 44 runs of 11 configurations at sizes 400, 800, 1200, 1600" in told
+    assert "fast up to 1x4, slow up to 8x1; at most 11 processes in all" in told
+    assert told.endswith(f"model written to {tmp_path / 'model.json'}\n")
+    written = files.read_json(tmp_path / "model.json")
+    printed = json.loads(apportion("fit", RUNS, "--json"))
+    for document in (written, printed):
+        del document["provenance"]["made"]
+    assert printed == written
+    assert printed["kind"] == "process_count"
+    assert printed["method"] == "pooled"
+    assert printed["quality"]["all"]["mean_error"] < 0.1
+
+
+def test_advise_answers_with_the_promised_fields(apportion, model):
+    found = json.loads(apportion("advise", model, "--kinds", KINDS, "--size", 6400, "--json"))
+    assert found["best"]["slow"] == {"pes": 8, "procs": 1}
+    assert found["best"]["fast"]["procs"] in {2, 3, 4}
+    assert found["estimate_s"]["low"] < found["estimate_s"]["mean"] < found["estimate_s"]["high"]
+    assert found["estimate_s"]["mean"] == pytest.approx(125.3, rel=0.15)  # what the table was drawn from takes so long
+    assert len(found["ranking"]) == found["configurations"] == 62
+    assert found["ranking"][0]["configuration"] == found["best"]
+    means_s = [entry["estimate_s"]["mean"] for entry in found["ranking"]]
+    assert all(second >= first * (1 - 1e-9) for first, second in pairwise(means_s))
+    assert sum(entry["p_best"] for entry in found["ranking"]) == pytest.approx(1)
+    assert set(found["regret"]) == {"expected", "risk", "p_best"}
+    assert [one["name"] for one in found["baselines"]] == ["one-per-pe", "fastest-kind", "fastest-pe", "speed-ratio"]
+    assert found["switch_points"][0]["below"] == {"fast": {"pes": 1, "procs": 1}, "slow": {"pes": 0, "procs": 0}}
+    for before, after in pairwise(found["switch_points"]):
+        assert before["above"] == after["below"]
+        assert before["size"] <= after["last_below"]
+    assert any("the largest measured, 1600" in line for line in found["warnings"])
+    assert set(found["provenance"]["inputs"]) == {str(model)}
+
+
+def test_top_shortens_the_ranking_and_nothing_else(apportion, model):
+    whole, some = (
+        json.loads(apportion("advise", model, "--kinds", KINDS, "--size", 6400, "--json", *more))
+        for more in ([], ["--top", 3])
+    )
+    assert some["ranking"] == whole["ranking"][:3]
+    for document in (whole, some):
+        del document["ranking"], document["notes"], document["provenance"]
+    assert some == whole
+
+
+def test_the_advice_is_said_first(apportion, model):
+    told = apportion("advise", model, "--kinds", KINDS, "--size", 3200, "--top", 2).splitlines()
+    assert told[0].startswith("Run 1 process on fast: ")
+    assert told[0].endswith(" % less than one process on every PE")
+    assert told[2].split() == ["configuration", "P", "estimate", "90", "%", "interval", "best"]
+    assert told[5] == "... of 62 configurations"
+    assert "from N = 400 to 3200 the best stays the same" in told
+
+
+def test_host_files_are_written_and_their_commands_printed(apportion, model, tmp_path):
+    path = tmp_path / "hosts"
+    told = apportion(
+        *["advise", model, "--kinds", "fast:1:1,slow:8:1", "--size", 9600, "--hostfile", path],
+        *["--hosts", "fast=big,slow=node[1-8]"],
+    )
+    assert path.read_text().splitlines()[1:] == ["big:1", *(f"node{number}:1" for number in range(1, 9))]
+    for end in (".openmpi", ".rankfile", ".slurm"):
+        assert (tmp_path / f"hosts{end}").exists()
+    assert f"mpiexec -f {path} -n 9 PROGRAM" in told
+
+
+def test_memory_decides(apportion, model):
+    limits = ["--memory", "fast=600MiB,slow=150MiB", "--footprint", "8*N**2/P"]
+    found = json.loads(apportion("advise", model, "--kinds", KINDS, "--size", 9600, "--json", *limits))
+    assert all(
+        part["procs"] * 8 * 9600**2 / entry["processes"] <= {"fast": 600, "slow": 150}[name] * 2**20
+        for entry in found["ranking"]
+        for name, part in entry["configuration"].items()
+    )
+    assert any("memory does not hold them" in line for line in found["notes"])

@@ -1,0 +1,112 @@
+"""The kernels of the study compute what they say, and are judged where nothing is taught."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from simulator.characterisation import STUDY_KERNELS
+from simulator.characterisation.costs.suite import SUITE
+from simulator.characterisation.kernels.table import study_kernel
+from simulator.characterisation.templates import TEMPLATES
+from simulator.errors import ScenarioError
+from simulator.formula import parse
+
+SMALL = {"fft": 16, "sieve": 100, "sort": 37, "integration": 50}
+
+
+def run(name, n=None):
+    """Arguments before and after, and the result, of the plain function."""
+    kernel = STUDY_KERNELS[name]
+    before, after = (kernel.arguments(n or SMALL.get(name, 12)) for _ in range(2))
+    return before, after, kernel.function(*after)
+
+
+def test_the_papers_three_and_at_least_three_more():
+    assert list(STUDY_KERNELS)[:3] == ["integration", "sort", "matmul"]
+    assert len(STUDY_KERNELS) >= 6
+
+
+@pytest.mark.parametrize("kernel", STUDY_KERNELS.values(), ids=str)
+def test_no_size_that_is_judged_teaches(kernel):
+    assert len(kernel.sizes) >= 3
+    assert not set(kernel.sizes) & set(kernel.training_sizes)
+    assert min(kernel.training_sizes) < min(kernel.sizes)
+    assert max(kernel.sizes) < max(kernel.training_sizes)
+    assert kernel.template in TEMPLATES
+    assert all(parse(amount, names=("n",)).evaluate({"n": 100}) > 0 for amount in kernel.design.values())
+
+
+def test_no_micro_benchmark_is_a_kernel():
+    functions = [micro.function for micro in SUITE]
+    assert len(set(functions)) == len(functions) == len({micro.name for micro in SUITE})
+    assert not {kernel.function for kernel in STUDY_KERNELS.values()} & set(functions)
+    assert not set(STUDY_KERNELS) & {micro.name for micro in SUITE}
+
+
+def test_integration():
+    assert run("integration")[2] == pytest.approx(np.pi, abs=1e-3)
+
+
+def test_sort():
+    before, after, swapped = run("sort")
+    assert np.array_equal(after[1] if swapped else after[0], np.sort(before[0]))
+
+
+def test_matmul():
+    before, after, _ = run("matmul")
+    assert after[2] == pytest.approx(before[0] @ before[1])
+
+
+def test_cholesky():
+    before, after, _ = run("cholesky")
+    assert np.tril(after[0]) == pytest.approx(np.linalg.cholesky(before[0]))
+
+
+def test_fft():
+    before, after, _ = run("fft")
+    assert after[0] + 1j * after[1] == pytest.approx(np.fft.fft(before[0] + 1j * before[1]))
+
+
+def test_sieve():
+    assert run("sieve")[2] == 25
+
+
+def test_triad():
+    before, after, _ = run("triad")
+    assert after[0] == pytest.approx(before[1] + 3 * before[2])
+
+
+def test_stencil():
+    before, after, _ = run("stencil")
+    old = before[0]
+    for _ in range(before[2]):
+        new = old.copy()
+        new[1:-1, 1:-1] = 0.25 * (old[:-2, 1:-1] + old[2:, 1:-1] + old[1:-1, :-2] + old[1:-1, 2:])
+        old = new
+    assert after[0] == pytest.approx(old)
+
+
+def test_nbody():
+    before, after, _ = run("nbody")
+    places = np.array(before[:3])
+    apart = places[:, None, :] - places[:, :, None]
+    square = (apart**2).sum(axis=0) + 0.01
+    assert np.array(after[3:]) == pytest.approx((apart / square**1.5).sum(axis=2))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")  # NumPy's whole numbers, as compiled ones, wrap
+@pytest.mark.parametrize("micro", SUITE, ids=lambda micro: micro.name)
+def test_a_micro_benchmark_leaves_a_result(micro):
+    """A number, or an array that differs from what it was: nothing of it may be dropped by a compiler."""
+    before, after = micro.arguments(), micro.arguments()
+    result = micro.function(*(min(x, 200) if isinstance(x, int) else x for x in after))
+    arrays = [(a, b) for a, b in itertools.zip_longest(before, after) if isinstance(a, np.ndarray)]
+    assert result is not None or any(not np.array_equal(a, b) for a, b in arrays)
+
+
+def test_an_unknown_kernel():
+    with pytest.raises(
+        ScenarioError, match=r"kernel: 'nothing' found, integration, sort, .* or FILE.py:FUNCTION allowed"
+    ):
+        study_kernel("nothing")

@@ -1,0 +1,77 @@
+"""Every bad platform, plan, table or option of `apportion allocate plan|run` says what it must answer, exit code 2."""
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from advisor.cli import _run
+
+HERE = Path(__file__).parent / "bad_inputs"
+PLANS, RUNS = (sorted((HERE / name).glob("*.case")) for name in ("allocate_plan", "allocate_run"))
+PLATFORM = (HERE / "allocate_plan" / "platform.yaml").read_text()
+
+
+def refused(capsys, arguments, expected, **places):
+    assert _run(arguments) == 2
+    said = capsys.readouterr()
+    for name, path in places.items():
+        expected = [line.replace(name.upper(), str(path)) for line in expected]
+    assert said.err.splitlines() == expected
+    assert expected
+    assert said.out == ""
+
+
+def parts(path):
+    """`$` and options, the lines expected, `---`, and the body, which may be missing."""
+    head, _, body = path.read_text().partition("---\n")
+    options, *expected = head.removeprefix("$ ").splitlines()
+    return shlex.split(options), expected, body
+
+
+def test_there_are_cases():
+    assert len(PLANS) >= 20
+    assert len(RUNS) >= 20
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_a_bad_plan_gets_its_lines(capsys, tmp_path, path):
+    """The body is the platform; without one it is the good one."""
+    options, expected, body = parts(path)
+    file = tmp_path / "cluster.yaml"
+    file.write_text(body or PLATFORM)
+    refused(capsys, ["allocate", "plan", str(file), *options, "--json"], expected, file=file)
+
+
+@pytest.fixture(scope="module")
+def good_plan(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plan")
+    (folder / "cluster.yaml").write_text(PLATFORM)
+    plan = folder / "plan.json"
+    arguments = ["--sizes", "100,200,300", "--budget", "60s", "-o", str(plan)]
+    assert _run(["allocate", "plan", str(folder / "cluster.yaml"), *arguments]) == 0
+    return plan.read_text()
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
+def test_a_bad_run_gets_its_lines(capsys, tmp_path, path, good_plan, monkeypatch):
+    """The body is one change of the plan's text, `before => after`, the plan itself, or, after `RUNS`, a table."""
+    options, expected, body = parts(path)
+    plan, runs, work = tmp_path / "plan.json", tmp_path / "runs.csv", tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    (work / "input.txt").write_text("N is {N}")
+    capsys.readouterr()
+    if body.startswith("RUNS\n"):
+        runs.write_text(body.removeprefix("RUNS\n"))
+    before, is_change, after = body.removesuffix("\n").partition(" => ")
+    if is_change:
+        assert before in good_plan
+    plan.write_text(
+        good_plan.replace(before, after, 1) if is_change else body if body and not runs.exists() else good_plan
+    )
+    arguments = ["allocate", "run", str(plan), *options, "-o", str(runs), "--json"]
+    refused(
+        capsys, arguments, expected, plan=plan, runs=runs, cpus=", ".join(map(str, sorted(os.sched_getaffinity(0))))
+    )
