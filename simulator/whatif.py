@@ -106,7 +106,7 @@ def check_paths(template: Template, asked: Sequence[Sequence[str]], *, oversized
 
 
 def _nearest(template: Template, path: str) -> str:
-    """The path there is that a wrong one is most like, as the end of a line; nothing if some part is like no other."""
+    """The path that a wrong one is most like, as the end of a line; nothing if its last part is like no other."""
     here, found = template.document.data, list[str]()
     parts = path.split(".")
     for number, part in enumerate(parts):
@@ -114,10 +114,11 @@ def _nearest(template: Template, path: str) -> str:
         if number == len(parts) - 1 and isinstance(here, dict):
             names |= dict.fromkeys(sorted({key for form in _forms() for key in form.get("properties", {})}))
         close = [part] if part in names else difflib.get_close_matches(part, list(names), n=1)
-        if not close:
+        if close:
+            found.append(close[0])
+            here = names[close[0]]
+        elif number == len(parts) - 1:
             return ""
-        found.append(close[0])
-        here = names[close[0]]
     return "" if found == parts else f"; nearest: {'.'.join(found)}"
 
 

@@ -109,6 +109,8 @@ def _plan(
         raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
     points = whatif.points([whatif.read_varied(text) for text in vary], zipped=zipped)
     template = read_template(path)
+    if advise:
+        template = template.divided_equally()  # its own configurations are not looked at
     whatif.check_paths(template, points, oversized=advise)
     return make_plan(
         path,

@@ -38,7 +38,7 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
         "points": entries,
         "pays_most": None if most is None else most["point"],
         "pays_most_alone": None if alone is None else alone["point"],
-        "sentence": _sentence(entries[0], most, alone),
+        "sentence": _sentence(entries[0], most, alone, plan.before),
         "failed": len(swept.failed),
         "spent": swept.spent,
         "warnings": _warnings(swept),
@@ -94,22 +94,26 @@ def _differing(entry: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]
     return [path for path, value in entry["changes"].items() if value != before[path]]
 
 
-def _sentence(base: Mapping[str, Any], most: Mapping[str, Any] | None, alone: Mapping[str, Any] | None) -> str:
+def _sentence(
+    base: Mapping[str, Any], most: Mapping[str, Any] | None, alone: Mapping[str, Any] | None, before: Mapping[str, Any]
+) -> str:
     """The answer."""
     if most is None:
         return "No point can be compared with the scenario as it is."
     if most["gain"]["low"] <= 1:
         return "No change pays: none is faster than the scenario as it is, as far as these replications can tell."
-    said = f"{_named(most)} pays most: {_faster(most)}, {_mean(most)} in place of {_mean(base)}."
+    said = f"{_named(most, before)} pays most: {_faster(most)}, {_mean(most)} in place of {_mean(base)}."
     if alone is None or alone["point"] == most["point"]:
         return said
     if alone["gain"]["low"] <= 1:
         return f"{said} No change alone pays."
-    return f"{said} Of single changes {_named(alone)}: {_faster(alone)}."
+    return f"{said} Of single changes {_named(alone, before)}: {_faster(alone)}."
 
 
-def _named(entry: Mapping[str, Any]) -> str:
-    return " with ".join(entry["set"])
+def _named(entry: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """What a point changes, without what it sets to what is there."""
+    changed = zip(entry["set"], entry["changes"].items(), strict=True)
+    return " with ".join(text for text, (path, value) in changed if value != before[path]) or "the scenario as it is"
 
 
 def _faster(entry: Mapping[str, Any]) -> str:

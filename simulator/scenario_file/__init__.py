@@ -52,6 +52,12 @@ class Template:
         document = Document(path, data, None)
         return cls(document, validated(ScenarioForm, document), NamedFiles(path.parent, dict(paths)))
 
+    def divided_equally(self) -> "Template":
+        """The same with one configuration, equal shares, in place of its own."""
+        data = {**self.document.data, "configurations": {"equal": {"partition": "equal"}}}
+        document = replace(self.document, data=data)
+        return Template(document, validated(ScenarioForm, document), self.named)
+
     def changed(self, changes: Sequence[str]) -> tuple[Any, tuple[Change, ...]]:
         """What the file would hold with some changes, and what these are; see `load_scenario`."""
         document, made = with_changes(self.document, changes, expand=partial(_levels, self.named))

@@ -8,7 +8,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import Interrupted, SweepError
-from simulator.scenario_file import read_template
 from simulator.sweep.clusters import SLURM_HELP, cores_here, existing, local, slurm, slurm_options
 from simulator.sweep.dispatch import Dispatcher, now_s
 from simulator.sweep.folder import Keep
@@ -126,7 +125,7 @@ def answer_alone(plan: Plan, point: Point) -> str:
     ApportionError
         If the point fails.
     """
-    ready = Ready.of_plan(plan, read_template(plan.path))
+    ready = Ready.of_plan(plan)
     return ready.answer(plan.points.index(point), plan.ask, threads=cores_here())[0]
 
 

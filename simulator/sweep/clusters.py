@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -115,7 +116,7 @@ def slurm(text: str, *, tell: Callable[[str], None], submit: bool = True) -> Ite
     Raises
     ------
     ScenarioError
-        If dask-jobqueue is not installed.
+        If dask-jobqueue is not installed, or there is no Slurm.
     SweepError
         If jobs cannot be submitted.
     """
@@ -126,6 +127,8 @@ def slurm(text: str, *, tell: Callable[[str], None], submit: bool = True) -> Ite
     except ImportError:
         lacking = "dask-jobqueue is not installed: pip install 'apportion[cluster]'"
         raise ScenarioError(f"--slurm: {lacking}") from None
+    if submit and shutil.which("sbatch") is None:
+        raise ScenarioError("--slurm: no command sbatch found, a machine that submits jobs to Slurm allowed")
     import dask
     from distributed import Client
 

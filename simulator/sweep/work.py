@@ -43,10 +43,11 @@ class Ready:
         return cls(template, points, told["replications"], told["seed"], told["oversized"])
 
     @classmethod
-    def of_plan(cls, plan: Plan, template: Template) -> "Ready":
+    def of_plan(cls, plan: Plan) -> "Ready":
         """The same in the process that planned it."""
         _load_engine()
         points = tuple((point.hash, point.changes) for point in plan.points)
+        template = Template.of_data(plan.data, plan.path, plan.paths)
         return cls(template, points, plan.replications, plan.seed, plan.oversized)
 
     def answer(self, place: int, ask: Ask, *, threads: int) -> tuple[str, float]:

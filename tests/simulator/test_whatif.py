@@ -60,6 +60,7 @@ def test_points_of_a_grid_and_side_by_side():
         ("platform.nodes.two-cores.memroy=1GiB", "platform.nodes.two-cores.memory"),
         ("platform.lnik.sizes_bytes=[1]", "platform.link.sizes_bytes"),
         ("aplication.parameters.n=5", "application.parameters.n"),
+        ("platform.links.lan.bandwidth=1Gbit/s", "platform.link.bandwidth"),
         ("platform.qqq=5", None),
     ],
 )
