@@ -60,6 +60,11 @@ def show(
         return
     if as_json or kernel is not None:
         raise typer.BadParameter("--json and --kernel: with --memory only, --json with a folder too")
+    _show_model(model, plot=plot, held_out=held_out)
+
+
+def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> None:
+    """Points, assumptions, warnings; a picture and held-out points if asked for."""
     from simulator import units
     from simulator.calibration import load_speed_model
     from simulator.calibration.bands import read_recorded_sizes

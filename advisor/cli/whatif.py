@@ -15,7 +15,7 @@ from advisor.cli.progress import counting_lines
 if TYPE_CHECKING:
     from distributed import Client
 
-    from simulator.sweep import Plan
+    from simulator.sweep import Plan, Swept
 
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
 SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
@@ -50,14 +50,9 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion whatif scenarios/tutorial/three-pes.yaml --vary platform.link.bandwidth=x1,x2,x10 -o out/whatif
     """
-    from advisor.report import render_whatif
-    from advisor.whatif import whatif_document
-    from simulator import ScenarioError
     from simulator.sweep import sweep
 
-    _check(output=output, resume=resume, slurm=slurm, job_script=job_script)
-    if sum(option is not None for option in (workers, dask, slurm)) > 1:
-        raise ScenarioError("--workers, --dask, --slurm: several found, one of them allowed")
+    _check(sum(option is not None for option in (workers, dask, slurm)), output, slurm, resume, job_script)
     if job_script and slurm is not None:
         _print_script(slurm)
         return
@@ -74,6 +69,14 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
             progress=told,
             waiting=lambda: told(-1, 0),
         )
+    _tell(swept, output, as_json=as_json)
+
+
+def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
+    """The findings; points that failed on standard error, and exit 1 for them."""
+    from advisor.report import render_whatif
+    from advisor.whatif import whatif_document
+
     document = whatif_document(swept)
     if as_json:
         print_json(document)
@@ -81,7 +84,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         print(render_whatif(document))
         if output is not None:
             print(f"results in {output}")
-    for point in plan.points:
+    for point in swept.plan.points:
         if point.hash in swept.failed:
             named = ", ".join(point.changes) or "the base"
             print(f"error: point {point.hash[:12]} ({named}): {swept.failed[point.hash]}", file=sys.stderr)
@@ -89,9 +92,11 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         raise typer.Exit(1)
 
 
-def _check(*, output: Path | None, resume: bool, slurm: str | None, job_script: bool) -> None:
+def _check(clusters: int, output: Path | None, slurm: str | None, resume: bool, job_script: bool) -> None:
     from simulator import ScenarioError
 
+    if clusters > 1:
+        raise ScenarioError("--workers, --dask, --slurm: several found, one of them allowed")
     if resume and output is None:
         raise ScenarioError("--resume: found without a folder of results, allowed with -o DIR")
     if job_script and slurm is None:

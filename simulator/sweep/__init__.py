@@ -1,6 +1,6 @@
 """Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,13 +79,11 @@ def sweep(
     ------
     ScenarioError
         If the folder holds other results.
-    SweepError
-        If the cluster is lost; what is finished is kept.
-    Interrupted
-        If the user stops it, likewise.
+    SweepError, Interrupted
+        If the cluster is lost, or the user stops it; what is finished is kept.
     """
     keep = Keep(plan, folder)
-    keep.open(resume=resume)
+    keep.begin(resume=resume)
     todo = [place for place, point in enumerate(plan.points) if not keep.has(point.hash)]
     failed: dict[str, str] = {}
     times: list[tuple[float, float]] = []
@@ -109,12 +107,19 @@ def sweep(
         except SweepError as error:
             raise SweepError(_kept(keep, error.lines[0])) from None
         failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
-    spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3)}
-    if times:
-        spent["median_asked_s"] = median(asked for asked, _ in times)
-        spent["median_beside_s"] = median(beside for _, beside in times)
+    spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
     rows = keep.close(failed, {"spent": spent})
     return Swept(plan, tuple(rows), keep.documents, failed, spent)
+
+
+def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Seconds of asking and beside it, per point."""
+    if not times:
+        return {}
+    return {
+        "median_asked_s": median(asked for asked, _ in times),
+        "median_beside_s": median(beside for _, beside in times),
+    }
 
 
 def answer_alone(plan: Plan, point: Point) -> str:

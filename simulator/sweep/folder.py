@@ -29,7 +29,7 @@ class Keep:
         self.folder = folder
         self._found: dict[str, dict[str, Any]] = {}
 
-    def open(self, *, resume: bool) -> None:
+    def begin(self, *, resume: bool) -> None:
         """Make the folder, or go on with what is in it.
 
         Raises

@@ -130,15 +130,7 @@ def make_plan(
     """
     template = template or read_template(path)
     base = template.scenario(oversized=oversized)
-    before: dict[str, Any] = {}
-    changed: list[tuple[tuple[str, ...], dict[str, Any]]] = [((), {})]
-    for changes in asked:
-        try:
-            made = template.changed(changes)[1]
-        except ScenarioError as error:
-            raise ScenarioError([line.replace("--set", "--vary", 1) for line in error.lines]) from None
-        before |= {change.path: change.before for change in made}
-        changed.append((tuple(changes), {change.path: change.after for change in made}))
+    changed, before = _changed(template, asked)
     _read_named(template, changed)
     used = dict(template.named.used)
     common = Plan(
@@ -160,7 +152,25 @@ def make_plan(
     return Plan(**{**vars(common), "points": tuple(listed)})
 
 
-def _read_named(template: Template, changed: Sequence[tuple[tuple[str, ...], dict[str, Any]]]) -> None:
+_Changed = list[tuple[tuple[str, ...], dict[str, Any]]]
+"""Changes of each point, and what stands at each path then."""
+
+
+def _changed(template: Template, asked: Sequence[Sequence[str]]) -> tuple[_Changed, dict[str, Any]]:
+    """Every point, the base first; and what the file has at each path."""
+    before: dict[str, Any] = {}
+    changed: _Changed = [((), {})]
+    for changes in asked:
+        try:
+            made = template.changed(changes)[1]
+        except ScenarioError as error:
+            raise ScenarioError([line.replace("--set", "--vary", 1) for line in error.lines]) from None
+        before |= {change.path: change.before for change in made}
+        changed.append((tuple(changes), {change.path: change.after for change in made}))
+    return changed, before
+
+
+def _read_named(template: Template, changed: _Changed) -> None:
     """Read what changed values name, so that workers get these files too."""
     seen = set()
     for changes, values in changed:
