@@ -41,10 +41,17 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
-    from simulator.result_files import chrome_trace, save_runs
+    from simulator.result_files import Results, chrome_trace, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import dump_scenario, load_platform, load_scenario, resolved_text, scenario_schema
+    from simulator.scenario_file import (
+        dump_scenario,
+        load_platform,
+        load_scenario,
+        read_template,
+        resolved_text,
+        scenario_schema,
+    )
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
@@ -64,6 +71,7 @@ _HOMES = {
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
     "Platform": "simulator.platform",
+    "Results": "simulator.result_files",
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
@@ -80,10 +88,12 @@ _HOMES = {
     "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
+    "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
     "on_compile": "simulator.engines.compiled",
+    "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
     "resolved_text": "simulator.scenario_file",
@@ -95,9 +105,18 @@ _HOMES = {
 }
 """Public name -> the module that it comes from."""
 
-_MODULES = ("calibration", "characterisation", "files", "plots", "provenance", "randomness", "units")
-_MODULES = ("calibration", "files", "formula", "plots", "provenance", "randomness", "units")
-_MODULES = ("calibration", "characterisation", "files", "formula", "plots", "provenance", "randomness", "units")
+_MODULES = (
+    "calibration",
+    "characterisation",
+    "files",
+    "formula",
+    "plots",
+    "provenance",
+    "randomness",
+    "sweep",
+    "units",
+    "whatif",
+)
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
@@ -114,6 +133,7 @@ __all__ = [
     "Machine",
     "NodeDescription",
     "Platform",
+    "Results",
     "RunSet",
     "Scenario",
     "ScenarioError",
@@ -134,6 +154,7 @@ __all__ = [
     "formula",
     "join_platform",
     "load_platform",
+    "load_results",
     "load_scenario",
     "load_seg",
     "matmul",
@@ -141,15 +162,18 @@ __all__ = [
     "plots",
     "provenance",
     "randomness",
+    "read_template",
     "read_trace",
     "require_linux",
     "resolved_text",
     "run",
     "save_runs",
     "scenario_schema",
+    "sweep",
     "this_machine",
     "units",
     "waits_by_pe",
+    "whatif",
 ]
 
 

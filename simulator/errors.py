@@ -47,6 +47,12 @@ class SimulationError(ApportionError):
     exit_code = 1
 
 
+class SweepError(ApportionError):
+    """A sweep that lost its cluster; the points that were finished are kept."""
+
+    exit_code = 1
+
+
 class Interrupted(ApportionError):  # noqa: N818 - no fault, but it ends the command like one
     """The user stopped long work; the line says what was kept."""
 

@@ -103,8 +103,13 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, synced: bool = True) -> None:
     """Write bytes atomically, making the folder if need be: what took long to compute is not lost to a missing one.
+
+    Parameters
+    ----------
+    synced
+        Wait until the disk has them. Without, a crash of the machine may lose or tear the file; `kill -9` does not.
 
     Raises
     ------
@@ -118,7 +123,8 @@ def write_bytes(path: Path, data: bytes) -> None:
             temporary = Path(stream.name)
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
+            if synced:
+                os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:

@@ -1,15 +1,23 @@
 """Results on disk: a folder with one row per run, a manifest, and timelines for people and for trace viewers."""
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator import files
+from simulator.errors import ScenarioError
 from simulator.results import RunSet
 
-__all__ = ["chrome_trace", "save_runs"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Results", "chrome_trace", "load_results", "save_runs"]
 
 FORMAT = 1
+KINDS = ("runs", "sweep")
+LIMIT_BYTES = 2**30
 
 
 def save_runs(runs: RunSet, folder: Path, *, manifest: Mapping[str, Any]) -> tuple[Path, ...]:
@@ -27,6 +35,74 @@ def save_runs(runs: RunSet, folder: Path, *, manifest: Mapping[str, Any]) -> tup
     files.write_text(table, runs.to_dataframe().to_csv(index=False))
     files.write_json(described, {"format": FORMAT, "kind": "runs", "files": [table.name], **manifest})
     return table, described
+
+
+@dataclass(frozen=True)
+class Results:
+    """A results folder: of `apportion simulate -o` (kind `runs`) or of `apportion whatif -o` (kind `sweep`)."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    """What its `manifest.json` says."""
+
+    @property
+    def kind(self) -> str:
+        """`runs` or `sweep`."""
+        return str(self.manifest["kind"])
+
+    def to_dataframe(self, *, replications: bool = False) -> "pd.DataFrame":
+        """The table: one row per run, or, of a sweep, per point and configuration.
+
+        Parameters
+        ----------
+        replications
+            Of a sweep, one row per run too.
+        """
+        import pandas as pd
+
+        if replications and self.kind == "sweep":
+            return pd.DataFrame(list(self._runs()))
+        text = files.read_text(self.folder / self.manifest["files"][0], limit_bytes=LIMIT_BYTES)
+        return pd.read_csv(io.StringIO(text), dtype={"hash": "str"})
+
+    def _runs(self) -> Iterator[dict[str, Any]]:
+        for number, name in enumerate(self.manifest["points"]):
+            path = self.folder / "points" / f"{name}.json"
+            if not path.exists():
+                continue  # it failed
+            point = files.read_json(path)
+            head = {"point": number, "hash": name, **self.manifest["parameters"], **point["changes"]}
+            for entry in point["configurations"]:
+                for replication, ticks in enumerate(entry["makespan_ticks"]):
+                    yield {
+                        **head,
+                        "configuration": entry["name"],
+                        "replication": replication,
+                        "seed": point["seed"],
+                        "makespan_s": ticks * entry["tick_s"],
+                    }
+
+    def _repr_html_(self) -> str:
+        return str(self.to_dataframe().to_html(index=False, float_format="{:.4g}".format))
+
+
+def load_results(folder: str | Path) -> Results:
+    """Open a results folder.
+
+    Raises
+    ------
+    ScenarioError
+        If it holds no results, or those of a sweep that has not ended.
+    """
+    folder = Path(folder)
+    manifest = files.read_json(folder / "manifest.json")
+    if not isinstance(manifest, dict) or manifest.get("kind") not in KINDS or manifest.get("format") != FORMAT:
+        raise ScenarioError(f"{folder}: no results found, a folder of simulate -o or whatif -o allowed")
+    if not manifest["files"]:
+        done = sum(1 for _ in (folder / "points").glob("[!.]*.json"))
+        found = f"a sweep with {done} of {len(manifest['points'])} points finished found"
+        raise ScenarioError(f"{folder}: {found}, a whole one allowed: its command with --resume goes on")
+    return Results(folder, manifest)
 
 
 def chrome_trace(timelines: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:

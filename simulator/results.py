@@ -114,11 +114,19 @@ class RunSet:
 
 def describe(samples: NDArray[np.float64]) -> dict[str, float]:
     """Mean of replications with its 95 % interval `low`, `high` (Student's t), median, 5 % and 95 % quantiles; (R,)."""
+    return describe_all(samples[np.newaxis])[0]
+
+
+def describe_all(samples: NDArray[np.float64]) -> list[dict[str, float]]:
+    """The same of many; (many, R)."""
     from scipy.special import stdtrit
 
-    mean = float(np.mean(samples))
-    half = 0.0
-    if samples.size > 1:
-        half = float(stdtrit(samples.size - 1, 0.975) * np.std(samples, ddof=1) / np.sqrt(samples.size))
-    p05, median, p95 = (float(q) for q in np.quantile(samples, (0.05, 0.5, 0.95)))
-    return {"mean": mean, "low": mean - half, "high": mean + half, "median": median, "p05": p05, "p95": p95}
+    count = samples.shape[1]
+    mean = np.mean(samples, axis=1)
+    half = np.zeros_like(mean)
+    if count > 1:
+        half = stdtrit(count - 1, 0.975) * np.std(samples, axis=1, ddof=1) / np.sqrt(count)
+    p05, median, p95 = np.quantile(samples, (0.05, 0.5, 0.95), axis=1)
+    columns = {"mean": mean, "low": mean - half, "high": mean + half, "median": median, "p05": p05, "p95": p95}
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

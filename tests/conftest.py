@@ -27,8 +27,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Files `test_simgrid*.py` need SimGrid: an oracle, no dependency; where it is missing they are left out.
 
-    So are `test_mpi*.py` without the extra with MPI.
+    So are `test_mpi*.py` without the extra with MPI, and `test_slurm*.py` without the one for clusters.
     """
+    if collection_path.match("test_slurm*.py") and find_spec("dask_jobqueue") is None:
+        return True
     if collection_path.match("test_mpi*.py") and find_spec("mpi4py") is None:
         return True
     return True if collection_path.match("test_simgrid*.py") and simgrid_cpp.why_not() else None
@@ -39,6 +41,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"test_simgrid*.py left out. {why_not}")
     if find_spec("mpi4py") is None:
         terminalreporter.write_line("test_mpi*.py left out: mpi4py is not installed (extra [mpi])")
+    if find_spec("dask_jobqueue") is None:
+        terminalreporter.write_line("test_slurm*.py left out: dask-jobqueue is not installed (extra [cluster])")
     if config.getoption("no_skips") and (skipped := len(terminalreporter.stats.get("skipped", []))):
         terminalreporter.write_line(f"--no-skips: {skipped} skipped, so this run fails", red=True)
 

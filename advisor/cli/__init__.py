@@ -27,6 +27,7 @@ from advisor.cli import (
     simulate,
     trace,
     verify,
+    whatif,
 )
 from simulator import ApportionError
 
@@ -52,6 +53,7 @@ for command in (
     check,
     simulate,
     advise,
+    whatif,
     verify,
     partition,
     allocate,

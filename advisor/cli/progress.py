@@ -77,3 +77,34 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         yield show
     finally:
         bar.stop()
+
+
+@contextmanager
+def counting_lines(what: str) -> Iterator[Callable[[int, int], None]]:
+    """The counting bar for whoever watches; a line with the time left at every tenth where it goes into a file.
+
+    Told -1, it says that there is no worker yet, at most every ten seconds.
+    """
+    import sys
+    import time
+
+    begun, told, said = time.monotonic(), 0, -10.0
+    watched = sys.stderr.isatty()
+
+    with counting_bar(what) as bar:
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told, said
+            now = time.monotonic()
+            if done < 0:
+                if now - said >= 10:
+                    said = now
+                    print("waiting for a worker", file=sys.stderr, flush=True)
+            elif watched:
+                bar(done, total)
+            elif total and done * 10 // total > told and now - begun >= 1:
+                told = done * 10 // total
+                left = (now - begun) / done * (total - done)
+                print(f"{done} of {total} {what}, about {left:.0f} s left", file=sys.stderr, flush=True)
+
+        yield tell

@@ -1,4 +1,4 @@
-"""`apportion show`: what a speed model says, as text and as a picture."""
+"""`apportion show`: what a speed model says, as text and as a picture; what a folder of results holds."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,9 @@ import typer
 
 from advisor.cli.options import Json, print_answers, print_json, print_warnings
 
+MOST_ROWS = 40
+"""Rows of results that are shown."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -14,7 +17,12 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    model: Annotated[Path, typer.Argument(help="Speed model written by `apportion calibrate speed`.")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PATH", help="Speed model of `calibrate speed`, or results of `simulate -o` or `whatif -o`."
+        ),
+    ],
     plot: Annotated[Path | None, typer.Option(help="Draw band, points and held-out points (PNG, SVG, PDF).")] = None,
     held_out: Annotated[
         Path | None, typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.")
@@ -32,17 +40,31 @@ def show(
 ) -> None:
     """Show a speed model: its points, its band, and what was assumed; or beside it what a memory model foretells.
 
+    Of a folder of results: its table, and how each point of a what-if is run again.
+
     Example: apportion show model.json --plot model.svg
 
     Example: apportion show triad.json --memory memory.json --plot triad.svg
+
+    Example: apportion show out/whatif
     """
+    if model.is_dir():
+        if plot is not None or held_out is not None or memory is not None or kernel is not None:
+            raise typer.BadParameter("--plot, --held-out, --memory, --kernel: with a speed model only")
+        _show_results(model, as_json=as_json)
+        return
     if memory is not None:
         if held_out is not None:
             raise typer.BadParameter("--held-out: not with --memory")
         _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
         return
     if as_json or kernel is not None:
-        raise typer.BadParameter("--json and --kernel: with --memory only")
+        raise typer.BadParameter("--json and --kernel: with --memory only, --json with a folder too")
+    _show_model(model, plot=plot, held_out=held_out)
+
+
+def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> None:
+    """Points, assumptions, warnings; a picture and held-out points if asked for."""
     from simulator import units
     from simulator.calibration import load_speed_model
     from simulator.calibration.bands import read_recorded_sizes
@@ -72,6 +94,32 @@ def show(
             band, points, plot, held_out=None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
         )
         print(f"picture written to {plot}")
+
+
+def _show_results(folder: Path, *, as_json: bool) -> None:
+    """The table of a folder, of a what-if each parameter, the mean makespan and the difference to the base."""
+    from simulator import load_results
+
+    results = load_results(folder)
+    frame = results.to_dataframe()
+    if as_json:
+        rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
+        print_json({"command": "show", "manifest": dict(results.manifest), "rows": rows})
+        return
+    if results.kind == "sweep":
+        parameters = list(results.manifest["parameters"])
+        frame["hash"] = frame["hash"].str[:12]
+        shown = ["mean_s", "low_s", "high_s", "difference_mean_s", "difference_low_s", "difference_high_s"]
+        frame = frame[["point", "hash", *parameters, "configuration", *shown]]
+        failed = results.manifest["failed"]
+        print(f"{folder}: {results.manifest['source']}, {len(results.manifest['points'])} points, {len(failed)} failed")
+    else:
+        print(f"{folder}: {len(frame)} runs")
+    print(frame.to_string(index=False, float_format="{:.4g}".format, max_rows=MOST_ROWS, na_rep=""))
+    if results.kind == "sweep":
+        for name, reason in results.manifest["failed"].items():
+            print(f"failed: {name[:12]} ({', '.join(results.manifest['points'][name])}): {reason}")
+        print("a point alone, the same bits: the same command with --only HASH")
 
 
 def _foretell(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:

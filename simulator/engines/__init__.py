@@ -28,6 +28,7 @@ def run(  # noqa: PLR0913 - all by name
     first_replication: int = 0,
     engine: Engine = "auto",
     log_replications: int = 0,
+    threads: int | None = None,
     operations: Mapping[str, CustomOperation] | None = None,
     sharing: Sharing = service_table,
     progress: Progress | None = None,
@@ -41,8 +42,8 @@ def run(  # noqa: PLR0913 - all by name
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
         loading it pays. Results are the same; they name the engine.
-    log_replications
-        Keep the operation log of this many first replications of each configuration.
+    log_replications, threads
+        Keep the operation log of so many first replications; how many threads `compiled` may use, all by default.
     operations
         What `Custom` operations do, by name: functions of a `Context` and the arguments that yield the events they
         wait for. Only the engine `process` runs them.
@@ -64,20 +65,17 @@ def run(  # noqa: PLR0913 - all by name
         raise ScenarioError(f"engine: {engine!r} found, one of {', '.join(get_args(Engine))} allowed")
     if not scenario.configurations:
         raise ScenarioError("configurations: none found, at least one allowed")
-    scenario = replace(
-        scenario,
-        replications=scenario.replications if replications is None else replications,
-        seed=scenario.seed if seed is None else seed,
-    )
+    replications = scenario.replications if replications is None else replications
+    scenario = replace(scenario, replications=replications, seed=scenario.seed if seed is None else seed)
     own = operations is not None or sharing is not service_table
     if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
     draws, kept = draw(scenario, first=first_replication), {"log_replications": log_replications}
-    if engine != "process" and not own and (engine == "compiled" or worth_compiling(scenario)):
+    if engine == "compiled" or (engine == "auto" and not own and worth_compiling(scenario)):
         from simulator.engines.compiled.run import run as run_compiled
 
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
-            return _at_some_tick(partial(run_compiled, scenario, draws, **kept, progress=progress))
+            return _at_some_tick(partial(run_compiled, scenario, draws, **kept, threads=threads, progress=progress))
     run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
     return _at_some_tick(partial(run_here, scenario, draws, **kept))
 

@@ -1,8 +1,8 @@
 """Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen `Scenario`, and back to YAML."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,57 @@ from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
-from simulator.scenario_file.yaml_text import read_document
+from simulator.scenario_file.yaml_text import Document, read_document
 
-__all__ = ["dump_scenario", "load_platform", "load_scenario", "resolved_text", "scenario_schema"]
+__all__ = [
+    "Template",
+    "dump_scenario",
+    "load_platform",
+    "load_scenario",
+    "read_template",
+    "resolved_text",
+    "scenario_schema",
+]
+
+
+@dataclass(frozen=True)
+class Template:
+    """A scenario file and the files that it names, read once for many scenarios that differ by changes."""
+
+    document: Document
+    form: ScenarioForm
+    named: NamedFiles
+
+    @classmethod
+    def of_data(cls, data: Any, path: Path, paths: Mapping[str, Path]) -> "Template":
+        """What a file at `path` held, without the file; and where the files lie now that it names."""
+        document = Document(path, data, None)
+        return cls(document, validated(ScenarioForm, document), NamedFiles(path.parent, dict(paths)))
+
+    def divided_equally(self) -> "Template":
+        """The same with one configuration, equal shares, in place of its own."""
+        data = {**self.document.data, "configurations": {"equal": {"partition": "equal"}}}
+        document = replace(self.document, data=data)
+        return Template(document, validated(ScenarioForm, document), self.named)
+
+    def changed(self, changes: Sequence[str]) -> tuple[Any, tuple[Change, ...]]:
+        """What the file would hold with some changes, and what these are; see `load_scenario`."""
+        document, made = with_changes(self.document, changes, expand=partial(_levels, self.named))
+        return document.data, made
+
+    def scenario(self, changes: Sequence[str] = (), *, oversized: bool = False) -> Scenario:
+        """The scenario with some changes, without the hashes of what it was read from; see `load_scenario`."""
+        return self._made(changes, oversized=oversized)[0]
+
+    def _made(self, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
+        document, form, measured = self.document, self.form, Measured({}, self.form.application)
+        made: tuple[Change, ...] = ()
+        if changes:
+            document, made = with_changes(document, changes, expand=partial(_levels, self.named))
+            form = validated(ScenarioForm, document)
+            measured = measured_on(self.form, self.document, document, self.named)
+        scenario = resolve(form, document, self.named, measured=measured, oversized=oversized)
+        return replace(scenario, changes=made, notes=(*scenario.notes, *_told(scenario, made))), form
 
 
 def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: bool = False) -> Scenario:
@@ -87,20 +135,17 @@ def scenario_schema() -> str:
     return json.dumps(head | {key: value for key, value in schema.items() if key != "title"}, indent=1) + "\n"
 
 
-def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
+def read_template(path: str | Path) -> Template:
+    """Read a scenario file for many scenarios; see `load_scenario`."""
+    path = Path(path)
     document = read_document(path)
-    form = validated(ScenarioForm, document)
-    named = NamedFiles(path.parent, {path.name: path})
-    measured = Measured({}, form.application)
-    made: tuple[Change, ...] = ()
-    if changes:
-        base, base_form = document, form
-        document, made = with_changes(base, changes, expand=partial(_levels, named))
-        form = validated(ScenarioForm, document)
-        measured = measured_on(base_form, base, document, named)
-    scenario = resolve(form, document, named, measured=measured, oversized=oversized)
-    notes = (*scenario.notes, *_told(scenario, made))
-    return replace(scenario, inputs=named.hashes(), changes=made, notes=notes), form
+    return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {path.name: path}))
+
+
+def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
+    template = read_template(path)
+    scenario, form = template._made(changes, oversized=oversized)  # noqa: SLF001 - of this file
+    return replace(scenario, inputs=template.named.hashes()), form
 
 
 def _levels(named: NamedFiles, value: Any) -> Any:

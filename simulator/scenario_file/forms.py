@@ -160,7 +160,7 @@ class NodeForm(Form):
     """A machine that holds PEs, or several alike."""
 
     name: Name
-    count: int | None = Field(default=None, ge=1)
+    count: int | None = Field(default=None, ge=0)
     host: Host | None = None
     memory: Size | None = None
     swap: (

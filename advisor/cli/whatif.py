@@ -1,0 +1,170 @@
+"""`apportion whatif`: a scenario with fields changed, point by point, and which change pays most."""
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, print_json
+from advisor.cli.progress import counting_lines
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from simulator.sweep import Plan, Swept
+
+VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
+SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("whatif")(whatif)
+
+
+def whatif(  # noqa: PLR0913, PLR0917 - one per option
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file.")],
+    vary: Annotated[list[str] | None, typer.Option("--vary", metavar="PATH=V1,V2,...", help=VARY_HELP)] = None,
+    zipped: Annotated[bool, typer.Option("--zip", help="Values side by side in place of all combinations.")] = False,
+    replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    advise: Annotated[bool, typer.Option("--advise", help="Compare what is recommended at each point.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes here; by default one per core.")] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.")] = None,
+    slurm: Annotated[str | None, typer.Option(metavar="OPTIONS", help=SLURM_HELP)] = None,
+    job_script: Annotated[bool, typer.Option("--job-script", help="With --slurm: print the script; no more.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for points, points.csv, manifest.json, scenario.yaml.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is finished in -o.")] = False,
+    only: Annotated[
+        str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a scenario with fields changed, all points on the same draws, and say which change pays most.
+
+    Example: apportion whatif scenarios/tutorial/three-pes.yaml --vary platform.link.bandwidth=x1,x2,x10 -o out/whatif
+    """
+    from simulator.sweep import sweep
+
+    _check(sum(option is not None for option in (workers, dask, slurm)), output, slurm, resume, job_script)
+    if job_script and slurm is not None:
+        _print_script(slurm)
+        return
+    plan = _plan(scenario, vary or [], zipped=zipped, replications=replications, seed=seed, advise=advise)
+    if only is not None:
+        _again(plan, only, output, as_json=as_json)
+        return
+    with counting_lines("points") as told:
+        swept = sweep(
+            plan,
+            _where(plan, workers, dask, slurm),
+            folder=output,
+            resume=resume,
+            progress=told,
+            waiting=lambda: told(-1, 0),
+        )
+    _tell(swept, output, as_json=as_json)
+
+
+def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
+    """The findings; points that failed on standard error, and exit 1 for them."""
+    from advisor.report import render_whatif
+    from advisor.whatif import whatif_document
+
+    document = whatif_document(swept)
+    if as_json:
+        print_json(document)
+    else:
+        print(render_whatif(document))
+        if output is not None:
+            print(f"results in {output}")
+    for point in swept.plan.points:
+        if point.hash in swept.failed:
+            named = ", ".join(point.changes) or "the base"
+            print(f"error: point {point.hash[:12]} ({named}): {swept.failed[point.hash]}", file=sys.stderr)
+    if swept.failed:
+        raise typer.Exit(1)
+
+
+def _check(clusters: int, output: Path | None, slurm: str | None, resume: bool, job_script: bool) -> None:
+    from simulator import ScenarioError
+
+    if clusters > 1:
+        raise ScenarioError("--workers, --dask, --slurm: several found, one of them allowed")
+    if resume and output is None:
+        raise ScenarioError("--resume: found without a folder of results, allowed with -o DIR")
+    if job_script and slurm is None:
+        raise ScenarioError("--job-script: found without --slurm, allowed with it")
+
+
+def _plan(
+    path: Path, vary: list[str], *, zipped: bool, replications: int | None, seed: int | None, advise: bool
+) -> "Plan":
+    from advisor.whatif import advised
+    from simulator import ScenarioError, read_template, whatif
+    from simulator.sweep import make_plan, simulated
+
+    if not vary:
+        raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
+    points = whatif.points([whatif.read_varied(text) for text in vary], zipped=zipped)
+    template = read_template(path)
+    if advise:
+        template = template.divided_equally()  # its own configurations are not looked at
+    whatif.check_paths(template, points, oversized=advise)
+    return make_plan(
+        path,
+        points,
+        ask=advised if advise else simulated,
+        replications=replications,
+        seed=seed,
+        oversized=advise,
+        template=template,
+    )
+
+
+def _where(
+    plan: "Plan", workers: int | None, dask: str | None, slurm: str | None
+) -> Callable[[], AbstractContextManager["Client"]]:
+    """The cluster that was asked for; never more workers here than points."""
+    from simulator import sweep
+
+    if dask is not None:
+        return partial(sweep.existing, dask)
+    if slurm is not None:
+        return partial(sweep.slurm, slurm, tell=lambda script: print(script, file=sys.stderr))
+    return partial(sweep.local, min(len(plan.points), workers or sweep.cores_here()))
+
+
+def _print_script(options: str) -> None:
+    from simulator.sweep import slurm
+
+    with slurm(options, tell=print, submit=False):
+        pass
+
+
+def _again(plan: "Plan", prefix: str, output: Path | None, *, as_json: bool) -> None:
+    """One point alone, and whether its bits are those that were kept."""
+    import json
+
+    from simulator import files, sweep, units
+
+    point = plan.find(prefix)
+    text = sweep.answer_alone(plan, point)
+    kept = None if output is None else output / "points" / f"{point.hash}.json"
+    same = None if kept is None or not kept.exists() else files.read_text(kept) == text
+    document: dict[str, Any] = json.loads(text)
+    if as_json:
+        print_json(document | {"same_as_kept": same})
+    else:
+        print(f"point {point.hash[:12]}: {', '.join(point.changes) or 'the base'}")
+        for name, makespans_s in sweep.configurations_of(document).items():
+            print(f"{name}: mean makespan {units.show_duration(float(makespans_s.mean()))}")
+        print({None: "nothing kept to compare with", True: "the bits that were kept", False: "other bits"}[same])
+    if same is False:
+        raise typer.Exit(1)

@@ -1,0 +1,140 @@
+"""Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import Interrupted, SweepError
+from simulator.sweep.clusters import SLURM_HELP, cores_here, existing, local, slurm, slurm_options
+from simulator.sweep.dispatch import Dispatcher, now_s
+from simulator.sweep.folder import Keep
+from simulator.sweep.plan import Ask, Plan, Point, make_plan
+from simulator.sweep.work import Ready, configurations_of, simulated
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = [
+    "SLURM_HELP",
+    "Ask",
+    "Plan",
+    "Point",
+    "Swept",
+    "answer_alone",
+    "configurations_of",
+    "cores_here",
+    "existing",
+    "local",
+    "make_plan",
+    "simulated",
+    "slurm",
+    "slurm_options",
+    "sweep",
+]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep found."""
+
+    plan: Plan
+    rows: tuple[dict[str, Any], ...]
+    """One per point and configuration, as in `points.csv`."""
+    documents: dict[str, dict[str, Any]]
+    """Of each finished point, by its hash."""
+    failed: dict[str, str]
+    """Why points have no answer, by their hash."""
+    spent: dict[str, Any]
+    """Points run now, seconds in all, and medians per point of asking, and of all else that keeps a worker from it."""
+
+
+def sweep(
+    plan: Plan,
+    where: Callable[[], AbstractContextManager["Client"]],
+    *,
+    folder: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+    waiting: Callable[[], None] = lambda: None,
+) -> Swept:
+    """Have all points of a plan answered.
+
+    Parameters
+    ----------
+    where
+        The Dask cluster: `local`, `existing` or `slurm` with its arguments.
+    folder
+        Where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
+    resume
+        Go on with what is finished there.
+    progress
+        Told how many points are done, of how many.
+    waiting
+        Called now and then while no worker is there.
+
+    Raises
+    ------
+    ScenarioError
+        If the folder holds other results.
+    SweepError, Interrupted
+        If the cluster is lost, or the user stops it; what is finished is kept.
+    """
+    keep = Keep(plan, folder)
+    keep.begin(resume=resume)
+    todo = [place for place, point in enumerate(plan.points) if not keep.has(point.hash)]
+    failed: dict[str, str] = {}
+    times: list[tuple[float, float]] = []
+    begun = now_s()
+
+    def told(answer: dict[str, Any]) -> None:
+        point = plan.points[answer["place"]]
+        if answer["text"] is None:
+            failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer["errors"])
+        else:
+            keep.put(point.hash, answer["text"])
+            times.append((answer["asked_s"], answer["spent_s"] - answer["asked_s"] + answer["way_s"]))
+        progress(len(plan.points) - len(todo) + len(times) + len(failed), len(plan.points))
+
+    if todo:
+        try:
+            with where() as client:
+                lost = Dispatcher(client, plan, told, waiting).work_off(todo)
+        except KeyboardInterrupt:
+            raise Interrupted(_kept(keep, "stopped")) from None
+        except SweepError as error:
+            raise SweepError(_kept(keep, error.lines[0])) from None
+        failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
+    spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
+    rows = keep.close(failed, {"spent": spent})
+    return Swept(plan, tuple(rows), keep.documents, failed, spent)
+
+
+def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Seconds of asking and beside it, per point."""
+    if not times:
+        return {}
+    return {
+        "median_asked_s": median(asked for asked, _ in times),
+        "median_beside_s": median(beside for _, beside in times),
+    }
+
+
+def answer_alone(plan: Plan, point: Point) -> str:
+    """The answer of one point, found in this process: the text that its file has, to the byte.
+
+    Raises
+    ------
+    ApportionError
+        If the point fails.
+    """
+    ready = Ready.of_plan(plan)
+    return ready.answer(plan.points.index(point), plan.ask, threads=cores_here())[0]
+
+
+def _kept(keep: Keep, why: str) -> str:
+    done, count = len(keep.documents), len(keep.plan.points)
+    where = "" if keep.folder is None else f" in {keep.folder}: --resume goes on"
+    return f"{why}: {done} of {count} points {'finished' if keep.folder is None else 'kept'}{where}"

@@ -1,0 +1,134 @@
+"""`apportion whatif`: which change pays most, bad input in one line, a point alone, and `show` of its results."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from advisor.cli import whatif as command
+from advisor.whatif import advised
+from simulator import load_scenario, read_template
+from tests.command_line import APPORTION, ROOT
+from tests.simulator.sweep.points import write
+from tests.simulator.sweep.test_sweep import never, thread
+
+TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
+LINK = "platform.link.bandwidth"
+VARY = ["--vary", f"{LINK}=1Gbit/s,10Gbit/s", "--vary", "application.parameters.n=1600,1500,0"]
+
+
+@pytest.fixture
+def in_thread(monkeypatch):
+    """Its cluster is a thread of this process; `test_sweep_survives` has processes."""
+    monkeypatch.setattr(command, "_where", lambda *_: thread)
+
+
+@pytest.mark.usefixtures("in_thread")
+def test_which_change_pays_most(apportion, tmp_path):
+    path, out = write(tmp_path), tmp_path / "out"
+    code, said, errors = apportion("whatif", path, *VARY, "-o", out)
+    assert code == 1
+    assert said.startswith(f"{LINK}=10Gbit/s with application.parameters.n=1500 pays most: ")
+    assert f" Of single changes {LINK}=10Gbit/s: " in said
+    failed = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert len(failed) == 2
+    assert all("application.parameters.n: 0 found" in line for line in failed)
+    code, said, _ = apportion("whatif", path, *VARY, "-o", out, "--resume", "--json")
+    document = json.loads(said)
+    assert (code, document["spent"]["run_now"], document["failed"]) == (1, 2, 2)
+    best = document["points"][document["pays_most"]]
+    base, here = (
+        np.array(
+            json.loads((out / "points" / f"{entry['hash']}.json").read_text())["configurations"][0]["makespan_ticks"]
+        )
+        for entry in (document["points"][0], best)
+    )
+    assert best["gain"]["mean"] == pytest.approx(base.mean() / here.mean(), rel=1e-12)
+    assert best["gain"]["low"] < best["gain"]["mean"] < best["gain"]["high"]
+    code, said, _ = apportion("whatif", path, *VARY, "-o", out, "--only", best["hash"][:9])
+    assert (code, said.splitlines()[-1]) == (0, "the bits that were kept")
+    kept = out / "points" / f"{best['hash']}.json"
+    kept.write_text(kept.read_text().replace("[", "[1", 1))
+    assert apportion("whatif", path, *VARY, "-o", out, "--only", best["hash"][:9])[0] == 1
+    code, said, _ = apportion("show", out)
+    assert code == 0
+    assert best["hash"][:12] in said
+    assert "sixteen.yaml, 7 points, 2 failed" in said
+    rows = json.loads(apportion("show", out, "--json")[1])["rows"]
+    assert [row["seed"] for row in rows] == [3] * 7
+    assert rows[-1]["mean_s"] is None
+
+
+@pytest.mark.usefixtures("in_thread")
+def test_nothing_that_pays_is_said(apportion, tmp_path):
+    code, said, _ = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=/2,x1")
+    assert code == 0
+    assert said.startswith("No change pays: none is faster than the scenario as it is")
+
+
+@pytest.mark.usefixtures("in_thread")
+def test_advice_at_each_point(apportion):
+    """Partitions of the scenario's own are not looked at: another problem size needs no others."""
+    vary = ["--vary", "application.parameters.n=1000,2504", "--advise", "--replications", "20"]
+    code, said, errors = apportion("whatif", TWO_CORES, *vary, "--json")
+    assert code == 0, errors
+    points = json.loads(said)["points"]
+    assert [sum(point["advice"]["partition"]) for point in points] == [2504, 1000, 2504]
+    alone = advised(read_template(TWO_CORES).divided_equally().scenario(["replications=20"], oversized=True), 1)
+    assert alone["advice"] == points[0]["advice"]
+    assert all(point["best"] == "advised" for point in points)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ([], "--vary: missing, at least one PATH=v1,v2,... allowed"),
+        (["--vary", "application.parameters.n=8..0"], "which holds no value, a range that ascends allowed"),
+        (["--zip", "--vary", "application.parameters.n=1,2", "--vary", f"{LINK}=x1"], "--zip: 2 of application"),
+        (["--vary", "platform.links.bandwidth=1Gbit/s"], "nearest: platform.link.bandwidth"),
+        (["--vary", f"{LINK}=1Gbit/s", "--resume"], "--resume: found without a folder of results"),
+        (["--vary", f"{LINK}=1Gbit/s", "--workers", "2", "--dask", "tcp://a:1"], "several found, one of them allowed"),
+        (["--vary", f"{LINK}=1Gbit/s", "--job-script"], "--job-script: found without --slurm"),
+        (["--vary", f"{LINK}=1Gbit/s", "--slurm", "job=2"], "--slurm: 'job=2' found, KEY=VALUE"),
+        (["--vary", f"{LINK}=1Gbit/s", "--dask", "nowhere"], "--dask: 'nowhere' found, the address of a Dask"),
+        (["--vary", f"{LINK}=1Gbit/s", "--only", "zz"], "--only: 'zz' found, which 0 points begin with"),
+    ],
+)
+def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, arguments, error):
+    monkeypatch.setattr("simulator.sweep.clusters.CONNECT_S", 0.2)
+    code, said, errors = apportion("whatif", write(tmp_path), *arguments)
+    assert (code, said) == (2, "")
+    (line,) = errors.splitlines()
+    assert line.startswith("error: ")
+    assert error in line
+
+
+def test_results_of_another_scenario_are_refused(apportion, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "_where", lambda *_: never)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "manifest.json").write_text('{"format": 1, "kind": "runs", "files": ["runs.csv"]}')
+    code, _, errors = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=x2", "-o", folder, "--resume")
+    assert (code, errors) == (2, f"error: {folder}: results that are no sweep's found, those of this sweep allowed\n")
+
+
+@pytest.mark.slow
+def test_point_731_of_1000_breaks_the_scenario(tmp_path):
+    """Processes do it here; the broken point is named, the rest completes."""
+    values = ",".join("oops" if number == 731 else str(1000 + number) for number in range(1, 1001))
+    vary = ["--vary", f"application.parameters.n={values}", "--workers", "2", "-o", tmp_path / "out"]
+    done = subprocess.run(
+        [str(part) for part in (*APPORTION, "whatif", write(tmp_path), *vary)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=580,
+    )
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "(application.parameters.n=oops): application.parameters.n: 'oops' found" in line
+    assert len(list((tmp_path / "out" / "points").iterdir())) == 1000  # the base and 999
+    scenario = load_scenario(write(tmp_path), changes=["application.parameters.n=2000"])
+    assert scenario.application.parameters["n"] == 2000

@@ -1,0 +1,186 @@
+"""Sweeps with real processes: main process, workers and schedulers are killed in the middle, and nothing is lost."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+
+import psutil
+import pytest
+
+from simulator import whatif
+from simulator.sweep import local, make_plan, sweep
+from tests.command_line import APPORTION, ROOT
+from tests.simulator.sweep.points import POISON, faulty, poisoned, write
+
+pytestmark = pytest.mark.slow
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+COUNT = 24
+POINTS = ["--vary", f"application.parameters.n=1600..{1600 + COUNT - 2}", "--replications", "400"]
+PATIENCE_S = 180
+
+
+def start(*arguments, **options):
+    return subprocess.Popen(
+        [str(argument) for argument in arguments],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def whatif_command(path, folder, *more):
+    return [*APPORTION, "whatif", path, *POINTS, "-o", folder, *more]
+
+
+def run_to_end(*arguments):
+    process = start(*arguments)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, out, err
+
+
+def until(found, what):
+    end = time.monotonic() + PATIENCE_S
+    while not found():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def finished(folder):
+    return sorted((folder / "points").glob("[!.]*.json"))
+
+
+def contents(folder):
+    """Everything but the manifest, which holds times."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    return {path.relative_to(folder): path.read_bytes() for path in files}
+
+
+def workers_of(pid):
+    """Processes that `multiprocessing` spawned, below one."""
+    found = psutil.Process(pid).children(recursive=True)
+    return [child for child in found if "spawn_main" in " ".join(child.cmdline())]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    code, out, err = run_to_end(*whatif_command(write(folder), folder / "out", "--workers", "2"))
+    assert (code, len(finished(folder / "out"))) == (0, COUNT), err
+    assert "pays" in out
+    return contents(folder / "out")
+
+
+def test_killed_main_process_and_resume(tmp_path, undisturbed):
+    path, folder = write(tmp_path), tmp_path / "out"
+    process = start(*whatif_command(path, folder, "--workers", "2"))
+    until(lambda: len(finished(folder)) >= 5, "no points")
+    workers = workers_of(process.pid)
+    process.kill()
+    process.communicate()
+    gone, alive = psutil.wait_procs(workers, timeout=30)
+    assert gone
+    assert not alive
+    before = {path: path.stat().st_mtime_ns for path in finished(folder)}
+    assert 5 <= len(before) < COUNT
+    code, out, err = run_to_end(*whatif_command(path, folder, "--workers", "2", "--resume"))
+    assert code == 0, err
+    assert f"{len(before)} of them finished earlier" in out
+    assert {path: path.stat().st_mtime_ns for path in before} == before  # none was run twice
+    assert {name: data for name, data in contents(folder).items() if not name.name.startswith(".")} == undisturbed
+
+
+def test_killed_worker(tmp_path, undisturbed):
+    path, folder = write(tmp_path), tmp_path / "out"
+    process = start(*whatif_command(path, folder, "--workers", "2"))
+    until(lambda: len(finished(folder)) >= 5, "no points")
+    workers_of(process.pid)[-1].kill()
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "failed" not in out + err
+    assert contents(folder) == undisturbed
+
+
+def test_interrupt_keeps_what_is_finished(tmp_path, undisturbed):
+    path, folder = write(tmp_path), tmp_path / "out"
+    process = start(*whatif_command(path, folder, "--workers", "2"), start_new_session=True)
+    until(lambda: len(finished(folder)) >= 3, "no points")
+    workers = workers_of(process.pid)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (130, "")
+    assert f"of {COUNT} points kept in {folder}: --resume goes on" in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert not psutil.wait_procs(workers, timeout=30)[1]
+    assert run_to_end(*whatif_command(path, folder, "--resume"))[0] == 0
+    assert contents(folder) == undisturbed
+
+
+@contextmanager
+def dask(*arguments):
+    process = start(sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:])
+    try:
+        yield process
+    finally:
+        for child in [*psutil.Process(process.pid).children(recursive=True), process]:
+            child.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("nanny", ["--nanny", "--no-nanny"])
+def test_scheduler_and_workers_started_separately_one_killed(tmp_path, undisturbed, nanny):
+    path, folder, told = write(tmp_path), tmp_path / "out", tmp_path / "scheduler.json"
+    with ExitStack() as stack:
+        stack.enter_context(
+            dask("dask_scheduler", "--scheduler-file", told, "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        )
+        until(told.exists, "no scheduler")
+        options = ["--scheduler-file", told, "--nthreads", "1", "--no-dashboard", "--local-directory", tmp_path, nanny]
+        workers = [stack.enter_context(dask("dask_worker", *options)) for _ in range(2)]
+        address = __import__("json").loads(told.read_text())["address"]
+        process = start(*whatif_command(path, folder, "--dask", address))
+        until(lambda: len(finished(folder)) >= 5, "no points")
+        victim = workers_of(workers[0].pid)[0] if nanny == "--nanny" else workers[0]
+        victim.kill()
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        assert contents(folder) == undisturbed
+
+
+def plan_of(path, ask):
+    points = whatif.points([whatif.read_varied(f"application.parameters.n=1310..{1310 + COUNT}")])
+    return make_plan(path, points, ask=ask)
+
+
+def reasons(plan, found):
+    return {plan.find(name).changes: reason for name, reason in found.failed.items()}
+
+
+def test_the_point_that_kills_its_workers_is_named_and_the_rest_completes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    plan = plan_of(write(tmp_path), poisoned)
+    found = sweep(plan, lambda: local(2), folder=tmp_path / "out")
+    assert reasons(plan, found) == {
+        (f"application.parameters.n={POISON}",): "its worker was killed, and once more when it was tried alone"
+    }
+    assert len(finished(tmp_path / "out")) == len(plan.points) - 1
+    with (tmp_path / "out" / "points.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["error"]]
+    assert [row["application.parameters.n"] for row in rows] == [str(POISON)]
+    again = sweep(plan, lambda: local(1), folder=tmp_path / "out", resume=True)
+    assert again.spent["run_now"] == 1
+    assert reasons(plan, again) == reasons(plan, found)
+
+
+def test_the_point_with_an_error_nobody_foresaw_is_named_and_the_rest_completes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    plan = plan_of(write(tmp_path), faulty)
+    found = sweep(plan, lambda: local(2))
+    said = "ZeroDivisionError: something nobody thought of"
+    assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
+    assert len(found.documents) == len(plan.points) - 1

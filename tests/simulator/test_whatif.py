@@ -1,0 +1,77 @@
+"""What-ifs: the values of a field, the points of a grid, and paths that lead nowhere."""
+
+import pytest
+
+from simulator import ScenarioError, read_template, whatif
+from tests.command_line import ROOT
+
+TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a.b=1,2,x3", ("1", "2", "x3")),
+        ("a.b=0..3", ("0", "1", "2", "3")),
+        ("a.b=0..8..4", ("0", "4", "8")),
+        ("a.b=0.1..0.3..0.1", ("0.1", "0.2", "0.3")),
+        ("a.b=1,4..5,9", ("1", "4", "5", "9")),
+        ("a.b=[1, 2],[3, 4]", ("[1, 2]", "[3, 4]")),
+        ("a.b={latency: 1us, bandwidth: 1Gbit/s},'x,y'", ("{latency: 1us, bandwidth: 1Gbit/s}", "'x,y'")),
+        ("a.b=../../traces/on-off-1-2.csv", ("../../traces/on-off-1-2.csv",)),
+    ],
+)
+def test_values(text, values):
+    assert whatif.read_varied(text) == whatif.Varied("a.b", values)
+
+
+@pytest.mark.parametrize(
+    ("texts", "zipped", "message"),
+    [
+        (["a.b"], False, "--vary: 'a.b' found, PATH=v1,v2,... such as platform.link.bandwidth=x1,x2 allowed"),
+        (["a="], False, "--vary a: '' found, values parted by single commas allowed"),
+        (["a=1,,2"], False, "--vary a: '1,,2' found, values parted by single commas allowed"),
+        (["a=8..0"], False, "--vary a: '8..0' found, which holds no value, a range that ascends allowed"),
+        (["a=0..9..0"], False, "--vary a: '0..9..0' found, which holds no value, a range that ascends allowed"),
+        (["a=0..9999999"], False, "--vary a: 10000000 values found, at most 1000000 allowed"),
+        (["a=0..9999", "b=0..9999"], False, "--vary: 100000000 points found, at most 1000000 allowed"),
+        (["a=1", "a=2"], False, "--vary a: given twice found, each path once allowed"),
+        (["a=1,2,1"], False, "--vary: the point a=1 twice found, each point once allowed"),
+        (["a=1,2", "b=1,2,3"], True, "--zip: 2 of a, 3 of b found, equally many values of each allowed"),
+        (["seed=1,2"], False, "--vary seed: found, all points share it, as differences are of paired draws: --seed"),
+    ],
+)
+def test_bad_values(texts, zipped, message):
+    with pytest.raises(ScenarioError) as error:
+        whatif.points([whatif.read_varied(text) for text in texts], zipped=zipped)
+    assert error.value.lines == (message,)
+
+
+def test_points_of_a_grid_and_side_by_side():
+    varied = [whatif.read_varied("a=1,2"), whatif.read_varied("b=3,4")]
+    assert whatif.points(varied) == (("a=1", "b=3"), ("a=1", "b=4"), ("a=2", "b=3"), ("a=2", "b=4"))
+    assert whatif.points(varied, zipped=True) == (("a=1", "b=3"), ("a=2", "b=4"))
+
+
+@pytest.mark.parametrize(
+    ("change", "nearest"),
+    [
+        ("platform.nodes.two-core.memory=1GiB", "platform.nodes.two-cores.memory"),
+        ("platform.nodes.two-cores.memroy=1GiB", "platform.nodes.two-cores.memory"),
+        ("platform.lnik.sizes_bytes=[1]", "platform.link.sizes_bytes"),
+        ("aplication.parameters.n=5", "application.parameters.n"),
+        ("platform.links.lan.bandwidth=1Gbit/s", "platform.link.bandwidth"),
+        ("platform.qqq=5", None),
+    ],
+)
+def test_a_path_that_does_not_exist_names_the_nearest(change, nearest):
+    with pytest.raises(ScenarioError) as error:
+        whatif.check_paths(read_template(TWO_CORES), [("application.parameters.n=3",), (change,)])
+    (line,) = error.value.lines
+    assert line.startswith(f"--vary {change.partition('=')[0]}: ")
+    assert line.endswith(f"; nearest: {nearest}") is (nearest is not None)
+    assert ("nearest" in line) is (nearest is not None)
+
+
+def test_values_that_break_the_scenario_are_no_wrong_paths():
+    whatif.check_paths(read_template(TWO_CORES), [("application.parameters.n=-3",), ("platform.nodes.0.memory=1",)])
