@@ -95,7 +95,6 @@ _HOMES = {
 }
 """Public name -> the module that it comes from."""
 
-_MODULES = ("calibration", "characterisation", "files", "plots", "provenance", "randomness", "units")
 _MODULES = ("calibration", "characterisation", "files", "formula", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 

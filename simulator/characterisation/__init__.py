@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from simulator.characterisation.costs.memory_term import times_of_model
     from simulator.characterisation.kernels.study import StudyKernel
     from simulator.characterisation.kernels.table import STUDY_KERNELS
-    from simulator.characterisation.parallel.foretold import TIMED, foretell, parallel_work
+    from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
     from simulator.characterisation.seg.check import check
@@ -25,6 +25,7 @@ _HOMES = {
     "Branch": "simulator.characterisation.seg.nodes",
     "Call": "simulator.characterisation.seg.nodes",
     "DESIGN": "simulator.characterisation.costs.guesses",
+    "Foretold": "simulator.characterisation.parallel.foretold",
     "Graph": "simulator.characterisation.seg.nodes",
     "Loop": "simulator.characterisation.seg.nodes",
     "METHODS": "simulator.models.resource",
@@ -71,6 +72,7 @@ __all__ = [
     "TIMED",
     "Branch",
     "Call",
+    "Foretold",
     "Graph",
     "Loop",
     "ParallelKernel",
