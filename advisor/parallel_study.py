@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from simulator import PE, Application, Configuration, Platform, Scenario, ScenarioError, files, randomness, run, units
 from simulator.calibration import fit_network_table, load_network_model, read_shipped_table
-from simulator.characterisation import METHODS, TIMED, foretell, parallel_kernel, parallel_work, run_in_turns, shares
+from simulator.characterisation import (
+    METHODS,
+    PARALLEL_KERNELS,
+    TIMED,
+    foretell,
+    parallel_kernel,
+    parallel_work,
+    run_in_turns,
+    shares,
+)
 
 if TYPE_CHECKING:
     from simulator.characterisation import Foretold, ParallelKernel, RealTimes
@@ -20,11 +29,15 @@ if TYPE_CHECKING:
 OnProgress = Callable[[str, float], None]
 PROCESSES = (1, 2, 4, 8, 16, 32, 64, 128)
 MOST_PROCESSES = 1024
+MOST_SIZE = 10**8
+KERNELS = tuple(PARALLEL_KERNELS)
 SHIPPED_LINK = "papers/characterisation_unix.csv"
 REAL_SHARE = 0.6
 """Of the budget; the rest is for component timing."""
 PAPER_NAMES = {"icc": "ICC", "hllc": "HLLC", "poc": "POC"}
 PAPER_KERNELS = {"integration": "integration", "sort": "sorting", "matmul": "matmul"}
+MOST_TIMING_ERROR = 10.0
+"""Percent that component timing may be off on one process before it is told."""
 EXPLAINED = "of the model: error minus that of component timing (ct)"
 
 
@@ -62,7 +75,9 @@ class Plan:
         ScenarioError
             If a kernel has no template, or numbers of processes or the link cannot be used.
         """
-        sizes = {name: n or parallel_kernel(name).size for name in kernels}
+        if n is not None and not 1 <= n <= MOST_SIZE:
+            raise ScenarioError(f"--sizes: {n} found, 1 to {MOST_SIZE} allowed")
+        sizes = {name: parallel_kernel(name).size if n is None else n for name in kernels}
         counts = _checked(PROCESSES if processes is None else processes, min(sizes.values()))
         message, origin = _link(link)
         return cls(sizes, counts, message, origin)
@@ -126,16 +141,28 @@ def _entry(
         for method, by_count in found.seconds.items()
         if _takes_time(method, by_count, warnings)
     }
+    predictions = _predictions(makespans, {one.processes: one for one in real}, methods)
     return {
         "kernel": name,
         "n": n,
         "template": kernel.template,
         "timing_formulas": dict(found.formulas),
         "real": [one.to_dict() for one in real],
-        "predictions": _predictions(makespans, {one.processes: one for one in real}, methods),
+        "predictions": predictions,
         "paper": _paper(name),
-        "warnings": list(dict.fromkeys(warnings)),
+        "warnings": list(dict.fromkeys([*warnings, *_unsteady(makespans, real)])),
     }
+
+
+def _unsteady(makespans: Mapping[str, Mapping[int, float]], real: Sequence["RealTimes"]) -> list[str]:
+    """A line if one process took another time than its steps alone, where nothing but the PE's speed can differ."""
+    alone = next((one.median_s for one in real if one.processes == 1), None)
+    if alone is None or 1 not in makespans.get("ct", {}):
+        return []
+    off = 100 * (makespans["ct"][1] / alone - 1)
+    if abs(off) <= MOST_TIMING_ERROR:
+        return []
+    return [f"ct: {off:+.0f} % off on one process, without messages: the PE's speed changed, others were running"]
 
 
 def _checked(processes: Sequence[int], most: int) -> tuple[int, ...]:
