@@ -66,7 +66,8 @@ def reproduce(
     -------
     dict
         `tables`: table 7 and the node times; `study`: errors of every method here; `parallel`: kernels under their
-        templates, None if they were not run; `communication`: per medium `models` with parameters and errors, `chosen`, `jump` of equation 5 at l = p, and errors `by_hops`.
+        templates, None if they were not run; `communication`: per medium `models` with parameters and errors, `chosen`,
+        `jump` of equation 5 at l = p, and errors `by_hops`.
     """
     found = tables or {name: files.shipped("scenarios", path) for name, path in SHIPPED.items()}
     fits = {name: fit_network_table(path) for name, path in found.items()}
