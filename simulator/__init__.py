@@ -117,6 +117,7 @@ _MODULES = (
     "units",
     "whatif",
 )
+_MODULES = ("calibration", "characterisation", "files", "formula", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [

@@ -41,6 +41,17 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
             metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
         ),
     ] = None,
+    parallel: Annotated[
+        bool,
+        typer.Option("--parallel", help="A kernel under its template: simulated, and on 1 and 2 real processes."),
+    ] = False,
+    processes: Annotated[
+        str | None, typer.Option(metavar="1,2,4,...,128", help="With --parallel: numbers of processes to simulate.")
+    ] = None,
+    link: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets."),
+    ] = None,
     budget: Annotated[str, typer.Option(help="About how long the measuring may take.")] = "5s",
     seed: Seed = 1,
     as_json: Json = False,
@@ -50,6 +61,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one
     to be timed. Example: apportion characterise matmul --method all --json
     """
+    from advisor.cli import characterise_parallel
     from advisor.cli.progress import progress_lines
     from simulator import ScenarioError, units
     from simulator.characterisation import METHODS, make_subject
@@ -63,6 +75,18 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
         raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
+    if parallel:
+        characterise_parallel.run(
+            subject,
+            characterise_parallel.Asked(chosen, processes, _numbers(sizes), link, args or design),
+            lambda: hardware_here(seed=seed) if hardware is None else _read(hardware),
+            budget_s=budget_s,
+            seed=seed,
+            as_json=as_json,
+        )
+        return
+    if processes is not None or link is not None:
+        raise ScenarioError(f"--{'link' if processes is None else 'processes'}: found, with --parallel allowed")
     wanted = make_subject(subject, args=args or (), sizes=_numbers(sizes), design=design or ())
     if wanted.kernel is None:
         print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)

@@ -24,6 +24,8 @@ PAPERS = {
 LEAST_BUDGET_S, MOST_BUDGET_S = 30.0, 24 * 3600.0
 STUDY_SHARE = 0.4
 """Of the budget for the characterisation paper; the rest is for messages."""
+PARALLEL_SHARE = 0.1
+"""Of the same and beyond it, for kernels on one and two processes."""
 BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "3min"}
 """Papers that really run something, and about how long by default."""
 
@@ -94,7 +96,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
             elif name == "apexmap":
                 given[name] = [_run_apexmap(folder, budget_s=budget_s, cpu=cpu, seed=seed), folder]
             else:
-                given[name] = [*_run_characterisation(folder, budget_s=budget_s, seed=seed)]
+                given[name] = _run_characterisation(folder, budget_s=budget_s, seed=seed)
     results = {name: module.reproduce(*given[name]) for name, module in modules.items()}
     if json_output:
         print_json(results if paper == "all" else results[paper])
@@ -111,8 +113,9 @@ def _budget_s(text: str) -> float:
     return seconds
 
 
-def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> tuple[dict[str, Path], list[str], Path, Path]:
-    """The study of the methods, then message times by real processes, with progress on standard error."""
+def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[Any]:
+    """The study of the methods, message times, then parallel kernels by real processes; progress on standard error."""
+    from advisor import parallel_study
     from advisor.cli.characterise import hardware_here
     from advisor.cli.progress import progress_lines
     from advisor.reproduce import characterisation_live, characterisation_study
@@ -124,13 +127,17 @@ def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> tuple[
         study = characterisation_study.measure(
             output, model, budget_s=STUDY_SHARE * budget_s / 2, seed=seed, on_progress=on_progress
         )
+    parallel_s = PARALLEL_SHARE * budget_s
     budget_s *= 1 - STUDY_SHARE
 
     about = f"about {units.show_duration(budget_s)} of messages, tables and figures in {output}"
     print(f"{this_machine().summary()}; {about}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         tables, warnings = characterisation_live.measure(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    return tables, warnings, output, study
+    plan = parallel_study.Plan.of(parallel_study.KERNELS, link=characterisation_live.link_model(output, tables))
+    with progress_lines(parallel_s) as on_progress:
+        parallel = parallel_study.study(plan, model, budget_s=parallel_s, seed=seed, on_progress=on_progress)
+    return [tables, warnings, output, study, parallel]
 
 
 def _run_apexmap(output: Path, *, budget_s: float, cpu: int | None, seed: int) -> "MeasuredMemory":

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from advisor import parallel_study
 from advisor.reproduce import characterisation_study, characterisation_tables
 from simulator import files, plots, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 
 TITLE = "Characterisation (Papaefstathiou et al.)"
 COMMUNICATION = "section 4.2, communication: equation 5"
+PARALLEL = "kernels under their templates on this machine, beside the paper's errors due to the resource models"
 CHAIN = "chain"
 SHIPPED = {
     CHAIN: "papers/characterisation_chain.csv",
@@ -43,6 +45,7 @@ def reproduce(
     warnings: Sequence[str] = (),
     figures: Path | None = None,
     study: Path | None = None,
+    parallel: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Compute the paper's tables, judge a study of the methods, and fit all forms of message times to each table.
 
@@ -56,12 +59,15 @@ def reproduce(
         Folder for a figure of each medium and the result as JSON; None for none.
     study
         Rows of a study of the methods, see `characterisation_study`; by default a shipped recording.
+    parallel
+        Kernels under their templates, see `parallel_study.study`; None if they were not run.
 
     Returns
     -------
     dict
-        `tables`: table 7 and the node times; `study`: errors of every method here; `communication`: per medium `models`
-        with parameters and errors, `chosen`, `jump` of equation 5 at l = p, and errors `by_hops`.
+        `tables`: table 7 and the node times; `study`: errors of every method here; `parallel`: kernels under their
+        templates, None if they were not run; `communication`: per medium `models` with parameters and errors, `chosen`,
+        `jump` of equation 5 at l = p, and errors `by_hops`.
     """
     found = tables or {name: files.shipped("scenarios", path) for name, path in SHIPPED.items()}
     fits = {name: fit_network_table(path) for name, path in found.items()}
@@ -71,6 +77,7 @@ def reproduce(
         "recorded": tables is None,
         "tables": characterisation_tables.tables(),
         "study": characterisation_study.judge(characterisation_study.read_rows(study)) | {"recorded": study is None},
+        "parallel": None if parallel is None else dict(parallel),
         "communication": {name: _fitted(name, calibrated) for name, calibrated in fits.items()},
         "warnings": list(warnings),
     }
@@ -115,6 +122,8 @@ def text(result: dict[str, Any]) -> str:
     origin = "shipped recordings of a two-core virtual machine" if result["recorded"] else "measured on this machine"
     lines = [result["title"], "", *characterisation_tables.lines(result["tables"]), ""]
     lines += characterisation_study.lines(result["study"], recorded=result["study"]["recorded"])
+    if result["parallel"] is not None:
+        lines += ["", PARALLEL, *parallel_study.lines(result["parallel"])]
     lines += ["", f"{COMMUNICATION}; {origin}", *EXPLAINED]
     for entry in result["communication"].values():
         lines += ["", *_medium_lines(entry)]

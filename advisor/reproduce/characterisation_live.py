@@ -1,11 +1,17 @@
 """Message times for the characterisation paper, measured here: a chain of processes, and ping-pong over each medium."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import util
 from pathlib import Path
 
 from simulator import files
-from simulator.calibration import LinkPlan, measure_chain, measure_link_times
+from simulator.calibration import (
+    LinkPlan,
+    fit_network_table,
+    measure_chain,
+    measure_link_times,
+    save_network_model,
+)
 
 SIZES = (
     100,
@@ -74,6 +80,13 @@ def measure(
         rows[name] = measured.rows()
         warnings += [f"{name}: {line}" for line in measured.warnings]
     return {name: _write(folder / f"{name}.csv", table) for name, table in rows.items()}, warnings
+
+
+def link_model(folder: Path, tables: Mapping[str, Path]) -> Path:
+    """Fit the times of Unix sockets and write their network model into the folder; its path."""
+    path = folder / "unix.network.json"
+    save_network_model(fit_network_table(tables["unix"]), path)
+    return path
 
 
 def _write(path: Path, rows: list[tuple[int, int, float]]) -> Path:

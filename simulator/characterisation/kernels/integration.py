@@ -7,7 +7,7 @@ KERNEL = StudyKernel(
     "integration",
     "integral of 4 / (1 + x^2) from 0 to 1 by n midpoints",
     integrate,
-    lambda n: (n,),
+    lambda n: (n, 0, n),
     "multiphase",
     sizes=(30_000, 100_000, 300_000),
     training_sizes=(20_000, 60_000, 180_000, 500_000),

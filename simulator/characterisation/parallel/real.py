@@ -1,0 +1,98 @@
+"""Parallel kernels on one and on two real processes of this machine, each pinned to a core, in turns."""
+
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simulator.calibration.measure import half_interval_of_median
+from simulator.calibration.parallel.children import Children
+from simulator.errors import CalibrationError
+from simulator.machine import this_machine
+
+_RANK = "simulator.characterisation.parallel.rank"
+LEAST_ROUNDS, MOST_ROUNDS = 5, 101
+
+
+@dataclass(frozen=True)
+class RealTimes:
+    """Runs of one kernel at one size."""
+
+    kernel: str
+    n: int
+    processes: int
+    samples_s: tuple[float, ...]
+    """Last end minus first start, run by run."""
+
+    @property
+    def median_s(self) -> float:
+        """What predictions are judged by."""
+        return float(np.median(self.samples_s))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        half = half_interval_of_median(np.array(self.samples_s))
+        return {
+            "processes": self.processes,
+            "measured_s": self.median_s,
+            "interval_percent": 100 * half if np.isfinite(half) else None,
+            "least_s": min(self.samples_s),
+            "runs": len(self.samples_s),
+        }
+
+
+def run_in_turns(
+    kernels: Sequence[tuple[str, int]],
+    *,
+    budget_s: float,
+    generator: np.random.Generator,
+    on_round: Callable[[float], None] = lambda _share: None,
+) -> list[RealTimes]:
+    """Run kernels on 1 and, where two cores are free to us, on 2 processes, in a new random order in every round.
+
+    Parameters
+    ----------
+    kernels
+        Name and size n of each.
+    budget_s
+        Soft limit of the rounds in seconds: at least `LEAST_ROUNDS` are run. Each kernel's first run is not counted.
+
+    Raises
+    ------
+    CalibrationError
+        If a result is wrong, or a process ends early.
+    """
+    cpus = [core.cpu for core in this_machine().cores][:2]
+    counts = range(1, len(cpus) + 1)
+    cases = [(name, n, processes) for name, n in kernels for processes in counts]
+    ends = socket.socketpair()
+    arguments = [(str(cpu), str(place), str(ends[place].fileno())) for place, cpu in enumerate(cpus)]
+    samples: list[list[float]] = [[] for _ in cases]
+    with Children(_RANK, arguments, inherited=[[end.fileno()] for end in ends]) as children:
+        for end in ends:
+            end.close()
+        for case in cases:
+            _run(children, case)
+        begin = time.monotonic()
+        for done in range(1, MOST_ROUNDS + 1):
+            for place in generator.permutation(len(cases)):
+                samples[place].append(_run(children, cases[place]))
+            share = max((time.monotonic() - begin) / budget_s, done / MOST_ROUNDS)
+            on_round(min(1.0, share))
+            if share >= 1 and done >= LEAST_ROUNDS:
+                break
+    return [RealTimes(*case, tuple(taken)) for case, taken in zip(cases, samples, strict=True)]
+
+
+def _run(children: Children, case: tuple[str, int, int]) -> float:
+    """Seconds of one run."""
+    name, n, processes = case
+    command = {"kernel": name, "n": n, "processes": processes}
+    answers = children.ask(dict.fromkeys(range(processes), command))
+    wrong = [rank for rank, answer in answers.items() if not answer["right"]]
+    if wrong:
+        raise CalibrationError(f"{name}: n = {n} on {processes} processes: wrong result in process {wrong[0]}")
+    return float(max(one["end"] for one in answers.values()) - min(one["start"] for one in answers.values()))
