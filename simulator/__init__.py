@@ -117,7 +117,6 @@ _MODULES = (
     "units",
     "whatif",
 )
-_MODULES = ("calibration", "characterisation", "files", "formula", "plots", "provenance", "randomness", "units")
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
