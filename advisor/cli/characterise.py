@@ -15,6 +15,24 @@ if TYPE_CHECKING:
 LEAST_BUDGET_S, MOST_BUDGET_S = 0.5, 3600.0
 
 
+Parallel = Annotated[
+    bool, typer.Option("--parallel", help="A kernel under its template: simulated, and on 1 and 2 real processes.")
+]
+Processes = Annotated[
+    str | None, typer.Option(metavar="1,2,4,...,128", help="With --parallel: numbers of processes to simulate.")
+]
+LinkFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets."),
+]
+Design = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("characterise")(characterise)
@@ -35,23 +53,10 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     hardware: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What `calibrate resource -o` wrote; by default this machine's.")
     ] = None,
-    design: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
-        ),
-    ] = None,
-    parallel: Annotated[
-        bool,
-        typer.Option("--parallel", help="A kernel under its template: simulated, and on 1 and 2 real processes."),
-    ] = False,
-    processes: Annotated[
-        str | None, typer.Option(metavar="1,2,4,...,128", help="With --parallel: numbers of processes to simulate.")
-    ] = None,
-    link: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets."),
-    ] = None,
+    design: Design = None,
+    parallel: Parallel = False,
+    processes: Processes = None,
+    link: LinkFile = None,
     budget: Annotated[str, typer.Option(help="About how long the measuring may take.")] = "5s",
     seed: Seed = 1,
     as_json: Json = False,
