@@ -10,7 +10,7 @@ from advisor.cli import calibrate_resource
 from advisor.cli.options import Json, Seed, print_json, print_warnings
 
 if TYPE_CHECKING:
-    from simulator.models import HardwareModel
+    from simulator.models import HardwareModel, Method
 
 LEAST_BUDGET_S, MOST_BUDGET_S = 0.5, 3600.0
 
@@ -69,14 +69,10 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.cli import characterise_parallel
     from advisor.cli.progress import progress_lines
     from simulator import ScenarioError, units
-    from simulator.characterisation import METHODS, make_subject
     from simulator.characterisation import characterise as study
+    from simulator.characterisation import make_subject
 
-    names = [name.strip() for name in method.split(",")]
-    chosen = [known for known in METHODS if known in names or method == "all"]
-    unknown = [name for name in names if name not in METHODS and method != "all"]
-    if unknown:
-        raise ScenarioError(f"--method: {unknown[0]!r} found, all or some of {','.join(METHODS)} allowed")
+    chosen = _methods(method)
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
         raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
@@ -102,6 +98,17 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
         print_json({"command": "characterise"} | found)
         return
     _tell(found)
+
+
+def _methods(text: str) -> "list[Method]":
+    from simulator import ScenarioError
+    from simulator.characterisation import METHODS
+
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in METHODS and text != "all"]
+    if unknown:
+        raise ScenarioError(f"--method: {unknown[0]!r} found, all or some of {','.join(METHODS)} allowed")
+    return [known for known in METHODS if known in names or text == "all"]
 
 
 def _numbers(text: str | None) -> list[int]:
