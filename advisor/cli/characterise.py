@@ -10,7 +10,7 @@ from advisor.cli import calibrate_resource
 from advisor.cli.options import Json, Seed, print_json, print_warnings
 
 if TYPE_CHECKING:
-    from simulator.models import HardwareModel, Method
+    from simulator.models import HardwareModel
 
 LEAST_BUDGET_S, MOST_BUDGET_S = 0.5, 3600.0
 
@@ -100,7 +100,7 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     _tell(found)
 
 
-def _methods(text: str) -> "list[Method]":
+def _methods(text: str) -> list[Any]:
     from simulator import ScenarioError
     from simulator.characterisation import METHODS
 
