@@ -15,6 +15,24 @@ if TYPE_CHECKING:
 LEAST_BUDGET_S, MOST_BUDGET_S = 0.5, 3600.0
 
 
+Parallel = Annotated[
+    bool, typer.Option("--parallel", help="A kernel under its template: simulated, and on 1 and 2 real processes.")
+]
+Processes = Annotated[
+    str | None, typer.Option(metavar="1,2,4,...,128", help="With --parallel: numbers of processes to simulate.")
+]
+LinkFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets."),
+]
+Design = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("characterise")(characterise)
@@ -35,23 +53,10 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     hardware: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What `calibrate resource -o` wrote; by default this machine's.")
     ] = None,
-    design: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
-        ),
-    ] = None,
-    parallel: Annotated[
-        bool,
-        typer.Option("--parallel", help="A kernel under its template: simulated, and on 1 and 2 real processes."),
-    ] = False,
-    processes: Annotated[
-        str | None, typer.Option(metavar="1,2,4,...,128", help="With --parallel: numbers of processes to simulate.")
-    ] = None,
-    link: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets."),
-    ] = None,
+    design: Design = None,
+    parallel: Parallel = False,
+    processes: Processes = None,
+    link: LinkFile = None,
     budget: Annotated[str, typer.Option(help="About how long the measuring may take.")] = "5s",
     seed: Seed = 1,
     as_json: Json = False,
@@ -64,14 +69,10 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.cli import characterise_parallel
     from advisor.cli.progress import progress_lines
     from simulator import ScenarioError, units
-    from simulator.characterisation import METHODS, make_subject
     from simulator.characterisation import characterise as study
+    from simulator.characterisation import make_subject
 
-    names = [name.strip() for name in method.split(",")]
-    chosen = [known for known in METHODS if known in names or method == "all"]
-    unknown = [name for name in names if name not in METHODS and method != "all"]
-    if unknown:
-        raise ScenarioError(f"--method: {unknown[0]!r} found, all or some of {','.join(METHODS)} allowed")
+    chosen = _methods(method)
     budget_s = units.parse_duration(budget, field="--budget")
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
         raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
@@ -97,6 +98,17 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
         print_json({"command": "characterise"} | found)
         return
     _tell(found)
+
+
+def _methods(text: str) -> list[Any]:
+    from simulator import ScenarioError
+    from simulator.characterisation import METHODS
+
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in METHODS and text != "all"]
+    if unknown:
+        raise ScenarioError(f"--method: {unknown[0]!r} found, all or some of {','.join(METHODS)} allowed")
+    return [known for known in METHODS if known in names or text == "all"]
 
 
 def _numbers(text: str | None) -> list[int]:
