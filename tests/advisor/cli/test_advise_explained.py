@@ -27,6 +27,7 @@ def test_an_advice_is_explained_when_asked(told):
     assert set(explained["measure_next"]["unstated"]) == {"link latency", "link bandwidth"}
 
 
+@pytest.mark.slow
 def test_the_terminal_is_told_too(told):
     text = told("--explain")
     for heading in ("\nWhy\n", "\nSwitch points\n", "\nSensitivity: ", "\nMeasure next: ", "\nExplained by "):

@@ -28,6 +28,7 @@ def table(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_table_becomes_a_model_that_predicts(apportion, table, tmp_path):
     model, targets = tmp_path / "m.json", tmp_path / "targets.csv"
     code, out, err = apportion("calibrate", "memory", "--replay", table, "-o", model, "--json")

@@ -28,6 +28,7 @@ def process():
     return document("--engine", "process")
 
 
+@pytest.mark.slow
 def test_both_engines_print_the_same(process):
     compiled = document("--engine", "compiled")
     assert compiled[0] == process[0]

@@ -185,6 +185,7 @@ def fluctuating():
     return scenario([pe("a", SPEED), pe("b", band(0.9 * SPEED, SPEED, SPEED), load)], N, replications=5, seed=5)
 
 
+@pytest.mark.slow
 def test_same_seed_same_explanation_and_runs_are_counted():
     made = fluctuating()
     first, second = (explain(made, advised(made, 400, 200), most_runs=2000) for _ in range(2))

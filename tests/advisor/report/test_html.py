@@ -170,6 +170,7 @@ def test_every_measured_point_can_be_looked_up(page):
     assert words(page, "td").count("no") == 1
 
 
+@pytest.mark.slow
 def test_the_same_document_gives_the_same_page(text):
     assert render_html(sample_document()) == text
 

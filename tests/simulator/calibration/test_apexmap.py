@@ -120,6 +120,7 @@ def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     assert np.allclose(times.time_s, first.columns["time_per_word_s"], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_budget_too_small_says_how_much(tmp_path):
     with pytest.raises(ScenarioError, match=r"--budget: 10 ms found, about .* or more needed for 3 visits to each of"):
         measure_sweep(sweep(), machine=HERE, budget_s=0.01, store=tmp_path / "visits", on_progress=silent)
@@ -127,6 +128,7 @@ def test_a_budget_too_small_says_how_much(tmp_path):
     assert len(kept) == 2  # the head and the visit that was made
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_not_firm_suffices_for_the_least():
     found = measure_sweep(sweep(), machine=HERE, budget_s=1e-3, store=None, on_progress=silent, firm=False)
     assert found.visits == 3 * len(found.cells)

@@ -23,6 +23,7 @@ def relatives():
     return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
 
 
+@pytest.mark.slow
 def test_the_product_is_right_for_every_partition():
     with Ranks(PAIR) as ranks:
         for kernel in ("dgemm", "matmul"):

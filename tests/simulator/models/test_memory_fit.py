@@ -77,6 +77,7 @@ def test_models_0_and_1_have_no_latency_of_their_own():
     assert fitted.constants.latency_s.tolist() == fitted.constants.gap_s.tolist()
 
 
+@pytest.mark.slow
 def test_a_table_of_three_levels_is_seen_to_have_three():
     points = timed(grid(alphas=(0.01, 0.1, 0.5, 1), runs=(1, 16, 256)), truth(3), seed=3)
     selection = select_model(points)

@@ -206,6 +206,7 @@ def test_a_program_that_always_fails_is_not_run_for_ever(planned, tmp_path, caps
     ]
 
 
+@pytest.mark.slow
 def test_the_plan_is_trimmed_to_the_budget_as_costs_show(planned, tmp_path, capsys):
     """Guessed 0.05 s each, really 0.25 s: the end of the plan is left out."""
     call = planned(body="time.sleep(0.25)", planned="800ms", budget="2s")

@@ -59,6 +59,7 @@ def only_direct(monkeypatch):
     monkeypatch.setattr(compiled.general, "do_block", lambda _block: pytest.fail("not on the direct path"))
 
 
+@pytest.mark.slow
 @given(scenario=scenarios())
 @settings(max_examples=250, deadline=None)
 def test_both_engines_say_the_same_of_every_operation(scenario):
