@@ -140,10 +140,11 @@ def test_pooled_makes_the_cheapest_set_as_good_as_the_dearest():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["pooled", allocation_study.WHOLE])
 def test_pooled_meets_the_goal_on_the_mean_with_two_and_three_kinds(method):
-    """At most 2 % with two kinds of PEs, 7.4 % with three."""
+    """At most 2 % with two kinds of PEs, 7.4 % with three, and 12 % in the worst case."""
     for case in allocation_study.study(seeds=30, sets=("NS",), methods=(method,)):
         if case["truth"] == "as fitted":
             assert case["mean_regret_percent"] <= (2 if case["kinds"] == 2 else 7.4)
+            assert case["worst_regret_percent"] <= 12
             assert case["not_positive"] == 0
 
 

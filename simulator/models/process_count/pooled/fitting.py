@@ -100,7 +100,8 @@ def _settled(problem: Problem, prior: Prior, state: State, likeness: float) -> t
     """A rough fit, and what it says about the residuals."""
     point = state.point
     spread = amplitude(problem.terms, point.mode)
-    away = np.abs(point.residuals)
+    # By their own noise: a small part of a short run is off by much and yet as expected.
+    away = np.abs(point.residuals) / np.sqrt(problem.noise)
     far = away / (GROSS * max(float(np.median(away)) / MEDIAN_SD, ROUGH_SD))
     rough = _Judged(
         replace(problem, groups=problem.groups.scaled(spread), noise=problem.noise * np.maximum(far, 1.0) ** 2),
