@@ -62,8 +62,8 @@ class Space:
             each = np.arange(1, pe_s.shape[1] + 1)[:, np.newaxis]
             for place, kind in enumerate(self.kinds):
                 pe_s[place][each * needed > self.limits.memory_bytes.get(kind.name, np.inf)] = np.inf
-        problem = Problem.of_model(self.kinds, ShareTimes(pe_s, tables.comm_s))
-        return SpaceAt(self, size, problem, *self._own(tables))
+        model = ShareTimes(pe_s, tables.comm_s)
+        return SpaceAt(self, size, model, Problem.of_model(self.kinds, model), *self._own(tables))
 
     def _own(self, tables: ShareTables) -> tuple[Allocations, Floats]:
         """Those of the measured configurations that are among ours, and their factors."""
@@ -126,8 +126,10 @@ class SpaceAt:
 
     space: Space
     size: float
+    model: ShareTimes
+    """Its tables at this size."""
     problem: Problem
-    """By the model's tables."""
+    """By these tables."""
     measured: Allocations
     """Configurations whose own runs say more than the tables; (c, kind, 2)."""
     factor: Floats
@@ -146,8 +148,7 @@ class SpaceAt:
             if not np.any(np.isfinite(times_s)):
                 raise ScenarioError(self._nothing())
             return ranked(self.problem, most=most, times_s=times_s)[1], "exhaustive"
-        assert self.problem.model is not None  # noqa: S101 - made with one
-        if not np.any(np.isfinite(self.problem.model.pe_s)):
+        if not np.any(np.isfinite(self.model.pe_s)):
             raise ScenarioError(self._nothing())
         found = branch_and_bound(self.problem).allocation
         near = [found[np.newaxis], self.measured, threshold_candidates(self.problem)]
@@ -159,8 +160,7 @@ class SpaceAt:
 
     def times_s(self, allocations: Allocations) -> Floats:
         """Point estimates of some allocations; (n,)."""
-        assert self.problem.model is not None  # noqa: S101 - made with one
-        times_s = model_times_s(self.problem.model, allocations)
+        times_s = model_times_s(self.model, allocations)
         if self.problem.size < MOST_CODES:
             codes = places_of(self.problem, allocations)
             order = np.argsort(codes)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, ResourceModel, all_changes, print_json
+from advisor.cli.options import Json, ResourceModel, load_changed, print_json
 
 if TYPE_CHECKING:
     from advisor import Recommendation
@@ -60,9 +60,9 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.objectives import check_objective
     from advisor.pareto import pareto_fronts
     from advisor.recommendation import BUDGET, recommend
-    from simulator import files, load_scenario
+    from simulator import files
 
-    loaded = load_scenario(scenario, oversized=True, changes=all_changes(None, resource_model))
+    loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
     recommendation = recommend(
         loaded,
         replications=replications,

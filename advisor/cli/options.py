@@ -4,9 +4,13 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from simulator import Scenario
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
 Changes = Annotated[
@@ -25,13 +29,37 @@ ResourceModel = Annotated[
         help="For scenarios of the application seg: how PEs cost its graph, in place of the scenario's resource_model.",
     ),
 ]
+RESOURCE_MODEL = "application.resource_model"
+"""What `--resource-model` sets in a scenario."""
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws: the same seed, the same bits.")]
 
 
-def all_changes(changes: Sequence[str] | None, resource_model: str | None) -> list[str]:
-    """What `--set` and `--resource-model` set in a scenario."""
-    chosen = [] if resource_model is None else [f"application.resource_model={resource_model}"]
-    return [*(changes or ()), *chosen]
+def load_changed(
+    path: Path, *, changes: Sequence[str] | None = None, resource_model: str | None, oversized: bool = False
+) -> "Scenario":
+    """The scenario with what `--set` and `--resource-model` change in it; faults name the option that was given.
+
+    Raises
+    ------
+    ScenarioError
+        As `load_scenario`.
+    """
+    from simulator import ScenarioError, load_scenario
+
+    chosen = [] if resource_model is None else [f"{RESOURCE_MODEL}={resource_model}"]
+    try:
+        return load_scenario(path, changes=[*(changes or ()), *chosen], oversized=oversized)
+    except ScenarioError as error:
+        raise ScenarioError([_as_given(line) if chosen else line for line in error.lines]) from error
+
+
+def _as_given(line: str) -> str:
+    field, found, rest = line.partition(f"--set {RESOURCE_MODEL}: ")
+    if not found:
+        return line
+    if rest.startswith("unknown key found"):
+        rest = "found with another application, allowed with seg"
+    return f"{field}--resource-model: {rest}"
 
 
 def print_json(document: Any) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Changes, Json, ResourceModel, all_changes, print_json, print_warnings
+from advisor.cli.options import Changes, Json, ResourceModel, load_changed, print_json, print_warnings
 from advisor.cli.progress import counting_bar
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
-    from simulator import ScenarioError, load_scenario, on_compile, run
+    from simulator import ScenarioError, on_compile, run
 
     if timeline is not None and timeline.suffix not in (".json", ".svg"):
         raise ScenarioError(f"--timeline: {timeline.name} found, a name that ends in .json or .svg allowed")
     on_compile.append(_say_compiling)
-    loaded = load_scenario(scenario, changes=all_changes(changes, resource_model))
+    loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     drawn = output is not None or timeline is not None
     with counting_bar("simulating") as told:
         runs = run(
