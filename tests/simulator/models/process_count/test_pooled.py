@@ -1,9 +1,7 @@
 """The pooled process-count model: its terms, its advice on made-up and on recorded runs, its intervals and words."""
 
-import importlib.util
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +13,7 @@ from simulator.models.process_count.pooled.draws import configuration_draws
 from simulator.models.process_count.pooled.problem import log_times, used_columns
 from simulator.models.process_count.pooled.selection import fit_pooled, plausible_shapes
 from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns
-
-_spec = importlib.util.spec_from_file_location("clusters", Path(__file__).parent / "clusters.py")
-clusters = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(clusters)
+from tests.simulator.models.process_count import clusters
 
 SMALL = (400, 800, 1200, 1600)
 

@@ -1,8 +1,5 @@
 """The pooled model's linear algebra, for all configurations at once, against the same one configuration at a time."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,10 +10,7 @@ from simulator.models.process_count.pooled.residuals import LIKENESS, choose_lik
 from simulator.models.process_count.pooled.steps import linearised, state_at, step
 from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES
 from simulator.models.process_count.runs import AllocationRuns
-
-_spec = importlib.util.spec_from_file_location("clusters", Path(__file__).parent / "clusters.py")
-clusters = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(clusters)
+from tests.simulator.models.process_count import clusters
 
 CUBIC = SHAPES[-1]
 MIXED = [[[1, 1], [0, 0]], [[0, 0], [1, 2]], [[0, 0], [3, 1]], [[1, 2], [3, 1]], [[1, 1], [2, 2]], [[1, 3], [8, 1]]]

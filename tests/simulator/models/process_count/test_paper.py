@@ -1,4 +1,4 @@
-"""The paper's process-count model: exact runs give its coefficients back, plain loops agree, and bad runs are named."""
+"""The paper's process-count model: exact runs give its coefficients back, and plain loops agree."""
 
 import itertools
 import json
@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
 from simulator.models import (
     AllocationRuns,
     Composed,
@@ -15,60 +14,19 @@ from simulator.models import (
     process_count_model_from_dict,
 )
 from simulator.randomness import stream
-
-SIZES = (400.0, 800.0, 1200.0, 1600.0, 2400.0)
-COMP = {1: (0.3, 1e-4, 2e-8, 3e-10), 2: (0.5, 2e-4, 1e-8, 4e-10), 3: (0.2, 1e-4, 1e-8, 5e-10)}
-COMM = {1: (0.1, 1e-5, 2e-8), 2: (0.2, 2e-5, 1e-8), 3: (0.3, 1e-5, 3e-8)}
-"""By processes per PE, the constant first: reference curves of two PEs."""
-
-
-def curve(coefficients, size):
-    return sum(k * size**power for power, k in enumerate(coefficients))
-
-
-def alone(m, size, factor=1.0):
-    """Computation and communication of one PE alone."""
-    return factor * curve((0.05 * m, 2e-5, 1e-8, 6e-10 * m), size), factor * curve((0.01 * m, 1e-6, 3e-9 * m), size)
-
-
-def shared(m, size, processes):
-    """P-T with the reference at two PEs: k7 = 1, k8 = 0; k9 and k10 such that they give the reference back there."""
-    reference = 2 * m
-    k9 = 0.05 / m
-    k10 = reference * (1 - k9 * reference)
-    comm = curve(COMM[m], size)
-    return reference * curve(COMP[m], size) / processes, k9 * processes * comm + k10 * comm / processes
-
-
-def one_kind(m, pes, size):
-    return alone(m, size) if pes == 1 else shared(m, size, pes * m)
-
-
-def make(rows, kinds=("fast", "slow"), *, phases=True):
-    """Rows of (size, {kind: (pes, m, comp, comm)})."""
-    size = np.array([row[0] for row in rows], float)
-    allocations = np.zeros((len(rows), len(kinds), 2), np.int64)
-    comp, comm = np.full((2, len(rows), len(kinds)), np.nan)
-    for i, (_, used) in enumerate(rows):
-        for name, (pes, m, computation, communication) in used.items():
-            allocations[i, kinds.index(name)] = pes, m
-            comp[i, kinds.index(name)], comm[i, kinds.index(name)] = computation, communication
-    time_s = np.nanmax(comp + comm, axis=1)
-    if not phases:
-        comp, comm = np.full((2, *comp.shape), np.nan)
-    return AllocationRuns(kinds, size, allocations, time_s, comp, comm)
-
-
-def slow_rows(ms=(1, 2, 3), counts=(1, 2, 3, 4), sizes=SIZES):
-    return [(n, {"slow": (p, m, *one_kind(m, p, n))}) for m in ms for p in counts for n in sizes]
-
-
-def fast_rows(ms=(1, 2, 3), sizes=SIZES):
-    return [(n, {"fast": (1, m, *(0.5 * np.array(one_kind(m, 1, n))))}) for m in ms for n in sizes]
-
-
-def allocation(*rows):
-    return np.array(rows).reshape(len(rows), -1, 2)
+from tests.simulator.models.process_count.paper_runs import (
+    COMM,
+    COMP,
+    SIZES,
+    allocation,
+    alone,
+    curve,
+    fast_rows,
+    make,
+    one_kind,
+    shared,
+    slow_rows,
+)
 
 
 def test_exact_runs_give_the_coefficients_back():
@@ -340,105 +298,3 @@ def test_weak_estimates_say_why():
     assert found.mean_s[1] == np.inf
     assert "more processes than the 12" in found.warnings[2][1]
     assert model.estimate(1000.0, allocation((0, 0, 1, 1))).warnings == ((),)
-
-
-BAD = {
-    "three sizes": (
-        slow_rows(sizes=SIZES[:3]),
-        ("slow",),
-        {},
-        "slow: 3 problem sizes found, at least 4 allowed (1 more",
-    ),
-    "repetitions": (slow_rows(sizes=SIZES[:3]) * 2, ("slow",), {}, "slow: 3 problem sizes found, at least 4 allowed"),
-    "two PE counts": (
-        slow_rows(counts=(1, 2, 3)),
-        ("slow",),
-        {},
-        "slow: 2 PE counts above one with 4 problem sizes found",
-    ),
-    "one more count": (slow_rows(counts=(1, 2, 3)), ("slow",), {}, "at least 3 allowed (1 more, with the same"),
-    "no count alone": (slow_rows(counts=(2, 3)), ("slow",), {}, "slow: no run on one PE found, and 2 PE counts"),
-    "no run of a kind": (
-        slow_rows(),
-        ("fast", "slow"),
-        {},
-        "fast: no run of this kind alone found, some, or a kind to",
-    ),
-    "only single PEs": (
-        slow_rows(counts=(1,)) + fast_rows(),
-        ("fast", "slow"),
-        {},
-        "fast: 0 PE counts above one with 4 problem sizes found, at least 3 allowed (3 more",
-    ),
-    "unknown source": (slow_rows(), ("slow",), {"compose": {"slow": Composed("quick")}}, "'slow' from 'quick' found"),
-    "nothing to adjust to": (slow_rows(), ("slow",), {"adjust_size": 800.0}, "adjust_size: 800 found, a size with two"),
-    "negative factor": (
-        slow_rows() + fast_rows(),
-        ("fast", "slow"),
-        {"compose": {"fast": Composed("slow", -1.0)}},
-        "compose: fast: comp: -1.0 found, above 0 allowed",
-    ),
-    "regimes of other kinds": (
-        slow_rows(),
-        ("slow",),
-        {"regimes": MemoryRegimes.at_sizes(2, [1e3])},
-        "regimes: thresholds of 2 kinds found, of 1 allowed",
-    ),
-    "no time": ([*slow_rows(), (400.0, {"slow": (1, 1, 0.0, 0.0)})], ("slow",), {}, "runs: row 61: time_s: 0.0 found"),
-    "size 0": ([(0.0, {"slow": (1, 1, 1.0, 1.0)})], ("slow",), {}, "runs: row 1: size: 0.0 found, above 0 allowed"),
-    "no process": (
-        [(400.0, {"slow": (0, 0, 1.0, 1.0)})],
-        ("slow",),
-        {},
-        "runs: row 1: allocations: [[0, 0]] found, at least one process allowed",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_runs_that_are_too_few_or_none_are_named(name):
-    rows, kinds, options, told = BAD[name]
-    with pytest.raises(ScenarioError) as error:
-        fit_process_counts(make(rows, kinds), method="paper", **options)
-    assert any(told in line for line in error.value.lines), error.value.lines
-
-
-def test_no_runs_at_all():
-    empty = AllocationRuns(("slow",), np.zeros(0), np.zeros((0, 1, 2), np.int64), np.zeros(0), *np.zeros((2, 0, 1)))
-    with pytest.raises(ScenarioError, match="runs: none found"):
-        fit_process_counts(empty, method="paper")
-
-
-@pytest.mark.parametrize("thresholds", [((0.0,),), ((2.0, 1.0),), ((1.0, 1.0),), ((np.inf,),)])
-def test_thresholds_ascend(thresholds):
-    with pytest.raises(ScenarioError, match="ascending allowed"):
-        MemoryRegimes(thresholds)
-
-
-@pytest.mark.parametrize(
-    ("document", "told"),
-    [
-        ({}, "kind: None found"),
-        ([], "kind: None found"),
-        ({"kind": "speed"}, "kind: 'speed' found, 'process_count' allowed"),
-        ({"kind": "process_count", "method": "best"}, "method: 'best' found, pooled or paper allowed"),
-        ({"kind": "process_count", "method": "paper"}, "runs: 'kinds' found"),
-        ({"kind": "process_count", "method": "paper", "kinds": ["a"], "runs": {"size": ["x"]}}, "runs:"),
-    ],
-)
-def test_documents_that_are_no_model_are_named(document, told):
-    with pytest.raises(ScenarioError) as error:
-        process_count_model_from_dict(document)
-    assert error.value.lines[0].startswith(told)
-
-
-def test_a_document_with_lists_of_unequal_length_is_named():
-    document = fit_process_counts(make(slow_rows(), ("slow",)), method="paper").to_dict()
-    document["runs"]["time_s"].pop()
-    with pytest.raises(ScenarioError, match="unequal length"):
-        process_count_model_from_dict(document)
-
-
-def test_unknown_methods_are_named():
-    with pytest.raises(ScenarioError, match="method: 'best' found, pooled or paper allowed"):
-        fit_process_counts(make(slow_rows(), ("slow",)), method="best")
