@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
     from simulator.engines.log import critical_path, waits_by_pe
+    from simulator.engines.waited_for import messages_of, path_parts
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -92,7 +93,9 @@ _HOMES = {
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
+    "messages_of": "simulator.engines.waited_for",
     "on_compile": "simulator.engines.compiled",
+    "path_parts": "simulator.engines.waited_for",
     "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
@@ -158,7 +161,9 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
+    "messages_of",
     "on_compile",
+    "path_parts",
     "plots",
     "provenance",
     "randomness",

@@ -30,7 +30,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
     ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for runs.csv, manifest.json and a Gantt chart each.")
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for report.html, runs.csv, manifest.json, charts."),
     ] = None,
     timeline: Annotated[
         Path | None,
@@ -57,7 +58,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         )
     document = _document(loaded, runs)
     if output is not None:
-        _save(runs, output, document)
+        _save(loaded, runs, output, document)
     if timeline is not None:
         _save_timeline(runs, timeline)
     if as_json:
@@ -67,6 +68,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
+    from advisor.advice import application_facts
     from simulator import describe, provenance
 
     pes = loaded.platform.pes
@@ -74,6 +76,8 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
         "format": 1,
         "command": "simulate",
         **loaded.application.prepared_as,
+        "application": application_facts(loaded),
+        "pes": [pe.name for pe in pes],
         "engine": runs.engine,
         "tick_s": runs.tick_s,
         "replications": runs.makespan_ticks.shape[1],
@@ -99,10 +103,15 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     }
 
 
-def _save(runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+def _save(loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+    from advisor.illustrated import compared, illustrated
+    from advisor.report import render_html
     from simulator import files, plots, save_runs
 
     save_runs(runs, folder, manifest=document)
+    judged = compared(loaded, runs)
+    shown = (judged["recommended"], *runs.configurations)
+    files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))
     for number, name in enumerate(runs.configurations):
         drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
         if drawing:
