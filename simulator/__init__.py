@@ -23,7 +23,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   costs, results
 #   result_files
 #   engines
-#   whatif, sweep, plots
+#   timelines, whatif, sweep, plots
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
-    from simulator.result_files import Results, chrome_trace, load_results, save_runs
+    from simulator.result_files import Results, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.timelines import write_timeline
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -78,7 +79,6 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
-    "chrome_trace": "simulator.result_files",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -102,6 +102,7 @@ _HOMES = {
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
     "waits_by_pe": "simulator.engines.log",
+    "write_timeline": "simulator.timelines",
 }
 """Public name -> the module that it comes from."""
 
@@ -142,7 +143,6 @@ __all__ = [
     "availability",
     "calibration",
     "characterisation",
-    "chrome_trace",
     "critical_path",
     "describe",
     "describe_node",
@@ -174,6 +174,7 @@ __all__ = [
     "units",
     "waits_by_pe",
     "whatif",
+    "write_timeline",
 ]
 
 
