@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from simulator.timelines.happened import Happened, grouped
 from simulator.timelines.microseconds import durations_us, just_before_us, moments_us
 from simulator.timelines.slices import NONE, Slices, own_slices, shared_slices
 
+NAMES = {int(kind): name for kind, name in KIND_NAMES.items()}
 Ints = NDArray[np.int64]
 CATEGORIES = {
     Kind.COMPUTE: "working",
@@ -42,6 +44,7 @@ CATEGORIES = {
     Kind.WAIT_UNTIL: "waiting",
     Kind.DELAY: "waiting",
 }
+OF_KIND = {int(kind): category for kind, category in CATEGORIES.items()}
 FIRST, LAST = -1, 1
 """Events of a tick that come before and after those in the order of their operations."""
 
@@ -88,10 +91,21 @@ class View:
         """Of the links."""
         return self.first_pid + len(self.platform.node_names)
 
+    def route(self, row: int) -> str:
+        """JSON text of the links that an operation's bytes pass, in order; empty where nothing is said of links."""
+        route = int(self.run.costs.route[0, row])
+        return '""' if route < 0 else self._routes[route]
+
     @cached_property
-    def sent(self) -> dict[int, int]:
-        """Message of each operation that sends one."""
-        return {row: message for message, row in enumerate(self.run.sends.tolist())}
+    def _routes(self) -> list[str]:
+        names = [json.dumps(_link(self.platform, link)) for link in self.run.costs.route_links.tolist()]
+        first = self.run.costs.route_first.tolist()
+        return ['"' + " ".join(name[1:-1] for name in names[a:b]) + '"' for a, b in pairwise(first)]
+
+    @cached_property
+    def customs(self) -> list[str]:
+        """Names of the user's own operations."""
+        return [name for name, _ in self.run.columns.customs]
 
     @cached_property
     def received(self) -> dict[int, int]:
@@ -142,14 +156,14 @@ def _counters(view: View) -> Iterator[str]:
         key = "available" if load.rule == "given" else "load"
         yield from _counter(view.pid[number], name, key, np.rint(times_s / view.run.tick_s), values, view)
     for link, (ticks, values) in links.items():
-        yield from _counter(view.network_pid, _link(view, link), "messages", ticks, values, view)
+        yield from _counter(view.network_pid, _link(view.platform, link), "messages", ticks, values, view)
 
 
 def _counter(pid: int, name: str, key: str, ticks: Any, values: Any, view: View) -> Iterator[str]:
     head = f'{{"ph":"C","name":{json.dumps(name)},"pid":{pid},"ts":'
     middle = f',"args":{{{json.dumps(key)}:'
     for ts, value in zip(moments_us(ticks, view.run.tick_s).tolist(), values.tolist(), strict=True):
-        yield f"{head}{_number(ts)}{middle}{_number(value)}}}}}"
+        yield f"{head}{ts!r}{middle}{value!r}}}}}"
 
 
 def _on_pe(view: View, pe: int, rows: Ints) -> list[Table]:
@@ -174,11 +188,11 @@ def _slices(view: View, slices: Slices, pe: int) -> Table:
         if slices.first[place] == NONE:
             told = int(slices.computing[place]), int(slices.alive[place])
             name, category = f"{told[0]} of {told[1]} computing", "working" if told[0] else "waiting"
-            args = f'{{"computing":{told[0]},"waiting":{told[1] - told[0]}}}'
+            args = _json({"computing": told[0], "waiting": told[1] - told[0]})
         else:
             name, category, args = _told(view, int(slices.first[place]), int(slices.count[place]))
         head = f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}",{ends}'
-        return f'{head},"ts":{_number(start[place])},"dur":{_number(lasting[place])},"args":{args}}}'
+        return f'{head},"ts":{start[place]!r},"dur":{lasting[place]!r},"args":{args}}}'
 
     phase = np.where(slices.first == NONE, FIRST, 0)
     return Table(slices.begin, phase, slices.first, 0, line)
@@ -199,7 +213,7 @@ def _parts(view: View, rows: Ints, pe: int) -> list[Table]:
     def line(name: str, category: str, start: list[float], lasting: list[float]) -> Callable[[int], str]:
         def made(place: int) -> str:
             which = f"{name}{others[place]}" if category == "waiting" else name
-            times = f'"ts":{_number(start[place])},"dur":{_number(lasting[place])}'
+            times = f'"ts":{start[place]!r},"dur":{lasting[place]!r}'
             return f'{{"ph":"X","name":"{which}","cat":"{category}",{ends},{times}}}'
 
         return made
@@ -222,10 +236,10 @@ def _own_track(view: View, process: int, slices: Slices, *, pid: int, tid: int) 
     def of_operation(kind: str, place: int) -> str:
         name, category, args = _told(view, int(slices.first[place]), int(slices.count[place]))
         args = f',"args":{args[:-1]},"kind":"{category}"}}' if kind == "b" else ""
-        return f'{{"ph":"{kind}","name":{json.dumps(name)},{ends},"ts":{_number(times[kind][place])}{args}}}'
+        return f'{{"ph":"{kind}","name":{json.dumps(name)},{ends},"ts":{times[kind][place]!r}{args}}}'
 
     def of_life(kind: str) -> str:
-        return f'{{"ph":"{kind}","name":{life},{ends},"ts":{_number(times[kind][-1 if kind == "e" else 0])}}}'
+        return f'{{"ph":"{kind}","name":{life},{ends},"ts":{times[kind][-1 if kind == "e" else 0]!r}}}'
 
     nothing, rows = np.zeros_like(slices.first), slices.first
     return [
@@ -246,86 +260,73 @@ def _flows(view: View) -> list[Table]:
     into = np.maximum(just_before_us(arrival, begin, lasting, tick_s), out).tolist()
     instant = run.end[receives] == run.begin[receives]
 
-    def place_of(row: int) -> str:
-        pe = int(run.pe[run.process[row]])
-        return f'"pid":{view.pid[pe]},"tid":{view.first_tid + pe}'
+    of_process = [f'"pid":{view.pid[pe]},"tid":{view.first_tid + pe}' for pe in run.pe.tolist()]
+    source, target = run.process[sends].tolist(), run.process[receives].tolist()
+    size_bytes = run.columns.amount[sends].tolist()
 
-    def line(kind: str, message: int) -> str:
-        row = int((sends if kind == "s" else receives)[message])
-        ts = out[message] if kind == "s" else into[message]
-        bound = f',"args":{_sent(view, message)}' if kind == "s" else ',"bp":"e"'
-        head = f'{{"ph":"{kind}","name":"message","cat":"message","id":{view.first_flow + message}'
-        return f'{head},{place_of(row)},"ts":{_number(ts)}{bound}}}'
+    def head(kind: str, message: int) -> str:
+        return f'{{"ph":"{kind}","name":"message","cat":"message","id":{view.first_flow + message}'
+
+    def begin_line(message: int) -> str:
+        ends = {"from": source[message], "to": target[message]}
+        args = _json({**ends, "bytes": size_bytes[message], "route": view.route(int(sends[message]))})
+        return f'{head("s", message)},{of_process[source[message]]},"ts":{out[message]!r},"args":{args}}}'
+
+    def end_line(message: int) -> str:
+        return f'{head("f", message)},{of_process[target[message]]},"ts":{into[message]!r},"bp":"e"}}'
 
     return [
-        Table(run.begin[sends], np.zeros_like(sends), sends, 1, lambda message: line("s", message)),
-        Table(arrival, np.where(instant, 0, LAST), receives, 1, lambda message: line("f", message)),
+        Table(run.begin[sends], np.zeros_like(sends), sends, 1, begin_line),
+        Table(arrival, np.where(instant, 0, LAST), receives, 1, end_line),
     ]
 
 
 def _told(view: View, row: int, count: int) -> tuple[str, str, str]:
     """Name, category and details of an operation, or of several that took no time."""
     run = view.run
+    args = {"process": run.process[row], "operation": run.columns.index[row]}
     if count > 1:
         kinds = {KIND_NAMES[Kind(kind)] for kind in run.columns.kind[row : row + count].tolist()}
-        last = int(run.columns.index[row + count - 1])
-        args = {"process": int(run.process[row]), "operation": int(run.columns.index[row]), "last_operation": last}
-        return f"{count} x {kinds.pop() if len(kinds) == 1 else 'operation'}", "message", json.dumps(args)
-    kind = Kind(run.columns.kind[row])
-    args = {"process": int(run.process[row]), "operation": int(run.columns.index[row]), **_details(view, row, kind)}
+        args["last_operation"] = run.columns.index[row + count - 1]
+        return f"{count} x {kinds.pop() if len(kinds) == 1 else 'operation'}", "message", _json(args)
+    kind = int(run.columns.kind[row])
+    args |= _details(view, row, kind)
     if run.critical[row]:
         args["critical_us"] = float(moments_us(run.critical[row], run.tick_s))
-    name = run.columns.customs[run.columns.partner[row]][0] if kind == Kind.CUSTOM else KIND_NAMES[kind]
-    return name, CATEGORIES[kind], json.dumps(args, separators=(",", ":"))
+    return view.customs[int(run.columns.partner[row])] if kind == Kind.CUSTOM else NAMES[kind], OF_KIND[kind], _json(args)
 
 
-def _details(view: View, row: int, kind: Kind) -> dict[str, Any]:
-    columns, found = view.run.columns, dict[str, Any]()
+def _details(view: View, row: int, kind: int) -> dict[str, Any]:
+    columns = view.run.columns
     if kind == Kind.COMPUTE:
-        return {"volume": float(columns.amount[row]), "size": float(columns.size[row])}
+        return {"volume": columns.amount[row], "size": columns.size[row]}
     if kind == Kind.READ_WRITE:
-        return {"bytes": float(columns.amount[row]), "disk": _route(view, row)}
+        return {"bytes": columns.amount[row], "disk": view.route(row)}
     if kind == Kind.BARRIER:
-        return {"processes": int(columns.barriers[columns.partner[row]])}
-    if columns.tag[row] == COLLECTIVE_TAG and kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE):
-        found["collective"] = True
-    if row in view.sent:
-        found |= {"to": int(columns.partner[row]), "bytes": float(columns.amount[row]), "route": _route(view, row)}
+        return {"processes": columns.barriers[columns.partner[row]]}
+    found: dict[str, Any] = {}
+    if kind in (Kind.SEND, Kind.EXCHANGE):
+        found |= {"to": columns.partner[row], "bytes": columns.amount[row], "route": view.route(row)}
     if row in view.received:
-        sender = int(view.run.sends[view.received[row]])
-        found |= {"from": int(view.run.process[sender]), "received_bytes": float(columns.amount[sender])}
+        sender = view.run.sends[view.received[row]]
+        found |= {"from": view.run.process[sender], "received_bytes": columns.amount[sender]}
+    if columns.tag[row] == COLLECTIVE_TAG and kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE):
+        found["collective"] = "true"
     return found
 
 
-def _sent(view: View, message: int) -> str:
-    run, row = view.run, int(view.run.sends[message])
-    ends = {"from": int(run.process[row]), "to": int(run.process[run.receives[message]])}
-    args = {**ends, "bytes": float(run.columns.amount[row]), "route": _route(view, row)}
-    return json.dumps(args, separators=(",", ":"))
+def _json(args: Mapping[str, Any]) -> str:
+    """An object of numbers, and of texts that are JSON already: ten times as fast as an encoder for millions."""
+    return "{" + ",".join([f'"{name}":{value}' for name, value in args.items()]) + "}"
 
 
-def _route(view: View, row: int) -> str:
-    """Links that an operation's bytes pass, in order; empty where nothing is said of links."""
-    costs = view.run.costs
-    route = int(costs.route[0, row])
-    if route < 0:
-        return ""
-    passed = costs.route_links[costs.route_first[route] : costs.route_first[route + 1]].tolist()
-    return " ".join(_link(view, directed) for directed in passed)
-
-
-def _link(view: View, directed: int) -> str:
+def _link(platform: Platform, directed: int) -> str:
     """Name of a link with its direction, where it has two."""
-    links = view.platform.network.links
-    name = link_name(view.platform, directed)
+    links = platform.network.links
+    name = link_name(platform, directed)
     if directed >= 2 * len(links):
-        return f"{view.platform.node_names[directed - 2 * len(links)]} {name}"
+        return f"{platform.node_names[directed - 2 * len(links)]} {name}"
     return name if links[directed // 2].shared else f"{name} {('up', 'down')[directed % 2]}"
-
-
-def _number(value: float) -> str:
-    """A number of JSON, whole ones short."""
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
 
 
 def _event(ph: str, name: str, pid: int, *, tid: int | None = None, args: Mapping[str, Any]) -> str:
