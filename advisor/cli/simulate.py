@@ -134,7 +134,7 @@ def _shown(
     return (configuration,)
 
 
-def _save_timeline(  # noqa: PLR0913 - all by name
+def _save_timeline(
     loaded: "Scenario",
     runs: "RunSet",
     path: Path,

@@ -18,7 +18,7 @@ SUFFIXES = (".json", ".json.gz")
 """Names that `write_timeline` knows end in one of these."""
 
 
-def write_timeline(  # noqa: PLR0913 - all by name
+def write_timeline(
     path: Path,
     scenario: Scenario,
     *,
@@ -59,7 +59,7 @@ def write_timeline(  # noqa: PLR0913 - all by name
     files.write_pieces(path, _chrome(scenario, runs, chosen, replication=replication, starts_s=starts_s, about=about))
 
 
-def _chrome(  # noqa: PLR0913 - all by name
+def _chrome(
     scenario: Scenario,
     runs: RunSet,
     chosen: Sequence[int],

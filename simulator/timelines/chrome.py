@@ -6,13 +6,14 @@
 | `X` | an operation on its PE's thread, what it waited for another process within it; on a PE with several processes, stretches by how many of them compute |
 | `b`, `e` | on such a PE the operations of each process, on a track of the process's own |
 | `s`, `f` | a message, from within what sends it to within what receives it |
-| `C` | load (or availability) of a PE; messages under way on a link |
+| `C` | load (or availability) of a PE; messages under way on a link, transfers on a node's disk |
 
 Sources: "Trace Event Format" (Google); Perfetto's `json_trace_parser_impl.cc` and `slice_tracker.cc` for what it makes of it:
 threads are named by tid alone, flows bind to the slice that was opened last, what overlaps without nesting is dropped.
 """  # noqa: E501 - a table
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,7 @@ from simulator.timelines.slices import NONE, Slices, own_slices, shared_slices
 
 NAMES = {int(kind): name for kind, name in KIND_NAMES.items()}
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 CATEGORIES = {
     Kind.COMPUTE: "working",
     Kind.FARM: "working",
@@ -98,9 +100,24 @@ class View:
 
     @cached_property
     def _routes(self) -> list[str]:
-        names = [json.dumps(_link(self.platform, link)) for link in self.run.costs.route_links.tolist()]
+        names = [json.dumps(self.link(directed)) for directed in self.run.costs.route_links.tolist()]
         first = self.run.costs.route_first.tolist()
         return ['"' + " ".join(name[1:-1] for name in names[a:b]) + '"' for a, b in pairwise(first)]
+
+    def link(self, directed: int) -> str:
+        """Name of a link or disk, with the direction where it has two."""
+        links = self.platform.network.links
+        name = link_name(self.platform, directed)
+        if directed >= 2 * len(links):
+            return name
+        if self._named[name] > 1:
+            name += f" {directed // 2}"
+        return name if links[directed // 2].shared else f"{name} {('up', 'down')[directed % 2]}"
+
+    @cached_property
+    def _named(self) -> Counter[str]:
+        """How many links have a name: programs in Python may name several alike."""
+        return Counter(link.name for link in self.platform.network.links)
 
     @cached_property
     def customs(self) -> list[str]:
@@ -154,15 +171,17 @@ def _counters(view: View) -> Iterator[str]:
     for number, name, load in loaded:
         times_s, values = load_points(load.trace, view.load_starts_s[number], view.end_s, most)
         key = "available" if load.rule == "given" else "load"
-        yield from _counter(view.pid[number], name, key, np.rint(times_s / view.run.tick_s), values, view)
+        yield from _counter(view.pid[number], name, key, times_s * 1e6, values)
+    nodes_from = 2 * len(view.platform.network.links)
     for link, (ticks, values) in links.items():
-        yield from _counter(view.network_pid, _link(view.platform, link), "messages", ticks, values, view)
+        pid = view.network_pid if link < nodes_from else view.first_pid + link - nodes_from
+        yield from _counter(pid, view.link(link), "messages", moments_us(ticks, view.run.tick_s), values)
 
 
-def _counter(pid: int, name: str, key: str, ticks: Any, values: Any, view: View) -> Iterator[str]:
+def _counter(pid: int, name: str, key: str, times_us: Floats, values: Floats) -> Iterator[str]:
     head = f'{{"ph":"C","name":{json.dumps(name)},"pid":{pid},"ts":'
     middle = f',"args":{{{json.dumps(key)}:'
-    for ts, value in zip(moments_us(ticks, view.run.tick_s).tolist(), values.tolist(), strict=True):
+    for ts, value in zip(times_us.tolist(), values.tolist(), strict=True):
         yield f"{head}{ts!r}{middle}{value!r}}}}}"
 
 
@@ -175,7 +194,9 @@ def _on_pe(view: View, pe: int, rows: Ints) -> list[Table]:
     if alone:
         return [*tables, *_parts(view, rows, pe)]
     for process in processes:
-        tables += _own_track(view, process, own_slices(run, rows[run.process[rows] == process]), pid=view.pid[pe], tid=tid)
+        tables += _own_track(
+            view, process, own_slices(run, rows[run.process[rows] == process]), pid=view.pid[pe], tid=tid
+        )
     return tables
 
 
@@ -293,7 +314,11 @@ def _told(view: View, row: int, count: int) -> tuple[str, str, str]:
     args |= _details(view, row, kind)
     if run.critical[row]:
         args["critical_us"] = float(moments_us(run.critical[row], run.tick_s))
-    return view.customs[int(run.columns.partner[row])] if kind == Kind.CUSTOM else NAMES[kind], OF_KIND[kind], _json(args)
+    return (
+        view.customs[int(run.columns.partner[row])] if kind == Kind.CUSTOM else NAMES[kind],
+        OF_KIND[kind],
+        _json(args),
+    )
 
 
 def _details(view: View, row: int, kind: int) -> dict[str, Any]:
@@ -318,15 +343,6 @@ def _details(view: View, row: int, kind: int) -> dict[str, Any]:
 def _json(args: Mapping[str, Any]) -> str:
     """An object of numbers, and of texts that are JSON already: ten times as fast as an encoder for millions."""
     return "{" + ",".join([f'"{name}":{value}' for name, value in args.items()]) + "}"
-
-
-def _link(platform: Platform, directed: int) -> str:
-    """Name of a link with its direction, where it has two."""
-    links = platform.network.links
-    name = link_name(platform, directed)
-    if directed >= 2 * len(links):
-        return f"{platform.node_names[directed - 2 * len(links)]} {name}"
-    return name if links[directed // 2].shared else f"{name} {('up', 'down')[directed % 2]}"
 
 
 def _event(ph: str, name: str, pid: int, *, tid: int | None = None, args: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Counters of a timeline, bounded in number: the load of PEs and the messages under way on links over simulated time."""
+"""Counters of a timeline, bounded in number: loads of PEs and messages under way on links over simulated time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,8 @@ def load_points(trace: LoadTrace, start_s: float, end_s: float, most: int) -> tu
 def messages_on_links(run: Happened, most: int) -> dict[int, tuple[Ticks, Floats]]:
     """Per directed link or disk the ticks at which the number of messages under way on it changes, and that number.
 
-    A message is under way from its request to its arrival, so those that wait for the link count. An arrival that nobody
-    waited for is not logged: such a message counts for as long as it takes where it meets no other.
+    A message is under way from its request to its arrival, so those that wait for the link count. An arrival that
+    nobody waited for is not logged: such a message counts for as long as it takes where it meets no other.
     """
     begin, end, route = _under_way(run)
     first, links = run.costs.route_first, run.costs.route_links

@@ -20,8 +20,8 @@ def moments_us(ticks: Ticks, tick_s: float) -> Floats:
 def durations_us(begin: Ticks, end: Ticks, tick_s: float, *, within: tuple[Floats, Floats] | None = None) -> Floats:
     """Microseconds from `begin` to `end`, shortened where rounding would lead past the end.
 
-    What a reader gets by adding up is never after `moments_us(end)`: as floats, nor as Perfetto's nanoseconds, which are
-    cut off on both sides. So what begins at `end` begins after what ends there.
+    What a reader gets by adding up is never after `moments_us(end)`: as floats, nor as Perfetto's nanoseconds, which
+    are cut off on both sides. So what begins at `end` begins after what ends there.
 
     Parameters
     ----------
@@ -36,14 +36,12 @@ def durations_us(begin: Ticks, end: Ticks, tick_s: float, *, within: tuple[Float
         last = np.minimum(last, np.trunc(within[0] * NS_PER_US) + np.trunc(within[1] * NS_PER_US))
     room = np.maximum(0.0, last - np.trunc(start * NS_PER_US))
     for _ in range(8):  # two rounded numbers and a rounded sum are off by some last places
-        late = (start + found > stop) & (found > 0)
-        wide = (np.trunc(found * NS_PER_US) > room) & (found > 0)
-        if not (np.any(late) or np.any(wide)):
-            return found
-        found = np.where(late, np.minimum(stop - start, found - np.spacing(stop)), found)
-        found = np.where(wide, np.minimum((room + 1) / NS_PER_US, np.nextafter(found, 0)), found)
-        found = np.maximum(found, 0.0)
-    return np.zeros_like(found) + np.where(late | wide, 0.0, found)
+        late = start + found > stop
+        wide = np.trunc(found * NS_PER_US) > room
+        shorter = np.where(late, np.minimum(stop - start, found - np.spacing(stop)), found)
+        shorter = np.where(wide, np.minimum((room + 1) / NS_PER_US, np.nextafter(shorter, 0)), shorter)
+        found = np.maximum(shorter, 0.0)
+    return found
 
 
 def just_before_us(ticks: Ticks, start: Floats, duration: Floats, tick_s: float) -> Floats:

@@ -41,13 +41,17 @@ def check_fields(events):
     processes, threads = {}, {}
     for event in events:
         assert event["ph"] in TIMED + "M", event
-        assert isinstance(event["name"], str) and event["name"]
-        assert type(event["pid"]) is int and event["pid"] > 0
+        assert isinstance(event["name"], str)
+        assert event["name"]
+        assert type(event["pid"]) is int
+        assert event["pid"] > 0
         assert type(event.get("tid", 1)) is int
         if event["ph"] in TIMED:
-            assert type(event["ts"]) in (int, float) and 0 <= event["ts"] < math.inf
+            assert type(event["ts"]) in (int, float)
+            assert 0 <= event["ts"] < math.inf
         if event["ph"] == "X":
-            assert type(event["dur"]) in (int, float) and 0 <= event["dur"] < math.inf
+            assert type(event["dur"]) in (int, float)
+            assert 0 <= event["dur"] < math.inf
             assert event["cat"] in ("working", "waiting", "message", "disk")
         if event["ph"] == "M" and event["name"] == "process_name":
             assert processes.setdefault(event["pid"], event["args"]["name"]) == event["args"]["name"]
@@ -58,7 +62,8 @@ def check_fields(events):
     assert len({tid for _, tid in threads}) == len(threads), "viewers name threads by tid alone"
     assert not {tid for _, tid in threads} & set(processes), "a tid that is a pid is a main thread"
     sorts = Counter((e["name"], e["pid"], e.get("tid")) for e in events if e["name"].endswith("_sort_index"))
-    assert set(sorts.values()) == {1} and len(sorts) == len(processes) + len(threads)
+    assert set(sorts.values()) == {1}
+    assert len(sorts) == len(processes) + len(threads)
     return threads
 
 
@@ -104,7 +109,8 @@ def check_counters(events):
             assert event["ts"] > last.get(track, -1), track
             last[track] = event["ts"]
             (value,) = event["args"].values()
-            assert type(value) in (int, float) and 0 <= value < math.inf
+            assert type(value) in (int, float)
+            assert 0 <= value < math.inf
 
 
 def check_async(events):
@@ -124,7 +130,7 @@ def check_async(events):
 
 
 def as_perfetto(events):
-    """What Perfetto would leave out or bind wrongly, read from its sources: nanoseconds cut off, one stack per thread."""
+    """What Perfetto would leave out or bind wrongly, by its sources: nanoseconds cut off, one stack per thread."""
     lost = Counter()
     stacks, waiting = defaultdict(list), {}
     timed = [event for event in events if event["ph"] in "Xsf"]
