@@ -1,13 +1,13 @@
 """Timelines for a page: runs of some configurations in small, what their makespans wait for, and when."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import RunSet, Scenario, critical_path, messages_of, path_parts, run
+from simulator import RunSet, Scenario, critical_path, load_profiles, messages_of, path_parts, run
 
 MOST_BARS = 20_000
 """Bars of all timelines of a page."""
@@ -19,6 +19,8 @@ MOST_OPERATIONS = 400_000
 MOMENTS = 10_000_000
 """Parts of the makespan that times are told in."""
 MOST_PARTS = 40
+MOST_LOADS = 6_000
+"""Points of all loads of a page."""
 
 Ints = NDArray[np.int64]
 
@@ -68,6 +70,7 @@ def timelines(scenario: Scenario, runs: RunSet, names: Sequence[str], *, replica
             "replication": replication,
             "replications": int(runs.makespan_ticks.shape[1]),
             **_timeline(chosen, logged, place, bars=MOST_BARS // share, lines=MOST_MESSAGES // share),
+            "loads": _loads(chosen, logged, place, replication=replication, most=MOST_LOADS // share),
         }
         for place in kept
     ]
@@ -180,6 +183,22 @@ def _messages(scenario: Scenario, runs: RunSet, place: int, most: int) -> tuple[
     rows[:, 1::2] = _scaled(rows[:, 1::2], makespan)
     found: list[int] = rows.reshape(-1).tolist()
     return found, len(every) - len(longest)
+
+
+def _loads(scenario: Scenario, runs: RunSet, place: int, *, replication: int, most: int) -> list[dict[str, Any]]:
+    """Of PEs that take part: from which moment on what load is there; the first ones where they are too many."""
+    makespan, pes = int(runs.makespan_ticks[place, 0]), scenario.platform.pes
+    used = {pe for pe in scenario.configurations[place].placement if pes[pe].load is not None}
+    each = max(12, most // max(1, len(used)))
+    own = replace(scenario, seed=runs.seed)
+    profiles = load_profiles(own, replication=replication, end_s=makespan * runs.tick_s, most=each)
+    found = []
+    for pe in sorted(used)[: most // each]:
+        times, values = profiles[pes[pe].name]
+        moments = _scaled(times / runs.tick_s, makespan).tolist()
+        rule = "" if (load := pes[pe].load) is None else load.rule
+        found.append({"pe": pes[pe].name, "rule": rule, "times": moments, "values": np.round(values, 4).tolist()})
+    return found
 
 
 def _waits_for(scenario: Scenario, runs: RunSet, place: int) -> list[dict[str, Any]]:

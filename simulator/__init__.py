@@ -23,7 +23,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   costs, results
 #   result_files
 #   engines
-#   whatif, sweep, plots
+#   timelines, whatif, sweep, plots
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
-    from simulator.result_files import Results, chrome_trace, load_results, save_runs
+    from simulator.result_files import Results, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.timelines import write_timeline
+    from simulator.timelines.loads import load_profiles
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -79,7 +81,6 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
-    "chrome_trace": "simulator.result_files",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -89,6 +90,7 @@ _HOMES = {
     "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
+    "load_profiles": "simulator.timelines.loads",
     "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
@@ -105,6 +107,7 @@ _HOMES = {
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
     "waits_by_pe": "simulator.engines.log",
+    "write_timeline": "simulator.timelines",
 }
 """Public name -> the module that it comes from."""
 
@@ -145,7 +148,6 @@ __all__ = [
     "availability",
     "calibration",
     "characterisation",
-    "chrome_trace",
     "critical_path",
     "describe",
     "describe_node",
@@ -157,6 +159,7 @@ __all__ = [
     "formula",
     "join_platform",
     "load_platform",
+    "load_profiles",
     "load_results",
     "load_scenario",
     "load_seg",
@@ -179,6 +182,7 @@ __all__ = [
     "units",
     "waits_by_pe",
     "whatif",
+    "write_timeline",
 ]
 
 
