@@ -70,6 +70,7 @@ def timelines(scenario: Scenario, runs: RunSet, names: Sequence[str], *, replica
             "replication": replication,
             "replications": int(runs.makespan_ticks.shape[1]),
             **_timeline(chosen, logged, place, bars=MOST_BARS // share, lines=MOST_MESSAGES // share),
+            "waits_for": _waits_for(chosen, logged, place, replication=replication),
             "loads": _loads(chosen, logged, place, replication=replication, most=MOST_LOADS // share),
         }
         for place in kept
@@ -102,7 +103,6 @@ def _timeline(scenario: Scenario, runs: RunSet, place: int, *, bars: int, lines:
         "path": _path(scenario, runs, place),
         "messages": messages,
         "messages_left_out": left_out,
-        "waits_for": _waits_for(scenario, runs, place),
         "spent": _spent(scenario, runs, place),
     }
 
@@ -201,10 +201,10 @@ def _loads(scenario: Scenario, runs: RunSet, place: int, *, replication: int, mo
     return found
 
 
-def _waits_for(scenario: Scenario, runs: RunSet, place: int) -> list[dict[str, Any]]:
+def _waits_for(scenario: Scenario, runs: RunSet, place: int, *, replication: int) -> list[dict[str, Any]]:
     """Parts of the critical path with their share of the makespan, largest first; small ones beyond many left out."""
     total_s = int(runs.makespan_ticks[place, 0]) * runs.tick_s
-    parts = path_parts(scenario, runs, place, 0)[:MOST_PARTS]
+    parts = path_parts(scenario, runs, place, 0, first_replication=replication)[:MOST_PARTS]
     return [{**asdict(part), "share": part.seconds / total_s if total_s else 0.0} for part in parts]
 
 

@@ -11,6 +11,8 @@ LEAST_SHARE = 0.02
 MOST_NAMED = 2
 """PEs that the sentence names."""
 MOST_ROWS = 12
+LOST = 0.05
+"""Part of a part, from which on it is said to be lost to others."""
 WORDS = {
     "computing": "computing",
     "farm": "working for a farm",
@@ -45,7 +47,10 @@ def waits_text(parts: Sequence[Document]) -> str:
 
 def _who(part: Document) -> str:
     what = str(part.get("what"))
-    return f"{clean(part.get('where'))} {WORDS.get(what, clean(what))}"
+    seconds, held_up = number(part.get("seconds")) or 0.0, number(part.get("held_up_s")) or 0.0
+    lost = held_up / seconds if seconds else 0.0
+    why = f" ({wording.percent(lost)} of that lost to load and sharing)" if what == "computing" and lost > LOST else ""
+    return f"{clean(part.get('where'))} {WORDS.get(what, clean(what))}{why}"
 
 
 def _messages(messages: Sequence[Document]) -> str:
@@ -60,7 +65,7 @@ def _messages(messages: Sequence[Document]) -> str:
     else:
         where = f" over {len(messages)} links, {clean(first.get('where'))} first of all"
     busy = (
-        f" ({wording.percent(held_up / seconds)} of that waiting for links in use)" if held_up > 0.05 * seconds else ""
+        f" ({wording.percent(held_up / seconds)} of that waiting for links in use)" if held_up > LOST * seconds else ""
     )
     return f"messages{where}{busy}"
 
@@ -77,7 +82,9 @@ def waits_table(parts: Sequence[Document], caption: str) -> Table:
         what = str(part.get("what"))
         rows.append(
             [
-                _who(part) if what != "message" else f"messages {_over(part)}",
+                f"messages {_over(part)}"
+                if what == "message"
+                else f"{clean(part.get('where'))} {WORDS.get(what, clean(what))}",
                 wording.percent(part.get("share"), 1),
                 wording.duration(part.get("seconds")),
                 wording.duration(part["held_up_s"]) if number(part.get("held_up_s")) else wording.NOTHING,
@@ -104,5 +111,5 @@ def waits_table(parts: Sequence[Document], caption: str) -> Table:
         rows,
         note="The chain of operations that ends last, back to the start: each waited for the one before it. A "
         "message counts for the link of its route that had most to carry for its bandwidth meanwhile. Held up: longer "
-        "than with the links to itself.",
+        "than with the links, or the PE, to itself.",
     )

@@ -2,18 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.columns import Kind
+from simulator.costs import lower
 from simulator.costs.messages import MessageCosts, capacities, message_costs
 from simulator.engines.faults import link_name
 from simulator.engines.log import Causes, explain
 from simulator.results import LoggedOperation, RunSet
-from simulator.scenario import Scenario
+from simulator.scenario import Scenario, draw
 
 __all__ = ["Message", "Part", "messages_of", "path_parts"]
 
@@ -39,7 +40,7 @@ class Part:
     """The PE, link or disk."""
     seconds: float
     held_up_s: float
-    """Of these, how long messages or transfers took longer than with the links and the disk to themselves."""
+    """Of these, how much longer it took than with the links, the disk or the PE to itself and without its load."""
     steps: int
     """Operations of the path in it."""
 
@@ -75,12 +76,19 @@ def messages_of(scenario: Scenario, runs: RunSet, configuration: int, replicatio
     return found
 
 
-def path_parts(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> list[Part]:
+def path_parts(
+    scenario: Scenario, runs: RunSet, configuration: int, replication: int, *, first_replication: int = 0
+) -> list[Part]:
     """What a run's critical path consists of, largest first; the parts add up to its makespan.
 
     A message counts for one link of its route: the one with most to carry for its bandwidth while this step lasted,
     or the slowest one where messages do not share links. Without links it counts for `the network`, within a node for
     that node.
+
+    Parameters
+    ----------
+    replication, first_replication
+        Which of the runs, and the number of the first one, as given to `run`.
 
     Raises
     ------
@@ -91,6 +99,8 @@ def path_parts(scenario: Scenario, runs: RunSet, configuration: int, replication
     placement = np.array([scenario.configurations[configuration].placement], dtype=np.int64)
     costs = message_costs(scenario.platform, causes.columns, placement, tick_s=runs.tick_s)
     links = _Links(scenario, log, causes, costs, tick_s=runs.tick_s)
+    number = first_replication + replication
+    nominal = _nominal_ticks(scenario, configuration, number, seed=runs.seed, tick_s=runs.tick_s)
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for row, begin in causes.path():
         end, kind = log[row].end_ticks, Kind(causes.columns.kind[row])
@@ -106,6 +116,7 @@ def path_parts(scenario: Scenario, runs: RunSet, configuration: int, replication
             held_up = max(0.0, end - begin - links.alone_ticks(row))
         else:
             what, where = WHAT.get(kind, log[row].operation), log[row].pe
+            held_up = min(end - begin, max(0.0, end - begin - nominal.get(row, end - begin)))
         for place, value in enumerate((end - begin, held_up, 1)):
             sums[what, where][place] += value
     parts = [
@@ -113,6 +124,16 @@ def path_parts(scenario: Scenario, runs: RunSet, configuration: int, replication
         for (what, where), (ticks, held_up, steps) in sums.items()
     ]
     return sorted(parts, key=lambda part: (-part.seconds, part.what, part.where))
+
+
+def _nominal_ticks(
+    scenario: Scenario, configuration: int, replication: int, *, seed: int, tick_s: float
+) -> Mapping[int, int]:
+    """What each computation takes alone and without load."""
+    one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1, seed=seed)
+    (costs,) = lower(one, draw(one, first=replication), tick_s=tick_s)
+    rows = np.flatnonzero(costs.columns.kind == Kind.COMPUTE)
+    return dict(zip(rows.tolist(), costs.nominal_ticks[0, 0].tolist(), strict=True))
 
 
 def _span(log: tuple[LoggedOperation, ...], causes: Causes, sent: int, received: int) -> tuple[int, int]:

@@ -68,7 +68,7 @@ def _speed(kind: Document) -> str:
     speeds = [mid for point in kind.get("points") or () if (mid := number((point.get("speed") or {}).get("mid")))]
     if not speeds:
         return wording.NOTHING
-    low, high = (units.show_rate(speed, "/s").replace(" /s", "/s") for speed in (min(speeds), max(speeds)))
+    low, high = (units.show_rate(speed, "units/s") for speed in (min(speeds), max(speeds)))
     return low if low == high else f"{low} to {high}"
 
 

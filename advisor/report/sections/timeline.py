@@ -40,18 +40,16 @@ def _blocks(document: Document, timelines: Sequence[Document]) -> Iterator[Block
     data = {"timelines": [_shown(entry) for entry in timelines], "moments": first.get("moments")}
     yield Widget("gantt", "Timeline", data, (_still(first),))
     for entry in timelines:
-        tables = _tables(document, entry)
-        if entry is first:
-            yield tables[0]
-            wide = len(entry.get("spent") or ()) > MOST_OPEN
-            yield (
-                Folded(f"What each of {len(entry['spent'])} processes gets and does", (tables[1],))
-                if wide
-                else tables[1]
-            )
-        else:
+        waits, processes = _tables(document, entry)
+        if entry is not first:
             told = waits_text(entry.get("waits_for") or ())
-            yield Folded(f"{clean(entry.get('configuration'))}: {told or 'nothing took any time'}", tables)
+            both = (waits, processes)
+            yield Folded(f"{clean(entry.get('configuration'))}: {told or 'nothing took any time'}", both)
+        elif len(processes.rows) > MOST_OPEN:
+            yield waits
+            yield Folded(f"What each of {len(entry['spent'])} processes gets and does", (processes,))
+        else:
+            yield Beside(waits, (processes,))
 
 
 def _shown(entry: Document) -> dict[str, Any]:

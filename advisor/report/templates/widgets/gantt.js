@@ -14,7 +14,7 @@
 
   // Seconds with a unit and so many digits.
   function duration(seconds, digits = 3) {
-    const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]].find(([scale]) => Math.abs(seconds) >= scale) ||
+    const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "us"]].find(([scale]) => Math.abs(seconds) >= scale) ||
       (seconds === 0 ? [1, "s"] : [1e-9, "ns"]);
     const value = seconds / scale;
     return `${Math.abs(value) >= 10 ** (digits - 1) ? value.toFixed(0) : Number(value.toPrecision(digits))} ${unit}`;
@@ -353,7 +353,7 @@
       const power = 10 ** Math.floor(Math.log10(wish));
       const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= wish) || 10 * power;
       const end = Math.max(seconds(view.to), step);
-      const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]].find(([scale]) => end >= scale) || [1e-9, "ns"];
+      const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "us"]].find(([scale]) => end >= scale) || [1e-9, "ns"];
       const decimals = clamp(Math.ceil(-Math.log10(step / scale) - 1e-9), 0, 12);
       const list = [];
       for (let number = Math.ceil(seconds(view.from) / step - 1e-9); number * step <= seconds(view.to) + 1e-15; number++) {
