@@ -29,10 +29,11 @@ def waits_text(parts: Sequence[Document]) -> str:
         return ""
     messages = [part for part in known if part.get("what") == "message"]
     others = [part for part in known if part.get("what") != "message"]
-    told = [(float(part["share"]), _who(part)) for part in others[:MOST_NAMED]]
-    if len(others) > MOST_NAMED:
-        rest = sum(float(part["share"]) for part in others[MOST_NAMED:])
-        told.append((rest, f"{len(others) - MOST_NAMED} more PEs"))
+    named = others if len(others) == MOST_NAMED + 1 else others[:MOST_NAMED]
+    told = [(float(part["share"]), _who(part)) for part in named]
+    if len(others) > len(named):
+        rest = sum(float(part["share"]) for part in others[len(named) :])
+        told.append((rest, f"{len(others) - len(named)} more PEs"))
     if messages:
         told.append((sum(float(part["share"]) for part in messages), _messages(messages)))
     told = [one for one in sorted(told, key=lambda one: -one[0]) if one[0] >= LEAST_SHARE] or told[:1]
@@ -63,7 +64,7 @@ def _messages(messages: Sequence[Document]) -> str:
     elif float(first["share"]) >= 0.5 * total:
         where = f", most of it {_over(first)}"
     else:
-        where = f" over {len(messages)} links, {clean(first.get('where'))} first of all"
+        where = f" over {len(messages)} links, above all {clean(first.get('where'))}"
     busy = (
         f" ({wording.percent(held_up / seconds)} of that waiting for links in use)" if held_up > LOST * seconds else ""
     )

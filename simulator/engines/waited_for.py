@@ -1,7 +1,7 @@
 """What the makespan of a logged run waits for: its critical path summed up by PE and by link, and its messages."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,11 @@ from simulator.columns import Kind
 from simulator.costs import lower
 from simulator.costs.messages import MessageCosts, capacities, message_costs
 from simulator.engines.faults import link_name
-from simulator.engines.log import Causes, explain
+from simulator.engines.log import Causes, Step, explain
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Scenario, draw
 
-__all__ = ["Message", "Part", "messages_of", "path_parts"]
+__all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 
 Floats = NDArray[np.float64]
 WHAT = {
@@ -59,27 +59,22 @@ class Message:
     size_bytes: float
 
 
-def messages_of(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> list[Message]:
-    """All messages of a run, in the order of their receives, process after process.
+@dataclass(frozen=True)
+class WaitedFor:
+    """What the makespan of one run waits for."""
 
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
-    """
-    log, causes = explain(scenario, runs, configuration, replication)
-    found = []
-    for received, sent in causes.sender_of.items():
-        start, end = _span(log, causes, sent, received)
-        size_bytes = float(causes.columns.amount[sent])
-        found.append(Message(log[sent].process, log[received].process, start, end, size_bytes))
-    return found
+    path: tuple[Step, ...]
+    """The critical path, as `critical_path` gives it."""
+    parts: tuple[Part, ...]
+    """What it consists of, largest first; they add up to the makespan."""
+    messages: tuple[Message, ...]
+    """All messages of the run, in the order of their receives, process after process."""
 
 
-def path_parts(
+def waited_for(
     scenario: Scenario, runs: RunSet, configuration: int, replication: int, *, first_replication: int = 0
-) -> list[Part]:
-    """What a run's critical path consists of, largest first; the parts add up to its makespan.
+) -> WaitedFor:
+    """Follow a logged run back from its end, and sum up by PE and by link.
 
     A message counts for one link of its route: the one with most to carry for its bandwidth while this step lasted,
     or the slowest one where messages do not share links. Without links it counts for `the network`, within a node for
@@ -96,13 +91,38 @@ def path_parts(
         If this replication was not logged.
     """
     log, causes = explain(scenario, runs, configuration, replication)
+    path = causes.path()
+    nominal = _nominal_ticks(
+        scenario, configuration, first_replication + replication, seed=runs.seed, tick_s=runs.tick_s
+    )
+    return WaitedFor(
+        tuple(Step(log[row], begin, log[row].end_ticks) for row, begin in path),
+        tuple(_parts(scenario, runs, configuration, log, causes, path, nominal)),
+        tuple(_messages(log, causes)),
+    )
+
+
+def _messages(log: tuple[LoggedOperation, ...], causes: Causes) -> Iterator[Message]:
+    for received, sent in causes.sender_of.items():
+        start, end = _span(log, causes, sent, received)
+        size_bytes = float(causes.columns.amount[sent])
+        yield Message(log[sent].process, log[received].process, start, end, size_bytes)
+
+
+def _parts(
+    scenario: Scenario,
+    runs: RunSet,
+    configuration: int,
+    log: tuple[LoggedOperation, ...],
+    causes: Causes,
+    path: Sequence[tuple[int, int]],
+    nominal: Mapping[int, int],
+) -> list[Part]:
     placement = np.array([scenario.configurations[configuration].placement], dtype=np.int64)
     costs = message_costs(scenario.platform, causes.columns, placement, tick_s=runs.tick_s)
     links = _Links(scenario, log, causes, costs, tick_s=runs.tick_s)
-    number = first_replication + replication
-    nominal = _nominal_ticks(scenario, configuration, number, seed=runs.seed, tick_s=runs.tick_s)
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for row, begin in causes.path():
+    for row, begin in path:
         end, kind = log[row].end_ticks, Kind(causes.columns.kind[row])
         if end <= begin:
             continue
@@ -178,7 +198,7 @@ class _Links:
         directed = int(route[place])
         name, links = link_name(platform, directed), platform.network.links
         one_way = directed < 2 * len(links) and not links[directed // 2].shared
-        return f"{name}, {('up', 'down')[directed % 2]}" if one_way else name
+        return f"{name} ({('up', 'down')[directed % 2]})" if one_way else name
 
     def alone_ticks(self, row: int) -> float:
         """What a transfer takes with all links to itself."""

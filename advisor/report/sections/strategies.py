@@ -2,7 +2,7 @@
 
 from advisor.report import wording
 from advisor.report.page import Beside, Figure, Section, Table, Text, table
-from advisor.report.wording import Document, clean
+from advisor.report.wording import Document
 
 
 def section(document: Document, *, heading: str = "Strategies compared", tag: str = "recommended") -> Section:
@@ -59,7 +59,7 @@ def _table(document: Document, tag: str) -> Table:
         ],
         rows,
         text_columns=2,
-        best=clean(document.get("recommended")),
+        best=next((label for label, entry in entries if entry.get("name") == document.get("recommended")), None),
         tag=tag,
         note=f"{spread}Gain: how many times longer it takes than the {tag} one.{faster}",
     )

@@ -15,9 +15,11 @@ MOST_OPEN = 16
 
 def section(document: Document) -> Section:
     """Timelines to zoom into, the critical path in words and numbers, and what each process does."""
-    timelines = [entry for entry in document.get("timelines") or () if entry.get("bars")]
-    if timelines:
-        return Section("timeline", HEADING, tuple(_blocks(document, timelines)))
+    every = list(document.get("timelines") or ())
+    timelines = [entry for entry in every if entry.get("bars")]
+    long = tuple(_too_long(entry) for entry in every if entry.get("left_out"))
+    if timelines or long:
+        return Section("timeline", HEADING, (*(_blocks(document, timelines) if timelines else ()), *long))
     from simulator import plots
 
     processes = _recorded(document)
@@ -50,6 +52,11 @@ def _blocks(document: Document, timelines: Sequence[Document]) -> Iterator[Block
             yield Folded(f"What each of {len(entry['spent'])} processes gets and does", (processes,))
         else:
             yield Beside(waits, (processes,))
+
+
+def _too_long(entry: Document) -> Text:
+    name = clean(entry.get("configuration"))
+    return Text(f"{name} has {entry.get('operations'):,} operations: too many to be followed one by one.")
 
 
 def _shown(entry: Document) -> dict[str, Any]:
