@@ -1,5 +1,6 @@
 """What a page shows beyond the document that a command prints: the platform's models, timelines, comparisons."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from simulator import PE, RunSet, Scenario, dump_scenario
 MOST_TIMELINES = 4
 MOST_SCENARIO = 60_000
 """Characters of the scenario that are shown."""
+_LONG_LIST = re.compile(r"\[([^\[\]{}]{400,})\]")
+"""Of plain values, traces for instance."""
 PROBES = (8, 2**20)
 """Bytes of messages whose time is told."""
 
@@ -34,13 +37,19 @@ def illustrated(document: Mapping[str, Any], scenario: Scenario, runs: RunSet, n
     """
     shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
     replication = median_replication(runs, shown[0])
-    text = dump_scenario(scenario)
+    text = _LONG_LIST.sub(_shortened, dump_scenario(scenario))
     return {
         **document,
         "platform": platform_facts(scenario),
         "timelines": timelines(scenario, runs, shown, replication=replication),
         "scenario_text": text if len(text) <= MOST_SCENARIO else "",
     }
+
+
+def _shortened(found: re.Match[str]) -> str:
+    """A long list by its ends."""
+    values = [value.strip() for value in found[1].split(",")]
+    return f"[{', '.join(values[:4])}, ... {len(values) - 5} more ..., {values[-1]}]"
 
 
 def compared(scenario: Scenario, runs: RunSet) -> dict[str, Any]:

@@ -295,7 +295,11 @@ def test_it_prints_on_a4_with_everything_open(opened):
     page = opened(color_scheme="dark")
     text = page.pdf(format="A4")
     assert text.startswith(b"%PDF")
-    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", text)) <= 6
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", text)) <= 8
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})
+    page.eval_on_selector_all("details", "all => all.forEach(details => details.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718, "A4 without its margins"
 
 
 @pytest.mark.slow

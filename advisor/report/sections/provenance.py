@@ -9,7 +9,12 @@ def section(document: Document) -> Section:
     """Everything needed to do it again."""
     blocks = [Folded("Versions, inputs, time taken, paths", (_facts(document),))]
     if document.get("scenario_text"):
-        blocks.append(Folded("The scenario, every default written out", (Listing(str(document["scenario_text"])),)))
+        blocks.append(
+            Folded(
+                "The scenario, every default written out, long lists shortened",
+                (Listing(str(document["scenario_text"])),),
+            )
+        )
     return Section("provenance", "Provenance", tuple(blocks))
 
 

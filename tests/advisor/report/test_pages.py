@@ -174,3 +174,10 @@ def test_commands_leave_the_page_in_their_folder(tmp_path, capsys):
         assert words(page, "title")[0].endswith(f"Apportion {command}")
         assert page.faults == []
     assert "timelines" not in json.loads((tmp_path / "advice" / "advice.json").read_text())
+
+
+def test_long_lists_of_a_scenario_are_shown_by_their_ends():
+    text = simulated("three-pes.yaml", 5)[2]["scenario_text"]
+    (times,) = re.findall(r"times_s: (\[[^\]]*more \.\.\.[^\]]*\])", text)
+    assert re.fullmatch(r"\[0\.0, [\d.]+, [\d.]+, [\d.]+, \.\.\. \d+ more \.\.\., [\d.]+\]", times)
+    assert "sizes: [100000.0, 1000000.0, 4000000.0]" in text
