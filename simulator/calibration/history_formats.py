@@ -207,19 +207,28 @@ def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
     names: list[str] = []
     points: list[tuple[float, ...]] = []
     regions: _Regions = {}
-    region, metric, at = TOTAL, "time", 0
+    region, metric, at, number = TOTAL, "time", 0, 1
+
+    def ends(line: int) -> None:
+        """Extra-P takes a line for each point, no fewer."""
+        if at not in {0, len(points)}:
+            found = f"{at} DATA lines of {region} found, {len(points)} as POINTS allowed"
+            raise ScenarioError(f"{place}:{line}: {found}")
+
     for number, raw in enumerate(text.splitlines(), 1):
         word, _, rest = raw.strip().partition(" ")
         match word.upper():
-            case "" | "#":
+            case comment if not comment or comment.startswith("#"):
                 continue
             case "PARAMETER":
                 names += rest.split()
             case "POINTS":
                 points += _points(rest, len(names), f"{place}:{number}")
             case "REGION":
+                ends(number)
                 region, at = rest.strip() or TOTAL, 0
             case "METRIC":
+                ends(number)
                 metric, at = rest.strip() or "time", 0
             case "DATA":
                 if at >= len(points):
@@ -231,6 +240,7 @@ def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
             case _:
                 allowed = "PARAMETER, POINTS, REGION, METRIC or DATA"
                 raise ScenarioError(f"{place}:{number}: {word!r} found, {allowed} allowed")
+    ends(number)
     return names, regions
 
 
