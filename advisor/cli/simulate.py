@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simulator import RunSet, Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
-TIMELINES = (".json", ".json.gz", ".svg")
+TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".svg")
 """What the name of a timeline may end in."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
@@ -32,11 +32,15 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
     ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for runs.csv, manifest.json and a Gantt chart each.")
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for runs.csv, processes.csv and charts."),
+    ] = None,
+    jobs: Annotated[
+        Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(help="One replication as a file: .json or .json.gz for Perfetto or Chrome, .svg for a chart."),
+        typer.Option(help="One replication as a file: .json(.gz) for Perfetto, .csv(.gz) a table, .svg a chart."),
     ] = None,
     replication: Annotated[int, typer.Option(min=0, help="The one that --timeline shows.")] = 0,
     configuration: Annotated[
@@ -50,11 +54,12 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
-    from simulator import ScenarioError, on_compile, run
+    from simulator import JOB_FILES, ScenarioError, files, job_lines, on_compile, run
 
-    if timeline is not None and not timeline.name.endswith(TIMELINES):
-        allowed = f"a name that ends in {', '.join(TIMELINES[:-1])} or {TIMELINES[-1]} allowed"
-        raise ScenarioError(f"--timeline: {timeline.name} found, {allowed}")
+    for option, path, endings in (("timeline", timeline, TIMELINES), ("jobs", jobs, JOB_FILES)):
+        if path is not None and not path.name.endswith(endings):
+            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
+            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else _shown(loaded, replications, replication, configuration)
@@ -65,7 +70,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         )
     document = _document(loaded, runs)
     if output is not None:
-        _save(runs, output, document)
+        _save(loaded, runs, output, document)
+    if jobs is not None:
+        files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
     if timeline is not None and shown is not None:
         _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
     if as_json:
@@ -107,10 +114,10 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     }
 
 
-def _save(runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+def _save(loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
     from simulator import files, plots, save_runs
 
-    save_runs(runs, folder, manifest=document)
+    save_runs(runs, folder, manifest=document, scenario=loaded)
     for number, name in enumerate(runs.configurations):
         drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
         if drawing:

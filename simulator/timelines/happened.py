@@ -88,7 +88,7 @@ def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: 
 
 def _alone(platform: Platform, costs: MessageCosts, sends: Ticks, tick_s: float) -> Ticks:
     """Ticks of messages that meet no other: of flows the latency, and the bytes over the narrowest link."""
-    found = costs.ticks[0][sends].copy()
+    found: Ticks = costs.ticks[0][sends].copy()
     flows = np.flatnonzero((costs.units[0][sends] > 0) & (costs.route[0][sends] >= 0))
     speeds = np.array([link.bandwidth_bytes_per_s for link in platform.network.links])
     for row in flows.tolist():
