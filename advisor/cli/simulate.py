@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simulator import RunSet, Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
-TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".svg")
+TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
@@ -40,7 +40,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(help="One replication as a file: .json(.gz) for Perfetto, .csv(.gz) a table, .svg a chart."),
+        typer.Option(help="One replication: .json(.gz) for Perfetto, .csv(.gz), .paje for ViTE, .svg a chart."),
     ] = None,
     replication: Annotated[int, typer.Option(min=0, help="The one that --timeline shows.")] = 0,
     configuration: Annotated[

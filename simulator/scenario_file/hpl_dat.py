@@ -8,7 +8,7 @@ from simulator.errors import ScenarioError
 from simulator.scenario_file.named_files import NamedFiles
 
 KEY = "hpl_dat"
-BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings"}
+BROADCASTS = {0: "ring", 1: "modified_ring", 2: "two_rings", 4: "scatter_ring"}
 """HPL's numbers of the broadcasts that are simulated."""
 _LISTS = {"Ns": (5, 6), "NBs": (7, 8), "Ps": (10, 11), "Qs": (10, 12), "BCASTs": (22, 23), "DEPTHs": (24, 25)}
 """Lines of the number of values and of the values; HPL reads its file by line."""

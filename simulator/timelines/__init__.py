@@ -13,12 +13,13 @@ from simulator.results import RunSet
 from simulator.scenario import Scenario, draw
 from simulator.timelines.chrome import events
 from simulator.timelines.happened import happened
+from simulator.timelines.paje import paje
 from simulator.timelines.table import table
 from simulator.timelines.words import View
 
 __all__ = ["SUFFIXES", "write_timeline"]
 
-SUFFIXES = (".json", ".json.gz", ".csv", ".csv.gz")
+SUFFIXES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje")
 """Names that `write_timeline` knows end in one of these."""
 
 
@@ -34,7 +35,7 @@ def write_timeline(
 ) -> None:
     """Write what every process did in one replication; packed if the name ends in `.gz`.
 
-    `.json` is for Perfetto or Chrome, `.csv` a table with a row per operation.
+    `.json` is for Perfetto or Chrome, `.csv` a table with a row per operation, `.paje` (one configuration) for ViTE.
 
     Parameters
     ----------
@@ -68,6 +69,11 @@ def write_timeline(
         named = enumerate(zip(views, names, strict=True))
         tables = (table(view, configuration=name, head=not number) for number, (view, name) in named)
         files.write_pieces(path, itertools.chain.from_iterable(tables))
+        return
+    if path.suffix == ".paje":
+        if len(chosen) > 1:
+            raise ScenarioError(f"{path}: {len(chosen)} configurations found, one allowed in a Paje trace: choose it")
+        files.write_pieces(path, paje(next(views), configuration=runs.configurations[chosen[0]]))
         return
     files.write_pieces(path, _chrome(views, about or {}))
 

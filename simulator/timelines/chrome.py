@@ -26,23 +26,10 @@ from simulator.timelines.counters import load_points, messages_on_links, points_
 from simulator.timelines.happened import grouped
 from simulator.timelines.microseconds import durations_us, just_before_us, moments_us
 from simulator.timelines.slices import NONE, Slices, own_slices, shared_slices
-from simulator.timelines.words import NAMES, View, details
+from simulator.timelines.words import NAMES, OF_KIND, View, details
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-CATEGORIES = {
-    Kind.COMPUTE: "working",
-    Kind.FARM: "working",
-    Kind.CUSTOM: "working",
-    Kind.READ_WRITE: "disk",
-    Kind.SEND: "message",
-    Kind.RECV: "message",
-    Kind.EXCHANGE: "message",
-    Kind.BARRIER: "waiting",
-    Kind.WAIT_UNTIL: "waiting",
-    Kind.DELAY: "waiting",
-}
-OF_KIND = {int(kind): category for kind, category in CATEGORIES.items()}
 FIRST, LAST = -1, 1
 """Events of a tick that come before and after those in the order of their operations."""
 

@@ -14,6 +14,20 @@ from simulator.timelines.happened import Happened
 
 NAMES = {int(kind): name for kind, name in KIND_NAMES.items()}
 
+CATEGORIES = {
+    Kind.COMPUTE: "working",
+    Kind.FARM: "working",
+    Kind.CUSTOM: "working",
+    Kind.READ_WRITE: "disk",
+    Kind.SEND: "message",
+    Kind.RECV: "message",
+    Kind.EXCHANGE: "message",
+    Kind.BARRIER: "waiting",
+    Kind.WAIT_UNTIL: "waiting",
+    Kind.DELAY: "waiting",
+}
+OF_KIND = {int(kind): category for kind, category in CATEGORIES.items()}
+
 
 @dataclass(frozen=True)
 class View:

@@ -63,10 +63,12 @@ def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
     assert told["provenance"]["seed"] == manifest["seed"]
 
 
-def test_a_timeline_of_another_kind_is_refused():
-    done = simulate(THREE, "--timeline", "x.png", code=2)
-    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz or .svg allowed"
-    assert done.stderr == f"error: --timeline: x.png found, {allowed}\n"
+def test_files_of_another_kind_are_refused(capsys):
+    assert _run(["simulate", str(ROOT / THREE), "--jobs", "x.txt"]) == 2
+    assert capsys.readouterr().err == "error: --jobs: x.txt found, a name that ends in .swf or .csv allowed\n"
+    assert _run(["simulate", str(ROOT / THREE), "--timeline", "x.png"]) == 2
+    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz, .paje or .svg allowed"
+    assert capsys.readouterr().err == f"error: --timeline: x.png found, {allowed}\n"
 
 
 def test_a_timeline_of_a_later_replication_and_one_configuration(tmp_path, capsys):

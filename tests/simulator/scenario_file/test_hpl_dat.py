@@ -83,7 +83,10 @@ def test_what_is_said_beside_it_chooses(tmp_path):
         ({"ns": 2, "n": "100  Ns"}, "HPL.dat:6: Ns: '100 Ns' found, 2 integers at the line's start allowed"),
         ({"ns": 21}, "HPL.dat:5: number of Ns: 21 found, 1 to 20 allowed"),
         ({"p": 2}, "HPL.dat:11: Ps: grids 2 x 2 found, 1 x Q is what is simulated"),
-        ({"bcast": 5}, "HPL.dat:23: BCASTs: 5 found, 0 (ring), 1 (modified_ring), 2 (two_rings) allowed"),
+        (
+            {"bcast": 5},
+            "HPL.dat:23: BCASTs: 5 found, 0 (ring), 1 (modified_ring), 2 (two_rings), 4 (sc",
+        ),
         ({"nb": 0}, "nb: 0 found, an integer of at least 1 allowed"),
         ({"name": "matmul"}, "hpl_dat"),
     ],
@@ -110,13 +113,14 @@ def exported(**parameters):
     return export_files(made, Configuration("x", (1, 1), (0, 1)))["HPL.dat"]
 
 
-def test_what_advise_writes_is_read_back(tmp_path):
+@pytest.mark.parametrize("broadcast", ["ring", "modified_ring", "two_rings", "scatter_ring"])
+def test_what_advise_writes_is_read_back(tmp_path, broadcast):
     loaded(tmp_path)
-    text = exported(n=960, nb=48, broadcast="two_rings")
+    text = exported(n=960, nb=48, broadcast=broadcast)
     assert len(text.splitlines()) == 31
     (tmp_path / "HPL.dat").write_text(text)
     back = load_scenario(tmp_path / "s.yaml").application.parameters
-    assert dict(back) == {"n": 960, "nb": 48, "broadcast": "two_rings"}
+    assert dict(back) == {"n": 960, "nb": 48, "broadcast": broadcast}
 
 
 if shutil.which("xhpl") and shutil.which("mpiexec"):
