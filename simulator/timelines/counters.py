@@ -24,18 +24,17 @@ def load_points(trace: LoadTrace, start_s: float, end_s: float, most: int) -> tu
 
     Where the trace changes more often than `most` times, means over equal steps.
     """
-    if trace.after_end == "cycle":
-        turns = np.arange(np.floor(start_s / trace.end_s), np.floor((start_s + end_s) / trace.end_s) + 1)
-    else:
-        turns = np.zeros(1)
-    if turns.size * trace.times_s.size <= 4 * most + 8 * trace.times_s.size:
+    first = np.floor(start_s / trace.end_s) if trace.after_end == "cycle" else 0.0
+    last = np.floor((start_s + end_s) / trace.end_s) if trace.after_end == "cycle" else 0.0
+    if (last - first + 1) * trace.times_s.size <= 4 * most + 8 * trace.times_s.size:
+        turns = np.arange(first, last + 1)
         knots = (turns[:, np.newaxis] * trace.end_s + trace.times_s).reshape(-1) - start_s
         inside = knots[(knots > 0) & (knots < end_s)]
         if inside.size < most:
             times = np.concatenate(([0.0], inside))
             return times, _value_at(trace, start_s + (times + np.append(times[1:], end_s)) / 2)
     edges = np.linspace(0.0, end_s, most + 1)
-    return edges[:-1], np.diff(_total(trace, start_s + edges)) / np.diff(edges)
+    return edges[:-1], np.maximum(0.0, np.diff(_total(trace, start_s + edges)) / np.diff(edges))
 
 
 def messages_on_links(run: Happened, most: int) -> dict[int, tuple[Ticks, Floats]]:

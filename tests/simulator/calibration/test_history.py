@@ -1,6 +1,8 @@
 """The run history: what goes in comes out, from several processes at once and in other programs' formats."""
 
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -135,6 +137,22 @@ def test_extrap_json_is_the_documented_form():
     document = json.loads(export_runs(RECORDS, "extrap-json"))
     assert document["parameters"] == ["N", "P"]
     assert document["measurements"]["total"]["time"][0] == {"point": [8000, 2.0], "values": [174.07, 175.5]}
+
+
+if shutil.which("extrap"):
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", ["extrap", "extrap-json"])
+    def test_extra_p_finds_the_law_in_what_we_write(tmp_path, kind):
+        """3 s and 2e-9 N^3 s, five sizes, three runs each, one per cent of scatter."""
+        sizes = [(n, scatter) for n in (500, 1000, 2000, 4000, 8000) for scatter in (0.99, 1.0, 1.01)]
+        records = [RunRecord("lu", {"N": n}, {"total": scatter * (3 + 2e-9 * n**3)}) for n, scatter in sizes]
+        (tmp_path / "runs").write_text(export_runs(records, kind))
+        option = "--json" if kind == "extrap-json" else "--text"
+        command = ["extrap", option, str(tmp_path / "runs"), "--disable-progress"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
+        (model,) = re.findall(r"Model: (\S+) \+ (\S+) \* N\^\(3\)\n", said)
+        assert [float(term) for term in model] == pytest.approx([3, 2e-9], rel=0.01)
 
 
 def test_slurm_jobs_are_read_without_steps_and_failures(tmp_path):
