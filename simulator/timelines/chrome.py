@@ -30,6 +30,7 @@ from simulator.timelines.words import NAMES, OF_KIND, View, details
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+BLOCK = 2**16
 FIRST, LAST = -1, 1
 """Events of a tick that come before and after those in the order of their operations."""
 
@@ -59,8 +60,10 @@ def events(view: View) -> Iterator[str]:
     first = np.cumsum(sizes) - sizes
     order = np.lexsort((sub, *keys))
     makers = [table.line for table in tables]
-    for which, index in zip(number[order].tolist(), (order - first[number[order]]).tolist(), strict=True):
-        yield makers[which](index)
+    for start in range(0, order.size, BLOCK):  # as lists, millions would take more memory than the run's log
+        rows = order[start : start + BLOCK]
+        for which, index in zip(number[rows].tolist(), (rows - first[number[rows]]).tolist(), strict=True):
+            yield makers[which](index)
 
 
 def _names(view: View) -> Iterator[str]:
