@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simulator.sweep import Plan, Swept
 
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
+REPORT = "report.html"
 SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
 
 
@@ -38,7 +39,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     slurm: Annotated[str | None, typer.Option(metavar="OPTIONS", help=SLURM_HELP)] = None,
     job_script: Annotated[bool, typer.Option("--job-script", help="With --slurm: print the script; no more.")] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for points, points.csv, manifest.json, scenario.yaml.")
+        Path | None, typer.Option("-o", "--output", help="Folder for points, points.csv, report.html, manifest.json, scenario.yaml.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is finished in -o.")] = False,
     only: Annotated[
@@ -74,16 +75,19 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
 
 def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
-    from advisor.report import render_whatif
+    from advisor.report import render_html, render_whatif
     from advisor.whatif import whatif_document
+    from simulator import files
 
     document = whatif_document(swept)
+    if output is not None:
+        files.write_text(output / REPORT, render_html(document))
     if as_json:
         print_json(document)
     else:
         print(render_whatif(document))
         if output is not None:
-            print(f"results in {output}")
+            print(f"results in {output}; {REPORT} there shows them, with sliders between the points")
     for point in swept.plan.points:
         if point.hash in swept.failed:
             named = ", ".join(point.changes) or "the base"
