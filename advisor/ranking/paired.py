@@ -117,7 +117,9 @@ def chances_of_fastest(makespans_s: Floats, *, seed: int) -> Floats:
         found[near] = 1 / near.size
         return found[first]
     generator = randomness.stream(seed, "chances")
-    normal = generator.standard_normal((DRAWS, count)) * np.sqrt((count - 1) / generator.chisquare(count - 1, (DRAWS, 1)))
+    normal = generator.standard_normal((DRAWS, count)) * np.sqrt(
+        (count - 1) / generator.chisquare(count - 1, (DRAWS, 1))
+    )
     rest = (makespans_s[near] - means[near, np.newaxis]) / np.sqrt(count * (count - 1))
     drawn = means[near] + normal @ rest.T
     found[near] = np.bincount(np.argmin(drawn, axis=1), minlength=near.size) / DRAWS

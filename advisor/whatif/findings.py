@@ -10,47 +10,52 @@ from advisor.whatif import lines, together, told
 from advisor.whatif.advised import nothing_drawn
 from advisor.whatif.grid import Grid, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of
+from advisor.whatif.present import present_values
 from simulator import provenance
 from simulator.sweep import Swept
 
 MOST_WARNINGS = 12
 """Lines of warnings that are told."""
+MARGIN = 0.01
+"""A point so near to the best is as good as it."""
 ONE_DRAW = "one replication each: what is drawn was drawn once, so no interval and no chance can be told"
 
 
 def whatif_document(swept: Swept) -> dict[str, Any]:
-    """Plain data for JSON, for `render_whatif` and for the report; times and dates are in `spent` and `provenance` only.
+    """Plain data for JSON, `render_whatif` and the report; times and dates are in `spent` and `provenance` only.
 
     A point is judged by its own best configuration (least mean makespan) against the base's best one, replication by
     replication: `gain` says how many times faster that is, with its 95 % interval, and `together` with intervals that
     hold for all points at once (Bonferroni): a change pays if that one is above 1. `chance` is the probability that no
     other point is faster; `same_as` a point that takes the same time in every replication.
     """
-    plan, outcomes, grid = swept.plan, outcomes_of(swept), grid_of(swept.plan)
-    entries = _entries(swept, outcomes)
+    plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
+    grid, entries = grid_of(plan, before), _entries(swept, outcomes, before)
     comparisons = _judge(entries, outcomes, seed=plan.seed)
     blind = plan.replications == 1 and not nothing_drawn(plan)
     pays = [entry for entry in entries if entry["gain"] and entry["together"]["low"] > 1 and not blind]
     most = _most(pays)
     alone = _most([entry for entry in pays if len(entry["differs"]) == 1])
     fastest = _most([entry for entry in entries if entry["chance"] is not None])
+    nearly = None if most is None else _simplest(entries, most)
     warnings = _warnings(swept) + ([ONE_DRAW] if blind else [])
     document = {
         "format": 1,
         "command": "whatif",
         "scenario": plan.path.name,
         "question": plan.ask.__qualname__,
-        "parameters": dict(plan.before),
+        "parameters": before,
         "replications": plan.replications,
         "seed": plan.seed,
         "grid": grid.to_dict(),
         "points": entries,
         "comparisons": comparisons,
         "pays": [entry["point"] for entry in pays],
-        "pays_most": None if most is None else most["point"],
-        "pays_most_alone": None if alone is None else alone["point"],
+        "pays_most": _number(most),
+        "pays_most_alone": _number(alone),
+        "nearly": _number(nearly),
         "single": [entry["point"] for entry in _by_gain(entries) if len(entry["differs"]) == 1],
-        **_effects(entries, grid, outcomes, None if fastest is None else fastest["point"]),
+        **_effects(entries, grid, outcomes, fastest=_number(fastest), most=_number(most)),
         "fronts": together.add_costs(entries, _rates(swept), outcomes),
         "failed": len(swept.failed),
         "spent": swept.spent,
@@ -60,9 +65,9 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
     return document | {"sentence": told.sentence(document)}
 
 
-def _entries(swept: Swept, outcomes: Outcomes) -> list[dict[str, Any]]:
+def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Points without a verdict; `best` is None where there is no answer."""
-    before, rows = swept.plan.before, _rows(swept)
+    rows = _rows(swept)
     entries = []
     for number, point in enumerate(swept.plan.points):
         values = dict(point.values)
@@ -106,7 +111,9 @@ def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> i
     """Put gains and chances into the entries; the number of comparisons that intervals hold together for."""
     answered = outcomes.answered
     own_s = outcomes.own_s(answered)
-    for number, chance in zip(answered.tolist(), chances_of_fastest(own_s, seed=seed) if answered.size else (), strict=True):
+    for number, chance in zip(
+        answered.tolist(), chances_of_fastest(own_s, seed=seed) if answered.size else (), strict=True
+    ):
         entries[number]["chance"] = round(float(chance), 4)
     if not answered.size or answered[0] != 0:
         return 0
@@ -142,7 +149,9 @@ def _judge_configurations(entries: list[dict[str, Any]], outcomes: Outcomes) -> 
             next(one for one in entries[number]["configurations"] if one["name"] == name)["gain"] = gain
 
 
-def _effects(entries: Sequence[Mapping[str, Any]], grid: Grid, outcomes: Outcomes, fastest: int | None) -> dict[str, Any]:
+def _effects(
+    entries: Sequence[Mapping[str, Any]], grid: Grid, outcomes: Outcomes, *, fastest: int | None, most: int | None
+) -> dict[str, Any]:
     """What fields do by themselves, and changes together."""
     found = lines.lines_of(grid, outcomes, fastest)
     changed = {
@@ -150,13 +159,17 @@ def _effects(entries: Sequence[Mapping[str, Any]], grid: Grid, outcomes: Outcome
         for entry in entries
         if entry["gain"] is not None
     }
-    combined, combinations = together.interactions(changed, outcomes)
+    combined, combinations = together.interactions(changed, outcomes, first=most)
     return {
         "diminishing": [one for line in found if (one := lines.diminishing(line, outcomes)) is not None],
         "elasticity": lines.by_size([one for line in found if (one := lines.elasticity(line, outcomes)) is not None]),
         "interactions": combined,
         "combinations": combinations,
     }
+
+
+def _number(entry: Mapping[str, Any] | None) -> int | None:
+    return None if entry is None else int(entry["point"])
 
 
 def _by_gain(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -168,6 +181,16 @@ def _by_gain(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _most(entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """The fastest; of points that are equally fast the one with the fewest changes."""
     return min(entries, key=lambda entry: (_mean(entry), len(entry["differs"])), default=None)
+
+
+def _simplest(entries: Sequence[dict[str, Any]], most: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A point within 1 % of the best that changes less; the fastest of those that change least."""
+    near = [
+        entry
+        for entry in entries
+        if entry["gain"] and _mean(entry) <= (1 + MARGIN) * _mean(most) and len(entry["differs"]) < len(most["differs"])
+    ]
+    return min(near, key=lambda entry: (len(entry["differs"]), _mean(entry)), default=None)
 
 
 def _mean(entry: Mapping[str, Any]) -> float:
@@ -185,4 +208,8 @@ def _warnings(swept: Swept) -> list[str]:
         for line in swept.documents.get(point.hash, {}).get("warnings", ()):
             counts[line] = counts.get(line, 0) + 1
     listed = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]
-    return listed if len(listed) <= MOST_WARNINGS else [*listed[:MOST_WARNINGS], f"{len(listed) - MOST_WARNINGS} more warnings"]
+    return (
+        listed
+        if len(listed) <= MOST_WARNINGS
+        else [*listed[:MOST_WARNINGS], f"{len(listed) - MOST_WARNINGS} more warnings"]
+    )

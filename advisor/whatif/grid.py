@@ -88,34 +88,39 @@ class Grid:
         return {"fields": [field.to_dict() for field in self.fields], "points": self.places.tolist()}
 
 
-def grid_of(plan: Plan) -> Grid:
+def grid_of(plan: Plan, before: Mapping[str, Any]) -> Grid:
     """The grid of a plan; points side by side (`--zip`) are one field of all paths.
 
     A single field has the base among its stops, whether it was asked for or not.
+
+    Parameters
+    ----------
+    before
+        What the scenario has at each path, None where that is not known.
     """
-    points, paths = plan.points[1:], tuple(plan.before)
+    points, paths = plan.points[1:], tuple(before)
     asked = [dict.fromkeys(point.changes[place] for point in points) for place in range(len(paths))]
     if len(paths) > 1 and int(np.prod([len(found) for found in asked])) == len(points):
         fields, ranks = [], []
         for place, path in enumerate(paths):
             firsts = {point.changes[place]: point for point in reversed(points)}
-            field, order = _field(plan, (path,), [firsts[text] for text in asked[place]])
+            field, order = _field(before, (path,), [firsts[text] for text in asked[place]])
             fields.append(field)
             ranks.append({list(asked[place])[old]: new for new, old in enumerate(order)})
         places = np.zeros([len(field.stops) for field in fields], dtype=np.int64)
         for number, point in enumerate(points, start=1):
             places[tuple(rank[text] for rank, text in zip(ranks, point.changes, strict=True))] = number
         return Grid(tuple(fields), places)
-    there = any(not differing(point.values, plan.before) for point in points)
-    silent = None in plan.before.values()  # the file leaves it to a default, which no stop can name
+    there = any(not differing(point.values, before) for point in points)
+    silent = None in before.values()  # a default that no stop can name
     numbers = list(range(1 if there or silent else 0, len(plan.points)))
-    field, order = _field(plan, paths, [plan.points[number] for number in numbers])
+    field, order = _field(before, paths, [plan.points[number] for number in numbers])
     return Grid((field,), np.array([numbers[place] for place in order], dtype=np.int64))
 
 
-def _field(plan: Plan, paths: tuple[str, ...], points: Sequence[Point]) -> tuple[Field, list[int]]:
+def _field(present: Mapping[str, Any], paths: tuple[str, ...], points: Sequence[Point]) -> tuple[Field, list[int]]:
     """A field whose stops are those of some points, and the order that they are in."""
-    before = {path: plan.before[path] for path in paths}
+    before = {path: present[path] for path in paths}
     values = [{path: point.values.get(path, before[path]) for path in paths} for point in points]
     asked = [dict(zip(point.values, point.changes, strict=True)) for point in points]
     numbers: list[float | None] = [None] * len(points)

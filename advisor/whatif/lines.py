@@ -90,8 +90,8 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
 def elasticity(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
     """Percent of makespan per percent of the field, each with its 95 % interval; None without two positive numbers.
 
-    That is log(makespan ratio) / log(value ratio) between neighbouring values; `here` is the one about what the scenario
-    has, between values a tenth or more beside it, or over the whole line if it is not on it.
+    That is log(makespan ratio) / log(value ratio) between neighbouring values; `here` is the one about what the
+    scenario has, between values a tenth or more beside it, or over the whole line if it is not on it.
     """
     some = [
         (stop, point)
@@ -120,9 +120,7 @@ def _about(values: Sequence[float], base: int) -> tuple[int, int]:
     return (below[-1] if below else 0), (above[0] if above else len(values) - 1)
 
 
-def _slope(
-    one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int
-) -> dict[str, Any]:
+def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> dict[str, Any]:
     run = math.log((other[0].value or 1.0) / (one[0].value or 1.0))
     times = outcomes.own_s(np.array([one[1], other[1]]))
     rise, half = product_of_means(np.array([-1.0, 1.0]), times, comparisons=comparisons)

@@ -14,8 +14,10 @@ MOST_INTERACTIONS = 20
 """Combinations that are told, those that differ most from the product of their single gains."""
 
 
-def interactions(changed: Mapping[int, Mapping[str, str]], outcomes: Outcomes) -> tuple[list[dict[str, Any]], int]:
-    """Each combination against its single changes, those with the largest factor first, and how many there are.
+def interactions(
+    changed: Mapping[int, Mapping[str, str]], outcomes: Outcomes, *, first: int | None = None
+) -> tuple[list[dict[str, Any]], int]:
+    """Each combination against its single changes, those that surely differ most first, and how many there are.
 
     `factor` is the gain together over the product of the single gains, with intervals that hold for all together:
     above 1 they help each other, below 1 the one leaves less for the other to gain.
@@ -24,14 +26,16 @@ def interactions(changed: Mapping[int, Mapping[str, str]], outcomes: Outcomes) -
     ----------
     changed
         Of each point with an answer, what differs from the base: path and value as text.
+    first
+        The combination to begin with, if it is one.
     """
-    single = {next(iter(of.items())): point for point, of in reversed(changed.items()) if len(of) == 1}
+    single = {next(iter(of.items())): point for point, of in reversed(list(changed.items())) if len(of) == 1}
     known = {
         point: [single[item] for item in of.items()]
         for point, of in changed.items()
         if len(of) > 1 and all(item in single for item in of.items())
     }
-    found = []
+    found: list[tuple[float, float, dict[str, Any]]] = []
     for point, parts in known.items():
         # gain together / product of gains = product of single means / (mean together x base^(parts - 1))
         rows = np.array([0, point, *parts])
@@ -39,24 +43,26 @@ def interactions(changed: Mapping[int, Mapping[str, str]], outcomes: Outcomes) -
         log, half = product_of_means(powers, outcomes.own_s(rows), comparisons=len(known))
         base_s = outcomes.mean_s(0)
         singles = [base_s / outcomes.mean_s(part) for part in parts]
-        found.append(
-            {
-                "point": point,
-                "parts": parts,
-                "gain": base_s / outcomes.mean_s(point),
-                "product": math.prod(singles),
-                "factor": {"mean": math.exp(log), "low": math.exp(log - half), "high": math.exp(log + half)},
-            }
-        )
-    found.sort(key=lambda one: -abs(math.log(one["factor"]["mean"])))
-    return found[:MOST_INTERACTIONS], len(found)
+        entry = {
+            "point": point,
+            "parts": parts,
+            "gain": base_s / outcomes.mean_s(point),
+            "product": math.prod(singles),
+            "factor": {"mean": math.exp(log), "low": math.exp(log - half), "high": math.exp(log + half)},
+        }
+        sure = math.inf if point == first else max(0.0, abs(log) - half)
+        found.append((sure, abs(log), entry))
+    found.sort(key=lambda one: one[:2], reverse=True)
+    return [entry for _, _, entry in found[:MOST_INTERACTIONS]], len(found)
 
 
 RATES = {"cost": ("cost_per_s", "units of cost"), "energy": ("power_w", "J")}
 """What a platform may say: the entry of a point's document, and the unit of that times seconds."""
 
 
-def add_costs(entries: Sequence[dict[str, Any]], rates: Sequence[Mapping[str, float]], outcomes: Outcomes) -> list[dict[str, Any]]:
+def add_costs(
+    entries: Sequence[dict[str, Any]], rates: Sequence[Mapping[str, float]], outcomes: Outcomes
+) -> list[dict[str, Any]]:
     """Put cost and energy of a run into entries of points, and return the fronts of makespan and cost.
 
     All PEs of the platform at the point count for the whole makespan, used or not: that is what one pays for.

@@ -28,9 +28,11 @@ def sentence(document: Mapping[str, Any]) -> str:
     pays = "pays most" if most["chance"] >= SURE else "pays"
     said = f"{named(most)} {pays}: {_faster(most, comparisons)}, {_mean(most)} in place of {_mean(points[0])}"
     said += f"; {_how_sure(document, most)}."
+    if document["nearly"] is not None:
+        said += f" Within 1 % of it, with fewer changes: {named(points[document['nearly']])}."
     if document["pays_most_alone"] is None:
         return said if len(most["differs"]) == 1 else f"{said} No change alone pays, of those looked at."
-    if document["pays_most_alone"] == document["pays_most"]:
+    if document["pays_most_alone"] in {document["pays_most"], document["nearly"]}:
         return said
     alone = points[document["pays_most_alone"]]
     return f"{said} Of single changes {named(alone)}: {_faster(alone, comparisons)}."
@@ -44,7 +46,8 @@ def named(entry: Mapping[str, Any]) -> str:
 
 def _how_sure(document: Mapping[str, Any], most: Mapping[str, Any]) -> str:
     """How likely it is that no other point is faster, and which others may be."""
-    said = f"the fastest of {counted(len(document['points']), 'point')} with a chance of {probability(most['chance'])}"
+    answered = sum(entry["best"] is not None for entry in document["points"])
+    said = f"the fastest of {counted(answered, 'point')} with a chance of {probability(most['chance'])}"
     if most["chance"] >= SURE:
         return said
     group = {most["point"], most["same_as"]}
@@ -71,4 +74,3 @@ def _mean(entry: Mapping[str, Any]) -> str:
         for one in entry["configurations"]
         if one["name"] == entry["best"]
     )
-

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from simulator.plots.frame import INK, SERIES, Entry, drawing, label, legend, number, numbers, svg
+from simulator.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, numbers, svg
 
 MOST_BARS = 24
 """Changes in a figure: those that gain most, and the last ones those that lose most."""
@@ -39,7 +39,12 @@ def gains_svg(changes: Sequence[Entry], *, name: str = "gains") -> str:
             if len(own) == 2:
                 axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label="95 % interval")
             axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
-            axes.text(0, row - 0.42, label(entry.get("name"), most=LONGEST), transform=axes.get_yaxis_transform(), va="center")
+            axes.text(
+                *(0.0, row - 0.42, label(entry.get("name"), most=LONGEST)),
+                transform=axes.get_yaxis_transform(),
+                va="center",
+                bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
+            )
             told.append(f"{label(entry.get('name'), most=LONGEST)} {mean:.2f} times as fast")
         axes.set_yticks([])
         axes.set_ylim(len(rows) - 0.5, -0.8)
@@ -69,16 +74,18 @@ def costs_svg(points: Sequence[Entry], *, unit: str, name: str = "costs") -> str
     with drawing(height_in=3.4) as figure:
         axes = figure.subplots()
         front = sorted((entry for entry in found if entry.get("front")), key=lambda entry: float(entry["makespan_s"]))
-        for rows, style in (
-            ([entry for entry in found if not entry.get("front")], {"ls": "", "marker": "o", "ms": 4, "alpha": 0.55, "color": SERIES[0], "label": "point"}),
-            (front, {"ls": "-", "lw": 1, "marker": "D", "ms": 5, "color": SERIES[1], "label": "on the front"}),
-            ([entry for entry in found if entry.get("base")], {"ls": "", "marker": "s", "ms": 9, "mfc": "none", "color": INK, "label": "as it is"}),
-        ):
-            if rows:
-                axes.plot([entry["makespan_s"] for entry in rows], [entry["run"] for entry in rows], **style)
+        rest = [entry for entry in found if not entry.get("front")]
+        axes.plot(*_places(rest), color=SERIES[0], ls="", marker="o", ms=4, alpha=0.55, label="point")
+        axes.plot(*_places(front), color=SERIES[1], lw=1, marker="D", ms=5, label="on the front")
+        base = [entry for entry in found if entry.get("base")]
+        axes.plot(*_places(base), color=INK, ls="", marker="s", ms=9, mfc="none", label="as it is")
         axes.set_xlabel("mean makespan in s")
         axes.set_ylabel(f"of a run, {unit}")
         axes.grid()
         legend(figure, [axes])
         ends = f"{len(front)} of {len(found)} points on the front"
         return svg(figure, name=name, title=f"Makespan against {unit}", description=ends)
+
+
+def _places(entries: Sequence[Entry]) -> tuple[list[float], list[float]]:
+    return [entry["makespan_s"] for entry in entries], [entry["run"] for entry in entries]

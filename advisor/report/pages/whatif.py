@@ -10,12 +10,12 @@ from advisor.report.wording import Document, clean, counted
 def page(document: Document) -> Page:
     """Asked, explored, compared."""
     sections = (
+        whatif_asked.section(document),
         whatif_grid.section(document),
         whatif_upgrades.section(document),
         whatif_upgrades.sensitivity_section(document),
         whatif_upgrades.costs_section(document),
         whatif_asked.failed_section(document),
-        whatif_asked.section(document),
         whatif_asked.provenance_section(document),
     )
     count = sum(len(field["paths"]) for field in document["grid"]["fields"])
@@ -36,7 +36,8 @@ def _key_figures(document: Document) -> Pairs:
         most = document["points"][document["pays_most"]]
         found.append(("gain of the fastest that pays", f"{wording.times(most['gain']['mean'])} ×"))
         found.append(("chance that none is faster", wording.probability(most["chance"])))
-        found.append((f"of {words.makespan(document['points'][0])} left", words.makespan(most)))
+        found.append(("makespan there", words.makespan(most)))
+        found.append(("makespan as it is", words.makespan(document["points"][0])))
     if len(document["points"]) > 1:
         found.append((f"of {counted(len(document['points']) - 1, 'point')} pay", str(len(document["pays"]))))
     if document["failed"]:

@@ -4,6 +4,8 @@ from advisor.report import whatif_words as words
 from advisor.report.page import Section, Text, pairs, table
 from advisor.report.wording import Document, clean, counted
 
+MOST_NAMED = 3
+"""Points that are named with a reason."""
 QUESTIONS = {
     "simulated": "the scenario's own configurations, simulated",
     "advised": "the configuration recommended at each point, and the equal split",
@@ -35,9 +37,14 @@ def failed_section(document: Document) -> Section | None:
     lost = [entry for entry in document["points"] if entry["error"]]
     if not lost:
         return None
-    rows = [[words.named(entry), entry["hash"][:12], clean(entry["error"])] for entry in lost]
-    said = f"{counted(len(lost), 'point')} of {len(document['points'])} without an answer; all others are not affected."
-    found = table("Points that failed", ["changes", "hash", "reason"], rows, text_columns=3)
+    rows = [
+        [why, str(len(entries)), "; ".join(words.named(document, entry) for entry in entries[:MOST_NAMED])]
+        for why, entries in words.failures(document)
+    ]
+    said = (
+        f"{counted(len(lost), 'point')} of {len(document['points'])} without an answer; this does not touch the others."
+    )
+    found = table("Points that failed", ["reason", "points", "changes"], rows, text_columns=3)
     return Section("failed", "What failed", (Text(said), found))
 
 

@@ -121,7 +121,9 @@ def _data(document: Document, stops: Sequence[Sequence[int]], *, advised: bool) 
         "chance": [entry["chance"] for entry in shown],
         "fastest": numbers.index(fastest) if fastest in numbers else None,
         "failed": {
-            str(place): clean(entry["error"])[:MOST_REASON] for place, entry in enumerate(shown) if entry["error"]
+            str(place): words.reason(document, entry)[:MOST_REASON]
+            for place, entry in enumerate(shown)
+            if entry["error"]
         },
     }
     if advised:
@@ -208,15 +210,15 @@ def _points(document: Document) -> Table:
         note = f"Each point under its best configuration, against the best one of the scenario as it is. {note}"
     if len(shown) < len(points):
         note = f"The {len(shown)} points that gain most of {len(points)}; points.csv has all. {note}"
-    rows = [row for entry in shown for row in _rows(entry, every=every)]
+    rows = [row for entry in shown for row in _rows(document, entry, every=every)]
     head = ["point", "changes", "configuration", "makespan", "difference", "gain", "fastest with chance"]
     return table("Points", head, rows, text_columns=3, note=note)
 
 
-def _rows(entry: Document, *, every: bool) -> Iterator[list[str]]:
-    head = [str(entry["point"]), words.named(entry)]
+def _rows(document: Document, entry: Document, *, every: bool) -> Iterator[list[str]]:
+    head = [str(entry["point"]), words.named(document, entry)]
     if entry["best"] is None:
-        yield [*head, f"failed: {clean(entry['error'])[:MOST_REASON]}", *[wording.NOTHING] * 4]
+        yield [*head, f"failed: {words.reason(document, entry)[:MOST_REASON]}", *[wording.NOTHING] * 4]
     shown = entry["configurations"] if every else [words.best_of(entry)] if entry["best"] is not None else []
     for one in shown:
         best = one["name"] == entry["best"]

@@ -29,7 +29,7 @@ def _blocks(document: Document) -> Iterator[Block]:
     if not alone and not several and shown:
         yield Text(_NO_SINGLE)
     if shown:
-        drawn = plots.gains_svg([{**entry, "name": words.named(entry)} for entry in shown[:MOST_ROWS]])
+        drawn = plots.gains_svg([{**entry, "name": words.named(document, entry)} for entry in shown[:MOST_ROWS]])
         what = "Single changes" if alone else "Points"
         caption = (
             f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: 95 % interval "
@@ -37,16 +37,27 @@ def _blocks(document: Document) -> Iterator[Block]:
             "where that one is above 1 a change is said to pay."
         )
         yield Beside(Figure(drawn, caption), (_gains(document, shown, alone=alone),))
-    for line in (words.diminishing_text(found) for found in document["diminishing"]):
-        yield Text(line)
+    if document["diminishing"]:
+        note = (
+            "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does not "
+            "mean that there is none: `at most` is the upper end of its interval."
+        )
+        rows = [words.diminishing(found) for found in document["diminishing"]]
+        yield table("Where more gains nothing", words.DIMINISHING, rows, text_columns=5, note=_others(document, note))
     if document["interactions"]:
         yield _interactions(document)
+
+
+def _others(document: Document, note: str) -> str:
+    """The note, and what the other fields were."""
+    told = {one["others"] for one in document["diminishing"]} - {""}
+    return f"{note} Other fields {' or '.join(sorted(told))}." if told else note
 
 
 def _gains(document: Document, shown: list[Document], *, alone: bool) -> Table:
     rows = [
         [
-            words.named(entry),
+            words.named(document, entry),
             words.makespan(entry),
             words.gain(entry["gain"]),
             words.low_to_high(entry["together"]),
@@ -56,10 +67,12 @@ def _gains(document: Document, shown: list[Document], *, alone: bool) -> Table:
         for entry in shown[:MOST_ROWS]
     ]
     of = "single changes" if alone else "points"
-    more = f"The {MOST_ROWS} that gain most of {len(shown)} {of}; points.csv has all. " if len(shown) > MOST_ROWS else ""
+    more = (
+        f"The {MOST_ROWS} that gain most of {len(shown)} {of}; points.csv has all. " if len(shown) > MOST_ROWS else ""
+    )
     note = (
-        f"{more}All together: intervals of all {document['comparisons']} comparisons hold at once (Bonferroni), so that the "
-        "best of many is not flattered by chance. Fastest: the chance that no other point is faster, combinations "
+        f"{more}All together: intervals of all {document['comparisons']} comparisons hold at once (Bonferroni), so that "
+        "the best of many is not flattered by chance. Fastest: the chance that no other point is faster, combinations "
         "and the scenario as it is included."
     )
     head = ["change", "makespan", "gain", "all together", "fastest", *_spent_head(document)]
@@ -81,20 +94,22 @@ def _interactions(document: Document) -> Table:
     found, points = document["interactions"], document["points"]
     rows = [
         [
-            words.named(points[one["point"]]),
+            words.named(document, points[one["point"]]),
             f"{one['gain']:.2f}",
             f"{one['product']:.2f}",
             f"{one['factor']['mean']:.3f}",
-            words.low_to_high(one["factor"], 3),
+            words.low_to_high(one["factor"]),
         ]
         for one in found
     ]
     note = (
-        f"Those that differ most of {document['combinations']} combinations. Factor: gain together over the product of the "
-        "single gains, intervals hold for all of them together. Above 1 the changes help each other, below 1 the one "
-        "leaves less to the other."
+        f"Those that differ most of {document['combinations']} combinations. Factor: gain together over the product of "
+        "the single gains, intervals hold for all of them together. Above 1 the changes help each other, below 1 the "
+        "one leaves less to the other."
     )
-    return table("Changes together", ["combination", "gain", "single gains multiplied", "factor", "95 %"], rows, note=note)
+    return table(
+        "Changes together", ["combination", "gain", "single gains multiplied", "factor", "95 %"], rows, note=note
+    )
 
 
 def sensitivity_section(document: Document) -> Section | None:
@@ -107,14 +122,16 @@ def sensitivity_section(document: Document) -> Section | None:
             clean(one["field"]),
             words.percents(one["here"]),
             f"{clean(one['here']['from'])} to {clean(one['here']['to'])}",
-            "" if len(one["steps"]) < 2 else f"{min(step['mean'] for step in one['steps']):+.2f} to "
+            ""
+            if len(one["steps"]) < 2
+            else f"{min(step['mean'] for step in one['steps']):+.2f} to "
             f"{max(step['mean'] for step in one['steps']):+.2f}",
         ]
         for one in found
     ]
     note = (
-        "Elasticity: so many percent of makespan for one percent more of the field, with its 95 % interval; -1 is as good "
-        "as it gets for a speed that everything waits for, 0 means that it does not matter."
+        "Elasticity: so many percent of makespan for one percent more of the field, with its 95 % interval; -1 is as "
+        "good as it gets for a speed that everything waits for, 0 means that it does not matter."
     )
     others = {one["others"] for one in found} - {""}
     if others:
@@ -149,7 +166,7 @@ def costs_section(document: Document) -> Section | None:
         )
         rows = [
             [
-                words.named(points[number]),
+                words.named(document, points[number]),
                 words.makespan(points[number]),
                 wording.digits(points[number][of]["run"], 4),
                 wording.digits(next(iter(points[number][of].values())), 4),
@@ -160,7 +177,9 @@ def costs_section(document: Document) -> Section | None:
         note = "Fastest first; by mean makespans, noise not counted."
         if front["silent"]:
             note += f" {front['silent']} points say no {of} of some PE."
-        front_table = table(f"Points that none beats in both, {of} in {unit}", ["change", "makespan", "of a run", rate], rows, note=note)
+        front_table = table(
+            f"Points that none beats in both, {of} in {unit}", ["change", "makespan", "of a run", rate], rows, note=note
+        )
         caption = f"Every point: mean makespan, and the {of} of a run: all PEs of the platform for the whole makespan."
         blocks.append(Beside(Figure(drawn, caption), (front_table,)))
     return Section("costs", "What it costs", tuple(blocks))

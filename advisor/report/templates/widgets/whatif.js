@@ -16,6 +16,11 @@ widget("whatif", (stage, data, host) => {
     return element;
   }
 
+  // A path may break after its points.
+  function breakable(path) {
+    return path.split(/(?<=\.)/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
+  }
+
   function draw(tag, attributes, text) {
     const element = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -43,13 +48,15 @@ widget("whatif", (stage, data, host) => {
 
   function decimals(mean, half) {
     let needed = mean ? 2 - Math.floor(Math.log10(Math.abs(mean))) : 2;
-    if (half > 0) needed = Math.max(needed, -Math.floor(Math.log10(half)));
+    if (half > 1e-3 * Math.abs(mean)) needed = Math.max(needed, -Math.floor(Math.log10(half)));
+    else if (half) needed += 1;
     return Math.max(0, Math.min(needed, 4));
   }
 
   function written(mean, half, sign = false) {
     const count = decimals(mean, half);
-    const text = `${Math.abs(mean).toFixed(count)} ± ${half.toFixed(count)}`;
+    const spread = half >= 0.5 * 10 ** -count ? ` ± ${half.toFixed(count)}` : "";
+    const text = Math.abs(mean).toFixed(count) + spread;
     return `${mean < 0 ? "−" : sign && mean > 0 ? "+" : ""}${text}`;
   }
 
@@ -64,7 +71,7 @@ widget("whatif", (stage, data, host) => {
   }
 
   function chance(share) {
-    return share > 0.99 ? "> 99 %" : share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`;
+    return share > 0.99 ? ">\u00a099\u00a0%" : share < 0.01 ? "<\u00a01\u00a0%" : `${Math.round(100 * share)}\u00a0%`;
   }
 
   function mean(place) {
@@ -84,7 +91,7 @@ widget("whatif", (stage, data, host) => {
     const input = make("input", { type: "range", id, min: 0, max: sizes[place] - 1, step: 1 });
     const ends = make("div", { class: "ends", "aria-hidden": "true" });
     ends.append(make("span", {}, field.stops[0]), make("span", {}, field.stops[sizes[place] - 1]));
-    controls.append(make("div", { class: "slider" }, make("label", { for: id }, field.name), value, input, ends));
+    controls.append(make("div", { class: "slider" }, make("label", { for: id }, ...breakable(field.name)), value, input, ends));
     input.addEventListener("input", () => {
       state.at[place] = Number(input.value);
       state.last = place;
@@ -158,8 +165,9 @@ widget("whatif", (stage, data, host) => {
     const gain = data.gain[place];
     const parts = [`${data.names[data.best[place]]}: ${seconds(one[0], one[1])}`];
     if (gain !== null) {
+      const same = gain[0] === 1 && gain[1] === 0;
       const pays = data.pays[place] ? "pays" : gain[0] + gain[1] < 1 ? "is slower" : "not told from the base";
-      parts.push(`${written(gain[0], gain[1])} times as fast as the base, ${pays}`);
+      parts.push(same ? "as the base in every replication" : `${written(gain[0], gain[1])} times as fast as the base, ${pays}`);
     } else parts.push("the base");
     if (data.chance[place] !== null) parts.push(`fastest of all with a chance of ${chance(data.chance[place])}`);
     for (const [of, name] of [["cost", "costs"], ["energy", "takes"]]) {
@@ -241,14 +249,14 @@ widget("whatif", (stage, data, host) => {
     shown.forEach(({ number }, place) => series(svg, number, place, line, xs, y, here));
     const key = make("figcaption", {});
     shown.forEach((one, place) => {
-      const mark = make("span", { class: "key-line" });
+      const mark = make("span", { class: "series-line" });
       mark.style.borderColor = `var(--ap-${place + 1})`;
       mark.style.borderTopStyle = DASHES[place].style;
-      key.append(make("span", { class: "key" }, mark, one.name));
+      key.append(make("span", { class: "series" }, mark, one.name));
     });
     const more = data.names.length > shown.length ? ` ${data.names.length - shown.length} more configurations are in the table.` : "";
     const others = live.length > 1 ? ", the other fields as they stand" : "";
-    key.append(`Along ${fields[field].name}${others}. Band: 95 % interval.${reference === null ? "" : " Dashed: the scenario as it is."}${more}`);
+    key.append(make("br"), `Along ${fields[field].name}${others}. Band: 95 % interval.${reference === null ? "" : " Dashed: the scenario as it is."}${more}`);
     picture.replaceChildren(svg, key);
     svg.addEventListener("click", event => {
       const box = svg.getBoundingClientRect();
@@ -315,7 +323,7 @@ widget("whatif", (stage, data, host) => {
     const low = Math.min(...means), high = Math.max(...means);
     const [scale, name] = unit(low);
     const texts = sizes[across] <= TEXT_COLUMNS;
-    const head = make("tr", {}, make("th", { scope: "col" }, fields[down].name));
+    const head = make("tr", {}, make("th", { scope: "col" }, ...breakable(fields[down].name)));
     fields[across].stops.forEach(text => head.append(make("th", { scope: "col", title: text }, texts ? text : "")));
     cells = [];
     const rows = places.map((line, row) => {
@@ -373,7 +381,7 @@ widget("whatif", (stage, data, host) => {
         heat();
         document.getElementById(id).focus();
       });
-      line.append(make("label", { for: id }, `${text} `), select);
+      line.append(make("label", { for: id }, text), select);
     });
     return line;
   }
