@@ -5,19 +5,29 @@ from advisor.report.page import Beside, Figure, Section, Table, Text, table
 from advisor.report.wording import Document, clean
 
 
-def section(document: Document) -> Section:
-    """Makespans with intervals, as a figure and a table."""
+def section(document: Document, *, heading: str = "Strategies compared", tag: str = "recommended") -> Section:
+    """Makespans with intervals, as a figure and a table.
+
+    Parameters
+    ----------
+    tag
+        What the one named `recommended` is called.
+    """
     from simulator import plots
 
     entries = [entry for _, entry in wording.strategies(document)]
-    drawn = plots.baselines_svg(entries, document.get("recommended"))
+    drawn = plots.baselines_svg(entries, document.get("recommended"), mark=tag)
     if not drawn:
-        return Section("baselines", "Strategies compared", (Text("Nothing was simulated."),))
-    caption = "Simulated makespan of each strategy under the same draws of the load. Less is better."
-    return Section("baselines", "Strategies compared", (Beside(Figure(drawn, caption), (_table(document),)),))
+        return Section("baselines", heading, (Text("Nothing was simulated."),))
+    caption = f"Simulated makespan of each {_kind(tag)} under the same draws. Less is better."
+    return Section("baselines", heading, (Beside(Figure(drawn, caption), (_table(document, tag),)),))
 
 
-def _table(document: Document) -> Table:
+def _kind(tag: str) -> str:
+    return "strategy" if tag == "recommended" else "configuration"
+
+
+def _table(document: Document, tag: str) -> Table:
     rows = []
     for label, entry in wording.strategies(document):
         predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
@@ -34,10 +44,11 @@ def _table(document: Document) -> Table:
         )
     return table(
         "Predicted makespan in seconds",
-        ["strategy", wording.unit_of(document), "mean", "5 to 95 %", "gain", "faster in"],
+        [_kind(tag), wording.unit_of(document), "mean", "5 to 95 %", "gain", "faster in"],
         rows,
         text_columns=2,
         best=clean(document.get("recommended")),
-        note="Mean and gain with their 95 % interval. Gain: how many times longer the strategy takes than the "
-        "recommended one. Faster in: replications in which the recommended one is faster.",
+        tag=tag,
+        note=f"Mean and gain with their 95 % interval. Gain: how many times longer it takes than the {tag} one. "
+        f"Faster in: replications in which the {tag} one is faster.",
     )

@@ -212,7 +212,9 @@ def _points(document: Document) -> Table:
         note = f"The {len(shown)} points that gain most of {len(points)}; points.csv has all. {note}"
     rows = [row for entry in shown for row in _rows(document, entry, every=every)]
     head = ["point", "changes", "configuration", "makespan", "difference", "gain", "fastest with chance"]
-    return table("Points", head, rows, text_columns=3, note=note)
+    most = document["pays_most"]
+    best = None if most is None else str(most)
+    return table("Points", head, rows, text_columns=3, best=best, tag="pays most", note=note)
 
 
 def _rows(document: Document, entry: Document, *, every: bool) -> Iterator[list[str]]:

@@ -76,7 +76,10 @@ def _gains(document: Document, shown: list[Document], *, alone: bool) -> Table:
         "and the scenario as it is included."
     )
     head = ["change", "makespan", "gain", "all together", "fastest", *_spent_head(document)]
-    return table(f"Gain of {of}", head, rows, note=note)
+    alone_best = document["pays_most_alone"] if alone else document["pays_most"]
+    best = None if alone_best is None else words.named(document, document["points"][alone_best])
+    tag = "pays most alone" if alone else "pays most"
+    return table(f"Gain of {of}", head, rows, best=best, tag=tag, note=note)
 
 
 def _spent_head(document: Document) -> list[str]:
