@@ -41,7 +41,7 @@ def false_alarms(plan, seeds, kind):
 
 
 def test_changes_without_effect_are_not_said_to_pay(many):
-    assert false_alarms(many, 40, "normal") <= 4
+    assert false_alarms(many, 12, "normal") == 0
 
 
 @pytest.mark.slow
@@ -64,8 +64,10 @@ def test_a_change_that_pays_is_found_among_those_that_do_not(many):
 
 
 def test_of_two_that_cannot_be_told_apart_both_are_named(many):
-    draw = noise(3)
-    document = whatif_document(swept_of(many, lambda point, _: (0.8 if point in {7, 9} else 1) + draw()))
+    draw, rest = noise(3), np.random.default_rng(3).normal(0, 0.02, 20)
+    rest -= rest.mean()
+    alike = {7: 0.8 + rest, 9: 0.8 - rest}  # the same mean to rounding
+    document = whatif_document(swept_of(many, lambda point, _: alike.get(point, 1 + draw())))
     assert document["pays"] == [7, 9]
     assert " pays: " in document["sentence"]
     assert "pays most" not in document["sentence"]

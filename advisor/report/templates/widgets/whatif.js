@@ -87,7 +87,7 @@ widget("whatif", (stage, data, host) => {
       return null;
     }
     const id = `${host.id}-slider-${place}`;
-    const value = make("output", { for: id });
+    const value = make("span", { class: "value", "aria-hidden": "true" }); // the slider says it itself
     const input = make("input", { type: "range", id, min: 0, max: sizes[place] - 1, step: 1 });
     const ends = make("div", { class: "ends", "aria-hidden": "true" });
     ends.append(make("span", {}, field.stops[0]), make("span", {}, field.stops[sizes[place] - 1]));
