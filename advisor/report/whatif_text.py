@@ -91,8 +91,9 @@ def _effects(document: Document) -> list[str]:
             for one in document["elasticity"]
         )
         lines.append(f"% of makespan per % more: {told}")
-    if document["interactions"]:
-        lines.append(f"Together: {words.interaction_text(document, document['interactions'][0])}")
+    most = next((one for one in document["interactions"] if one["point"] == document["pays_most"]), None)
+    if most is not None:
+        lines.append(f"Together: {words.interaction_text(document, most)}")
     return lines
 
 

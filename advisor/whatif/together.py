@@ -41,6 +41,7 @@ def interactions(
         rows = np.array([0, point, *parts])
         powers = np.array([1.0 - len(parts), -1.0, *[1.0] * len(parts)])
         log, half = product_of_means(powers, outcomes.own_s(rows), comparisons=len(known))
+        half = max(half, ROUNDING)
         base_s = outcomes.mean_s(0)
         singles = [base_s / outcomes.mean_s(part) for part in parts]
         entry = {
@@ -56,6 +57,8 @@ def interactions(
     return [entry for _, _, entry in found[:MOST_INTERACTIONS]], len(found)
 
 
+ROUNDING = 1e-9
+"""Factors nearer to 1 are 1."""
 RATES = {"cost": ("cost_per_s", "units of cost"), "energy": ("power_w", "J")}
 """What a platform may say: the entry of a point's document, and the unit of that times seconds."""
 

@@ -11,6 +11,8 @@ SURE = 0.95
 LIKELY = 0.05
 """Chance from which another point is named beside it."""
 MOST_NAMED = 3
+ROUNDING = 1e-9
+"""Width of an interval that has none."""
 
 
 def sentence(document: Mapping[str, Any]) -> str:
@@ -31,7 +33,7 @@ def sentence(document: Mapping[str, Any]) -> str:
     if document["nearly"] is not None:
         said += f" Within 1 % of it, with fewer changes: {named(points[document['nearly']])}."
     if document["pays_most_alone"] is None:
-        return said if len(most["differs"]) == 1 else f"{said} No change alone pays, of those looked at."
+        return f"{said} No change alone pays, of those looked at." if document["single"] else said
     if document["pays_most_alone"] in {document["pays_most"], document["nearly"]}:
         return said
     alone = points[document["pays_most_alone"]]
@@ -64,6 +66,8 @@ def _how_sure(document: Mapping[str, Any], most: Mapping[str, Any]) -> str:
 
 def _faster(entry: Mapping[str, Any], comparisons: int) -> str:
     found = entry["together"]
+    if found["high"] - found["low"] < ROUNDING:
+        return f"{entry['gain']['mean']:.2f} times as fast in every replication"
     which = "95 % interval" if comparisons == 1 else f"95 % interval of {comparisons} together"
     return f"{entry['gain']['mean']:.2f} times as fast ({which} {found['low']:.2f} to {found['high']:.2f})"
 
