@@ -10,6 +10,10 @@ from advisor.report.wording import clean, number
 Entry = Mapping[str, Any]
 
 
+ROUNDING = 1e-6
+"""Width of an interval below which it has none."""
+
+
 def short_paths(document: Entry) -> dict[str, str]:
     """Each path by as many of its last parts as tell it from the others."""
     paths = [path for field in document["grid"]["fields"] for path in field["paths"]]
@@ -75,7 +79,8 @@ def with_unit(found: Entry | None, *, signed: bool = False) -> str:
 
 def with_half(mean: float, half: float) -> str:
     """A value with half its interval: three digits, or as many as the interval allows, four of a very narrow one."""
-    needed = 2 - math.floor(math.log10(abs(mean))) if mean else 2
+    largest = max(abs(mean), half)
+    needed = 2 - math.floor(math.log10(largest)) if largest else 2
     if half > abs(mean) * NARROW:
         needed = max(needed, -math.floor(math.log10(half)))
     elif half:
@@ -101,7 +106,7 @@ def low_to_high(found: Entry | None) -> str:
     if found is None:
         return wording.NOTHING
     wide = found["high"] - found["low"]
-    decimals = 2 if wide <= 0 else max(2, min(4, 1 - math.floor(math.log10(wide))))
+    decimals = 2 if wide < ROUNDING else max(2, min(4, 1 - math.floor(math.log10(wide))))
     return f"{found['low']:.{decimals}f} to {found['high']:.{decimals}f}"
 
 

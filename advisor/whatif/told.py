@@ -21,7 +21,7 @@ def sentence(document: Mapping[str, Any]) -> str:
     if all(entry["gain"] is None for entry in points):
         return "No point can be compared with the scenario as it is."
     if document["pays_most"] is None:
-        among = "" if comparisons == 1 else f", with {comparisons} of them compared"
+        among = "" if comparisons == 1 else f", {comparisons} changes compared"
         return (
             "No change pays: none is faster than the scenario as it is, "
             f"as far as {counted(document['replications'], 'replication')} can tell{among}."

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from simulator.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, numbers, svg
 
-MOST_BARS = 24
+MOST_BARS = 20
 """Changes in a figure: those that gain most, and the last ones those that lose most."""
 LONGEST = 44
 

@@ -99,7 +99,7 @@ def _data(document: Document, stops: Sequence[Sequence[int]], *, advised: bool) 
     numbers = list(_picked(document["grid"]["points"], stops))
     shown = [points[number] for number in numbers]
     names = list(dict.fromkeys(one["name"] for entry in points for one in entry["configurations"]))
-    wanted = document["pays_most"]
+    wanted, pays = document["pays_most"], set(document["pays"])
     fastest = wanted if wanted is not None else _fastest(points)
     found = {
         "fields": [
@@ -116,7 +116,7 @@ def _data(document: Document, stops: Sequence[Sequence[int]], *, advised: bool) 
         "baseBest": _best(points[0], names),
         "rows": [[_configuration(entry, name) for entry in shown] for name in names],
         "best": [_best(entry, names) for entry in shown],
-        "pays": [int(number in set(document["pays"])) for number in numbers],
+        "pays": [int(number in pays) for number in numbers],
         "gain": [_pair(entry["gain"]) for entry in shown],
         "chance": [entry["chance"] for entry in shown],
         "fastest": numbers.index(fastest) if fastest in numbers else None,

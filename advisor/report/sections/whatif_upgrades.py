@@ -7,7 +7,7 @@ from advisor.report import wording
 from advisor.report.page import Beside, Block, Figure, Section, Table, Text, table
 from advisor.report.wording import Document, clean
 
-MOST_ROWS = 40
+MOST_ROWS = 20
 _NO_SINGLE = (
     "No point changes one field alone, so the gain of each by itself is not known: give each field its present value "
     "among the others (for a quantity `x1`)."
@@ -29,18 +29,22 @@ def _blocks(document: Document) -> Iterator[Block]:
     if not alone and not several and shown:
         yield Text(_NO_SINGLE)
     if shown:
-        drawn = plots.gains_svg([{**entry, "name": words.named(document, entry)} for entry in shown[:MOST_ROWS]])
+        drawn = plots.gains_svg([{**entry, "name": words.named(document, entry)} for entry in shown])
         what = "Single changes" if alone else "Points"
         caption = (
             f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: 95 % interval "
             f"of each by itself. Thin: intervals that hold for all {document['comparisons']} comparisons together; only "
             "where that one is above 1 a change is said to pay."
         )
-        yield Beside(Figure(drawn, caption), (_gains(document, shown, alone=alone),))
+        gains = _gains(document, shown, alone=alone)
+        if document["fronts"]:  # more columns than there is room for beside a figure
+            yield from (Figure(drawn, caption), gains)
+        else:
+            yield Beside(Figure(drawn, caption), (gains,))
     if document["diminishing"]:
         note = (
             "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does not "
-            "mean that there is none: `at most` is the upper end of its interval."
+            'mean that there is none: "at most" is the upper end of its interval.'
         )
         rows = [words.diminishing(found) for found in document["diminishing"]]
         yield table("Where more gains nothing", words.DIMINISHING, rows, text_columns=5, note=_others(document, note))

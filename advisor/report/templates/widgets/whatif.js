@@ -2,7 +2,7 @@
 // Sliders over the points of a what-if: one per field, the shown point's numbers, a line along a field, a map of two.
 widget("whatif", (stage, data, host) => {
   const SERIES = 6; // lines in the chart: the colours that the page has
-  const TEXT_COLUMNS = 12; // of the map: beyond, cells have colours only
+  const TEXT_COLUMNS = 12, TEXT_ROWS = 24; // of the map: beyond, cells have colours only
   const SVG = "http://www.w3.org/2000/svg";
   const fields = data.fields;
   const sizes = fields.map(field => field.stops.length);
@@ -47,7 +47,8 @@ widget("whatif", (stage, data, host) => {
   }
 
   function decimals(mean, half) {
-    let needed = mean ? 2 - Math.floor(Math.log10(Math.abs(mean))) : 2;
+    const largest = Math.max(Math.abs(mean), half);
+    let needed = largest ? 2 - Math.floor(Math.log10(largest)) : 2;
     if (half > 1e-3 * Math.abs(mean)) needed = Math.max(needed, -Math.floor(Math.log10(half)));
     else if (half) needed += 1;
     return Math.max(0, Math.min(needed, 4));
@@ -166,7 +167,7 @@ widget("whatif", (stage, data, host) => {
     const parts = [`${data.names[data.best[place]]}: ${seconds(one[0], one[1])}`];
     if (gain !== null) {
       const same = gain[0] === 1 && gain[1] === 0;
-      const pays = data.pays[place] ? "pays" : gain[0] + gain[1] < 1 ? "is slower" : "not told from the base";
+      const pays = data.pays[place] ? "pays" : gain[0] + gain[1] < 1 ? "is slower" : "not to be told from the base";
       parts.push(same ? "as the base in every replication" : `${written(gain[0], gain[1])} times as fast as the base, ${pays}`);
     } else parts.push("the base");
     if (data.chance[place] !== null) parts.push(`fastest of all with a chance of ${chance(data.chance[place])}`);
@@ -275,7 +276,7 @@ widget("whatif", (stage, data, host) => {
     const names = fields[field].stops.map(text => (text.length > 16 ? `${text.slice(0, 15)}…` : text));
     const taken = [];
     const fits = (stop, force) => {
-      const half = 3.2 * names[stop].length + 4;
+      const half = 2.8 * names[stop].length + 5;
       const middle = Math.max(LEFT - 40 + half, Math.min(WIDTH - 2 - half, xs[stop]));
       if (!force && taken.some(([left, right]) => middle + half > left && middle - half < right)) return;
       taken.push([middle - half, middle + half]);
@@ -322,7 +323,7 @@ widget("whatif", (stage, data, host) => {
     const means = places.flat().map(mean).filter(value => value !== null);
     const low = Math.min(...means), high = Math.max(...means);
     const [scale, name] = unit(low);
-    const texts = sizes[across] <= TEXT_COLUMNS;
+    const texts = sizes[across] <= TEXT_COLUMNS && sizes[down] <= TEXT_ROWS;
     const head = make("tr", {}, make("th", { scope: "col" }, ...breakable(fields[down].name)));
     fields[across].stops.forEach(text => head.append(make("th", { scope: "col", title: text }, texts ? text : "")));
     cells = [];
@@ -332,10 +333,11 @@ widget("whatif", (stage, data, host) => {
       return found;
     });
     const told = `Makespan in ${name}: ${fields[down].name} down, ${fields[across].name} across`;
-    const grid = make("table", texts ? {} : { class: "dense" }, make("caption", {}, told), make("thead", {}, head), make("tbody", {}, ...rows));
-    const note = make("figcaption", {}, `Stronger colour is faster; framed: the shown point; bold: the fastest here. ${texts ? "" : "Columns ascend as the slider does. "}A click goes there.`);
-    const region = make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": told }, grid);
-    map.replaceChildren(...(live.length > 2 ? [choices()] : []), region, note);
+    const title = make("p", { class: "title", id: `${host.id}-map` }, told);
+    const grid = make("table", { "aria-labelledby": title.id, ...(texts ? {} : { class: "dense" }) }, make("thead", {}, head), make("tbody", {}, ...rows));
+    const note = make("figcaption", {}, `Stronger colour is faster; framed: the shown point; bold: the fastest here. ${texts ? "" : "Columns are in the order of the slider. "}A click goes there.`);
+    const region = make("div", { class: texts ? "scroll" : "scroll tall", role: "region", tabindex: "0", "aria-labelledby": title.id }, grid);
+    map.replaceChildren(...(live.length > 2 ? [choices()] : []), title, region, note);
     mark();
   }
 
