@@ -19,8 +19,9 @@ def page(document: Document) -> Page:
         whatif_asked.provenance_section(document),
     )
     count = sum(len(field["paths"]) for field in document["grid"]["fields"])
+    points = counted(len(document["points"]), "point")
     return Page(
-        title=f"{clean(document['scenario'])}: {counted(count, 'field')} varied, {counted(len(document['points']), 'point')}",
+        title=f"{clean(document['scenario'])}: {counted(count, 'field')} varied, {points}",
         answer=clean(document["sentence"]),
         sections=tuple(part for part in sections if part is not None),
         command="whatif",

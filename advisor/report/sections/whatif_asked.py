@@ -54,7 +54,7 @@ def provenance_section(document: Document) -> Section:
     facts = {f"Version of {clean(name)}": clean(value) for name, value in origin["versions"].items()}
     facts |= {f"Hash of {clean(name)}": clean(value) for name, value in origin["inputs"].items()}
     said = (
-        "When it was made, and how long it took, is in manifest.json beside this page: the page itself holds no time, so "
-        "that a run that was interrupted and resumed writes it to the byte."
+        "When it was made, and how long it took, is in manifest.json beside this page: the page itself holds no time, "
+        "so that a run that was interrupted and resumed writes it to the byte."
     )
     return Section("provenance", "Provenance", (Text(said, quiet=True), pairs(facts)))

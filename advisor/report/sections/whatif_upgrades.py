@@ -33,8 +33,8 @@ def _blocks(document: Document) -> Iterator[Block]:
         what = "Single changes" if alone else "Points"
         caption = (
             f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: 95 % interval "
-            f"of each by itself. Thin: intervals that hold for all {document['comparisons']} comparisons together; only "
-            "where that one is above 1 a change is said to pay."
+            f"of each by itself. Thin: intervals that hold for all {document['comparisons']} comparisons together; a "
+            "change is said to pay only where that one is above 1."
         )
         gains = _gains(document, shown, alone=alone)
         if document["fronts"]:  # more columns than there is room for beside a figure
@@ -43,8 +43,8 @@ def _blocks(document: Document) -> Iterator[Block]:
             yield Beside(Figure(drawn, caption), (gains,))
     if document["diminishing"]:
         note = (
-            "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does not "
-            'mean that there is none: "at most" is the upper end of its interval.'
+            "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does "
+            'not mean that there is none: "at most" is the upper end of its interval.'
         )
         rows = [words.diminishing(found) for found in document["diminishing"]]
         yield table("Where more gains nothing", words.DIMINISHING, rows, text_columns=5, note=_others(document, note))
@@ -75,9 +75,9 @@ def _gains(document: Document, shown: list[Document], *, alone: bool) -> Table:
         f"The {MOST_ROWS} that gain most of {len(shown)} {of}; points.csv has all. " if len(shown) > MOST_ROWS else ""
     )
     note = (
-        f"{more}All together: intervals of all {document['comparisons']} comparisons hold at once (Bonferroni), so that "
-        "the best of many is not flattered by chance. Fastest: the chance that no other point is faster, combinations "
-        "and the scenario as it is included."
+        f"{more}All together: intervals of all {document['comparisons']} comparisons hold at once (Bonferroni), so "
+        "that the best of many is not flattered by chance. Fastest: the chance that no other point is faster, "
+        "combinations and the scenario as it is included."
     )
     head = ["change", "makespan", "gain", "all together", "fastest", *_spent_head(document)]
     alone_best = document["pays_most_alone"] if alone else document["pays_most"]
