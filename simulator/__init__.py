@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
-    from simulator.engines.log import critical_path, waits_by_pe
-    from simulator.engines.waited_for import messages_of, path_parts
+    from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -71,14 +71,17 @@ _HOMES = {
     "Load": "simulator.platform",
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.machine",
+    "Message": "simulator.engines.waited_for",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
+    "Part": "simulator.engines.waited_for",
     "Platform": "simulator.platform",
     "Results": "simulator.result_files",
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
     "SpeedBand": "simulator.models.speed",
+    "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "critical_path": "simulator.engines.log",
@@ -95,9 +98,7 @@ _HOMES = {
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
-    "messages_of": "simulator.engines.waited_for",
     "on_compile": "simulator.engines.compiled",
-    "path_parts": "simulator.engines.waited_for",
     "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
@@ -106,6 +107,7 @@ _HOMES = {
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
+    "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
     "write_timeline": "simulator.timelines",
 }
@@ -137,13 +139,16 @@ __all__ = [
     "Load",
     "LoadTrace",
     "Machine",
+    "Message",
     "NodeDescription",
+    "Part",
     "Platform",
     "Results",
     "RunSet",
     "Scenario",
     "ScenarioError",
     "SpeedBand",
+    "Step",
     "TraceError",
     "availability",
     "calibration",
@@ -164,9 +169,7 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
-    "messages_of",
     "on_compile",
-    "path_parts",
     "plots",
     "provenance",
     "randomness",
@@ -180,6 +183,7 @@ __all__ = [
     "sweep",
     "this_machine",
     "units",
+    "waited_for",
     "waits_by_pe",
     "whatif",
     "write_timeline",
