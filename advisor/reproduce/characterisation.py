@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from advisor import parallel_study
-from advisor.reproduce import characterisation_study, characterisation_tables
+from advisor.reproduce import characterisation_simulated, characterisation_study, characterisation_tables
 from simulator import files, plots, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 
@@ -76,6 +76,7 @@ def reproduce(
         "title": TITLE,
         "recorded": tables is None,
         "tables": characterisation_tables.tables(),
+        "simulated": characterisation_simulated.errors(),
         "study": characterisation_study.judge(characterisation_study.read_rows(study)) | {"recorded": study is None},
         "parallel": None if parallel is None else dict(parallel),
         "communication": {name: _fitted(name, calibrated) for name, calibrated in fits.items()},
