@@ -60,6 +60,19 @@ def makespan_s(kernel: str, processors: int, method: str) -> float:
     return float(run(load_scenario(path, changes=changes(kernel, processors, method))).makespan_s[0, 0])
 
 
+def lines(rows: Rows) -> list[str]:
+    """The errors as text, (printed) beside them."""
+    found = ["errors due to the resource models (second table 6), simulated from the node times, (printed), in percent"]
+    found.append(f"  {'kernel':<10}{'processors':>11}" + "".join(f"{method:>16}" for method in METHODS))
+    for kernel, count in dict.fromkeys((row["kernel"], row["processors"]) for row in rows):
+        own = [row for row in rows if (row["kernel"], row["processors"]) == (kernel, count)]
+        shown = "".join(f"{row['error_percent']:8.1f} ({row['printed_percent']:.1f})".rjust(16) for row in own)
+        found.append(f"  {kernel:<10}{count:>11}{shown}")
+    off = [abs(row["error_percent"] - row["printed_percent"]) for row in rows]
+    found.append(f"  {sum(off) / len(off):.1f} points off on average, {max(off):.1f} at most; messages are ours")
+    return found
+
+
 def _printed() -> dict[tuple[str, int, str], float]:
     table = read_shipped_table("papers/warwick_errors.csv")
     keys = zip(table.text("kernel"), map(int, table.text("processors")), table.text("method"), strict=True)

@@ -10,11 +10,13 @@ REPRODUCED = "reproduced"
 REPEATED = "repeated here"
 INPUT = "taken as given"
 NOT_REPRODUCED = "not reproduced"
+IMPOSSIBLE = "not reproducible"
 DEFINITION = "nothing to compute"
 VERDICTS = {
     REPRODUCED: "computed from what the paper prints, the same figures within their rounding or the stated share",
     REPEATED: "the same experiment on other data or another machine: figures may differ, and do",
-    NOT_REPRODUCED: "computed and different, or not to be computed from what is printed; the reason is given",
+    NOT_REPRODUCED: "computed, and some cells differ or cannot be had; the reason is given",
+    IMPOSSIBLE: "a machine that is gone or inputs that are not printed; the reason is given",
     INPUT: "measured on a machine that is gone; what we compute starts from it",
     DEFINITION: "a drawing or a definition, no result",
 }
@@ -37,7 +39,7 @@ class Cell:
     ours: float | None
     """None: not to be had."""
     half_unit: float = 0.0
-    """How far two figures may be apart by rounding alone: half of the last digit, and what rounded inputs do to ours."""
+    """How far two figures may be apart by rounding alone: half of the last digit, and what rounded inputs do."""
     unit: str = ""
 
     @property
@@ -116,7 +118,7 @@ def defined(number: str, title: str, because: str = "A drawing.") -> Compared:
 
 def lost(number: str, title: str, because: str) -> Compared:
     """A table or figure that cannot be computed from what is printed."""
-    return Compared(number, title, NOT_REPRODUCED, because)
+    return Compared(number, title, IMPOSSIBLE, because)
 
 
 def half_of_last_digit(text: str) -> float:

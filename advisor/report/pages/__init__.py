@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 
 from advisor.report.page import Page
-from advisor.report.pages import quickstart
+from advisor.report.pages import papers, quickstart
 from advisor.report.wording import Document
 
 PAGES: Mapping[str, Callable[[Document], Page]] = {
     "quickstart": quickstart.page,
+    "reproduce": papers.page,
 }
 """By the `command` of a document."""
 

@@ -15,13 +15,20 @@ from advisor.reproduce.comparison import (
     shipped_rows,
 )
 
-CITATION = "B. Lafreniere and A. Sodan: ScoPred, scalable user-directed performance prediction using complexity modeling"
+CITATION = (
+    "B. J. Lafreniere and A. C. Sodan: ScoPred, scalable user-directed performance prediction using complexity "
+    "modeling and historical data"
+)
 MISPRINTS = (
     "EP class W on 6 nodes is 1.46 s in table 1 and 1.45 s in tables 3 and 4; class S on 8 nodes 0.54 s and 0.55 s.",
-    "Table 4 says it was fitted to classes S, W and A on 2 to 10 nodes; its points and all ratios of its intervals fit "
-    "only classes S, W and B on these nodes, so that B on 8 and 10 nodes was fitted to and class A was not.",
-    "The text says that table 3 misses its interval for 2 nodes only; 8 nodes (33.49 +/- 0.30 s against 34.86 s) miss "
-    "it too.",
+    (
+        "Table 4 says it was fitted to classes S, W and A on 2 to 10 nodes; its points and all ratios of its intervals "
+        "fit only classes S, W and B on these nodes, so that B on 8 and 10 nodes was fitted to and class A was not."
+    ),
+    (
+        "The text says that table 3 misses its interval for 2 nodes only; 8 nodes (33.49 +/- 0.30 s against 34.86 s) "
+        "miss it too."
+    ),
     "Table 8's text says 2, 16, 32 and 64 nodes, the table 4, 16, 32 and 64.",
     "Class C of FT is said to be eight times class A; it is sixteen times.",
     "Table 10's percentage is that of communication in the transform's time, not in the run time as the text says.",
@@ -60,7 +67,7 @@ def tables(result: Document) -> list[Compared]:
     found = [defined("figure 1", "How the predictor sits in a job scheduler")]
     for number in range(1, 16):
         found += predicted.get(number) or [_measured(number)]
-        if number == 2:  # noqa: PLR2004 - its text prints the coefficients
+        if number == 2:
             found.append(_coefficients(result["cells"]))
     return found
 
@@ -69,9 +76,9 @@ def _measured(number: int) -> Compared:
     gone = "on a cluster that is gone; every prediction starts from them."
     if number == 1:
         return given("table 1", "EP: run times", f"{INPUTS} {gone}")
-    if number == 5:  # noqa: PLR2004
+    if number == 5:
         return given("table 5", "FT: run times", f"{INPUTS} {gone}")
-    if number == 10:  # noqa: PLR2004
+    if number == 10:
         return judged(
             "table 10",
             "FT class B in parts: run times",
@@ -149,4 +156,6 @@ def _breakdown() -> Iterator[Cell]:
         whole = own["fft_cpu"] + own["fft_comm"] + RELATIVE_TO
         share = own["fft_comm"] / whole
         slack = 0.005 + 100 * 0.005 * (1 - share + share) / whole
-        yield Cell(f"{nodes} nodes", "communication in the transform", own["fft_comm_percent"], 100 * share, slack, PERCENT)
+        yield Cell(
+            f"{nodes} nodes", "communication in the transform", own["fft_comm_percent"], 100 * share, slack, PERCENT
+        )
