@@ -135,13 +135,14 @@ def _number(value: Any, *, digits: int = DIGITS) -> str:
     return wording.NOTHING if found is None else f"{found:.{digits}g}".replace("-", "−")
 
 
-def _named(one: Document) -> str:
-    paper, number_, title, verdict = (clean(one.get(name)) for name in ("paper", "number", "title", "verdict"))
-    return f"{paper}, {number_} ({title}): {verdict}"
-
-
 def _impossible(document: Document) -> Section:
-    items = tuple((_named(one), clean(one.get("because"))) for one in document.get("not_reproduced") or ())
+    items = tuple(
+        (
+            f"{clean(one.get('paper'))}, {clean(one.get('number'))}",
+            f"{clean(one.get('title'))}: {clean(one.get('verdict'))}. {clean(one.get('because'))}",
+        )
+        for one in document.get("not_reproduced") or ()
+    )
     return Section("not-reproduced", "Not reproduced, and why", (Pairs(items) if items else Text("Nothing."),))
 
 
