@@ -64,7 +64,11 @@ def test_ep_is_computing_and_one_all_reduce(nodes):
 def test_accesses_take_the_papers_time_per_word():
     m, alpha, run_words = 2.0**23, 0.5, 16
     before, time_s = 0.0, 0.0
-    for capacity, latency, gap in ((401408 / 8, 1.46e-9, 0.94e-9), (24268800 / 8, 18.3e-9, 1.22e-9), (m, 44.7e-9, 1.5e-9)):
+    for capacity, latency, gap in (
+        (401408 / 8, 1.46e-9, 0.94e-9),
+        (24268800 / 8, 18.3e-9, 1.22e-9),
+        (m, 44.7e-9, 1.5e-9),
+    ):
         hit = min(1.0, capacity / m) ** alpha
         time_s += (hit - before) * (latency + gap * (run_words - 1)) / run_words
         before = hit
