@@ -48,7 +48,16 @@ class Table:
     """How many columns, from the left, hold words; the others hold numbers."""
     best: str | None = None
     """Header of the row to emphasise."""
+    tag: str = "recommended"
+    """What the emphasised one is."""
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Text as it is in a file, line by line."""
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,7 @@ class Widget:
     fallback: "tuple[Block, ...]"
 
 
-Block = Text | Pairs | Table | Figure | Folded | Beside | Widget
+Block = Text | Listing | Pairs | Table | Figure | Folded | Beside | Widget
 
 
 @dataclass(frozen=True)
@@ -130,12 +139,13 @@ def table(
     *,
     text_columns: int = 1,
     best: str | None = None,
+    tag: str = "recommended",
     note: str = "",
 ) -> Table:
     """A table of at most `MOST_ROWS` rows, whose note says how many there would be."""
     more = f"The first {MOST_ROWS} of {len(rows)} rows; the JSON document has all. " if len(rows) > MOST_ROWS else ""
     shown = tuple(tuple(row) for row in rows[:MOST_ROWS])
-    return Table(caption, tuple(head), shown, text_columns, best, more + note)
+    return Table(caption, tuple(head), shown, text_columns, best, tag, more + note)
 
 
 def pairs(items: dict[str, str]) -> Pairs:

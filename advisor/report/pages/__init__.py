@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping
 
 from advisor.report.page import Page
-from advisor.report.pages import papers, quickstart
+from advisor.report.pages import advice, papers, quickstart, simulation, verification
 from advisor.report.wording import Document
 
 PAGES: Mapping[str, Callable[[Document], Page]] = {
+    "advise": advice.page,
     "quickstart": quickstart.page,
     "reproduce": papers.page,
+    "simulate": simulation.page,
+    "verify": verification.page,
 }
 """By the `command` of a document."""
 

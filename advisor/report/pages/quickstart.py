@@ -2,6 +2,7 @@
 
 from advisor.report import wording
 from advisor.report.page import Page, Pairs
+from advisor.report.pages.common import head
 from advisor.report.sections import load, machine, provenance, speeds, strategies, timeline, verification
 from advisor.report.wording import Document, clean, number
 
@@ -13,12 +14,10 @@ def page(document: Document) -> Page:
         title=wording.asked(document),
         answer=wording.answer(document),
         sections=tuple(part.section(document) for part in sections),
-        command=clean(document.get("command") or "run"),
         host=clean((document.get("machine") or {}).get("host") or "this machine"),
-        made=clean((document.get("provenance") or {}).get("made") or ""),
         settings=wording.settings(document),
         key_figures=_key_figures(document),
-        warnings=tuple(clean(warning) for warning in document.get("warnings") or ()),
+        **head(document),
     )
 
 

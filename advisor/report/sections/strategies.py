@@ -2,42 +2,73 @@
 
 from advisor.report import wording
 from advisor.report.page import Beside, Figure, Section, Table, Text, table
-from advisor.report.wording import Document, clean
+from advisor.report.wording import Document
 
 
-def section(document: Document) -> Section:
-    """Makespans with intervals, as a figure and a table."""
+def section(document: Document, *, heading: str = "Strategies compared", tag: str = "recommended") -> Section:
+    """Makespans with intervals, as a figure and a table.
+
+    Parameters
+    ----------
+    tag
+        What the one named `recommended` is called.
+    """
     from simulator import plots
 
     entries = [entry for _, entry in wording.strategies(document)]
-    drawn = plots.baselines_svg(entries, document.get("recommended"))
+    drawn = plots.baselines_svg(entries, document.get("recommended"), mark=tag)
     if not drawn:
-        return Section("baselines", "Strategies compared", (Text("Nothing was simulated."),))
-    caption = "Simulated makespan of each strategy under the same draws of the load. Less is better."
-    return Section("baselines", "Strategies compared", (Beside(Figure(drawn, caption), (_table(document),)),))
+        return Section("baselines", heading, (Text("Nothing was simulated."),))
+    caption = f"Simulated makespan of each {_kind(tag)} under the same draws. Less is better."
+    return Section("baselines", heading, (Beside(Figure(drawn, caption), (_table(document, tag),)),))
 
 
-def _table(document: Document) -> Table:
+def _kind(tag: str) -> str:
+    return "strategy" if tag == "recommended" else "configuration"
+
+
+def _table(document: Document, tag: str) -> Table:
     rows = []
-    for label, entry in wording.strategies(document):
+    entries = wording.strategies(document)
+    same = all(_alike(entry.get("predicted_makespan_s") or {}) for _, entry in entries)
+    for label, entry in entries:
         predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
         gain = entry.get("gain_of_recommended")
         rows.append(
             [
                 label,
-                wording.partition_text(entry.get("partition"), most=wording.MOST_NAMED),
-                wording.with_interval(predicted),
-                wording.spread(predicted, low="p05", high="p95"),
-                wording.NOTHING if best else wording.with_interval(gain),
-                wording.NOTHING if best else wording.probability(entry.get("probability_recommended_faster")),
+                wording.partition_text(entry.get("partition"), most=4),
+                wording.seconds(predicted.get("mean"), predicted) if same else wording.with_interval(predicted),
+                *([] if same else [wording.spread(predicted, low="p05", high="p95")]),
+                wording.NOTHING
+                if best
+                else wording.times((gain or {}).get("mean"))
+                if same
+                else wording.with_interval(gain),
+                *([] if same else [_faster_in(entry, best=best)]),
             ]
         )
+    spread = "" if same else "Mean and gain with their 95 % interval. "
+    faster = "" if same else f" Faster in: replications in which the {tag} one is faster."
     return table(
         "Predicted makespan in seconds",
-        ["strategy", wording.unit_of(document), "mean", "5 to 95 %", "gain", "faster in"],
+        [
+            _kind(tag),
+            wording.unit_of(document),
+            *(["makespan", "gain"] if same else ["mean", "5 to 95 %", "gain", "faster in"]),
+        ],
         rows,
         text_columns=2,
-        best=clean(document.get("recommended")),
-        note="Mean and gain with their 95 % interval. Gain: how many times longer the strategy takes than the "
-        "recommended one. Faster in: replications in which the recommended one is faster.",
+        best=next((label for label, entry in entries if entry.get("name") == document.get("recommended")), None),
+        tag=tag,
+        note=f"{spread}Gain: how many times longer it takes than the {tag} one.{faster}",
     )
+
+
+def _faster_in(entry: Document, *, best: bool) -> str:
+    return wording.NOTHING if best else wording.probability(entry.get("probability_recommended_faster"))
+
+
+def _alike(predicted: Document) -> bool:
+    """Whether all replications took the same."""
+    return predicted.get("p05") is not None and predicted.get("p05") == predicted.get("p95")
