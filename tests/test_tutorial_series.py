@@ -54,8 +54,9 @@ def test_every_step_is_in_the_index():
     assert len(steps) >= 16
 
 
+@pytest.mark.usefixtures("at_root")
 @pytest.mark.parametrize(("name", "count"), [("networks.md", 4), ("memory.md", 3)])
-def test_a_text_prints_what_it_shows(at_root, capsys, name, count):
+def test_a_text_prints_what_it_shows(capsys, name, count):
     assert len(list(follow(name, capsys))) == count
 
 
@@ -98,7 +99,11 @@ def test_the_rules_of_load_by_hand():
 
 @pytest.mark.parametrize(
     ("rule", "rounds"),
-    [("none", 3 * (50e-6 + 2**23 / 1e9)), ("fair", 3 * (50e-6 + 4 * 2**23 / 1e9)), ("fifo", 12 * (50e-6 + 2**23 / 1e9))],
+    [
+        ("none", 3 * (50e-6 + 2**23 / 1e9)),
+        ("fair", 3 * (50e-6 + 4 * 2**23 / 1e9)),
+        ("fifo", 12 * (50e-6 + 2**23 / 1e9)),
+    ],
 )
 def test_messages_that_meet_by_hand(rule, rounds):
     computing = 2 * 256 * 5 * 1024 * log2(1024) / 1e9

@@ -1,4 +1,4 @@
-"""The page of `reproduce all` in Chromium: nothing on the console, no request leaves, all of it can be read anywhere."""
+"""The page of `reproduce all` in Chromium: a silent console, no request leaves, readable on a phone and in the dark."""
 
 import os
 import shutil
