@@ -101,7 +101,7 @@ def judged(number: str, title: str, because: str, cells: Iterable[Cell], *, tole
     within = sum(off == 0 for off in offs)
     unit = "points" if found and all(cell.unit == PERCENT for cell in found) else "%"
     said = f"{within} of {len(found)} cells within rounding"
-    said += f", the worst {worst:.2g} {unit} beyond it" if worst else ""
+    said += f", the worst {float(f'{worst:.2g}'):g} {unit} beyond it" if worst else ""
     reason = f"{said}. {because}" if because else f"{said}."
     return Compared(number, title, NOT_REPRODUCED if missed else REPRODUCED, reason, found)
 

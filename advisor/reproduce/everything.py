@@ -84,7 +84,7 @@ def lines(document: Document) -> list[str]:
         for table in entry["tables"]:
             cells = f"{table['within_rounding']} of {len(table['cells'])}" if table["cells"] else ""
             worst = table["worst_off_percent"]
-            off = "" if not worst else f"{worst:.2g} %"
+            off = "" if not worst else f"{float(f'{worst:.2g}'):g} %"
             text.append(f"  {table['number']:<20}{table['verdict']:<20}{cells:>10}{off:>10}  {table['title']}")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in document["counts"].items())
     return [

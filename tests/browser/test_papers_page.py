@@ -70,7 +70,7 @@ def test_every_table_opens_and_tells_why(opened, scheme):
     fold.locator("summary").click()
     assert fold.locator("table").is_visible()
     assert "confidence / prediction interval" in fold.inner_text()
-    text = page.locator("#not-reproduced").inner_text()
+    text = page.locator("section", has_text="Not reproduced, and why").last.inner_text()
     assert "UltraSparc" in text
     assert "class" in text.lower()
     assert page.locator("svg.figure").count() >= 4

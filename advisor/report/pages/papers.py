@@ -81,7 +81,7 @@ def _within(one: Document) -> str:
 
 def _worst(one: Document) -> str:
     worst = number(one.get("worst_off_percent"))
-    return wording.NOTHING if worst is None else f"{worst:.2g} %"
+    return wording.NOTHING if worst is None else f"{float(f'{worst:.2g}'):g} %"
 
 
 def _section(document: Document) -> Any:
@@ -96,7 +96,10 @@ def _section(document: Document) -> Any:
         if entry.get("misprints"):
             items = tuple((f"{k}", clean(line)) for k, line in enumerate(entry["misprints"], start=1))
             blocks.append(Folded("Misprints and open points, and what we took them for", (Pairs(items),)))
-        blocks += [Figure(svg, clean(title)) for title, svg in drawings.get(entry.get("name"), ())]
+        blocks += [
+            Figure(svg, f"{NAMES.get(name, name)}: {clean(title)}")
+            for title, svg in drawings.get(entry.get("name"), ())
+        ]
         return Section(f"paper-{name}", NAMES.get(name, name), tuple(blocks))
 
     return section
@@ -127,7 +130,7 @@ def _table(one: Document) -> Block:
 def _off(cell: Document) -> str:
     off = number(cell.get("off_percent"))
     unit = " points" if cell.get("unit") == "%" else " %"
-    return wording.NOTHING if off is None else f"{off:.2g}{unit}"
+    return wording.NOTHING if off is None else f"{float(f'{off:.2g}'):g}{unit}"
 
 
 def _number(value: Any, *, digits: int = DIGITS) -> str:
