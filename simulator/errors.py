@@ -1,6 +1,17 @@
 """Every error a user can cause, each as lines that say where, what was found and what is allowed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import islice
+
+_MOST_NAMES = 10_000
+
+
+def meant(found: object, names: Iterable[str]) -> str:
+    """The name most like what was found, as the end of a line `...; did you mean NAME?`; empty if none is like it."""
+    known = {name.lower(): name for name in islice(names, _MOST_NAMES)}
+    close = get_close_matches(str(found)[:100].lower(), list(known), n=1)
+    return f"; did you mean {known[close[0]]}?" if close else ""
 
 
 class ApportionError(Exception):

@@ -7,7 +7,7 @@ from simulator.applications import cholesky, ep, farm, fft, hpl, matmul, matmul_
 from simulator.applications.parameters import Parameters
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
 from simulator.program import Program
 
 if TYPE_CHECKING:
@@ -44,8 +44,9 @@ def make_work(application: str, parameters: Parameters, model: "RuntimeModel | N
     if application == GRAPH:
         raise ScenarioError(f"application: name: {GRAPH!r} found without a graph that is prepared, others allowed here")
     if application not in APPLICATIONS:
-        known = ", ".join(sorted([*APPLICATIONS, GRAPH]))
-        raise ScenarioError(f"application: name: {application!r} found, one of {known} allowed")
+        known = sorted([*APPLICATIONS, GRAPH])
+        allowed = f"one of {', '.join(known)} allowed{meant(application, known)}"
+        raise ScenarioError(f"application: name: {application!r} found, {allowed}")
     return APPLICATIONS[application](parameters, model)
 
 

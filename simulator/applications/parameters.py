@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator import units
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -128,8 +128,13 @@ def read(
             try:
                 values[name] = field.parse(parameters[name])
             except ValueError as fault:
-                faults.append(f"application: parameters: {name}: {parameters[name]!r} found, {fault} allowed")
-    faults += [f"application: parameters: {name} found, {allowed} allowed" for name in parameters if name not in fields]
+                close = meant(parameters[name], field.names) if isinstance(field, Choice) else ""
+                faults.append(f"application: parameters: {name}: {parameters[name]!r} found, {fault} allowed{close}")
+    faults += [
+        f"application: parameters: {name} found, {allowed} allowed{meant(name, fields)}"
+        for name in parameters
+        if name not in fields
+    ]
     if faults:
         raise ScenarioError(faults)
     return values

@@ -11,21 +11,16 @@ from simulator.platform import Platform
 from simulator.scenario import Change, Scenario
 from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.dump import dump_scenario
+from simulator.scenario_file.extending import read_extended
 from simulator.scenario_file.faults import validated
-from simulator.scenario_file.forms import (
-    ApplicationForm,
-    LevelsModelForm,
-    LoadForm,
-    NodesForm,
-    PlatformFileForm,
-    ScenarioForm,
-)
+from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformFileForm, ScenarioForm
 from simulator.scenario_file.memory_levels import Measured, measured_on, written_out
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
+from simulator.scenario_file.node_forms import LevelsModelForm, LoadForm
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
-from simulator.scenario_file.yaml_text import Document, read_document
+from simulator.scenario_file.yaml_text import Document
 
 __all__ = [
     "Template",
@@ -105,11 +100,11 @@ def load_platform(path: str | Path) -> Platform:
     ScenarioError
         As `load_scenario`.
     """
-    document = read_document(Path(path))
+    document = read_extended(Path(path))
     if isinstance(document.data, dict) and "application" in document.data:
         return load_scenario(path, oversized=True).platform
     form = validated(PlatformFileForm, document)
-    named = NamedFiles(Path(path).parent, {Path(path).name: Path(path)})
+    named = NamedFiles(Path(path).parent, {Path(path).name: Path(path), **document.bases})
     nothing = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
     return make_platform(form.platform, document, named, measured=Measured({}, nothing)).platform
 
@@ -138,8 +133,9 @@ def scenario_schema() -> str:
 def read_template(path: str | Path) -> Template:
     """Read a scenario file for many scenarios; see `load_scenario`."""
     path = Path(path)
-    document = read_document(path)
-    return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {path.name: path}))
+    document = read_extended(path)
+    named = NamedFiles(path.parent, {path.name: path, **document.bases})
+    return Template(document, validated(ScenarioForm, document), named)
 
 
 def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
