@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
         dump_scenario,
+        load_either,
         load_platform,
         load_scenario,
         read_template,
@@ -87,6 +88,7 @@ _HOMES = {
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
+    "load_either": "simulator.scenario_file",
     "load_platform": "simulator.scenario_file",
     "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
@@ -153,6 +155,7 @@ __all__ = [
     "files",
     "formula",
     "join_platform",
+    "load_either",
     "load_platform",
     "load_results",
     "load_scenario",

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib import resources
@@ -37,15 +38,13 @@ def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
     Raises
     ------
     ScenarioError
-        If it is missing, a folder, unreadable or larger than the limit.
+        If it is missing, a folder, a device, a pipe, unreadable or larger than the limit.
     """
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(limit_bytes + 1)
-    except OSError as error:
-        raise ScenarioError(f"{path}: {_reason(error)}") from error
-    if len(data) > limit_bytes:
-        found = path.stat().st_size
+    with _opened(path) as stream:
+        found = os.fstat(stream.fileno()).st_size
+        data = stream.read(limit_bytes + 1) if found <= limit_bytes else b""
+    if max(found, len(data)) > limit_bytes:  # a file may grow while it is read
+        found = max(found, len(data))
         raise ScenarioError(f"{path}: a file of {found} bytes found, at most {limit_bytes} bytes allowed")
     return data
 
@@ -90,12 +89,29 @@ def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
 @contextlib.contextmanager
 def open_lines(path: Path) -> Iterator[IO[bytes]]:
     """Stream a file line by line, for inputs that may be too large for memory."""
+    with _opened(path) as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to read from; what is none is refused without waiting for a pipe's other end."""
     try:
-        stream = path.open("rb")
-    except OSError as error:
+        stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed below; Path.open takes none
+    except (OSError, ValueError) as error:  # a path with a null byte
         raise ScenarioError(f"{path}: {_reason(error)}") from error
     with stream:
-        yield stream
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ScenarioError(f"{path}: a device or pipe found, a file allowed")
+        try:
+            yield stream
+        except OSError as error:
+            raise ScenarioError(f"{path}: {_reason(error)}") from error
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    """As `os.open`, but a pipe without a writer does not hold it up."""
+    return os.open(name, flags | os.O_NONBLOCK)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -264,5 +280,5 @@ def _umask() -> int:
     return mask
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _reason(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

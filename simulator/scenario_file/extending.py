@@ -119,11 +119,12 @@ def _merged(base: Part, ours: Part, shape: Shape) -> Part:
 
 
 def _merged_mappings(base: Part, ours: Part, shape: Shape) -> Part:
-    """Key by key, null removing one; ours alone, if no kind of thing has the keys of both."""
+    """Key by key, null removing one; ours alone, if it is of a kind of thing that has not the keys of both."""
     kept = [key for key in base.data if ours.data.get(key, base) is not None]
     replaced = {other for key, value in ours.data.items() if value is not None for other in shape.beside(key)}
     kept = [key for key in kept if key in ours.data or key not in replaced]
-    if not shape.one_holds({*kept, *(key for key, value in ours.data.items() if value is not None)}):
+    said = {key for key, value in ours.data.items() if value is not None}
+    if not shape.one_holds({*kept, *said}) and shape.one_holds(said):
         return ours
     data, pairs = {}, []
     base_pairs, our_pairs = _by_key(base), _by_key(ours)
