@@ -38,7 +38,7 @@ class SimgridForm(Form):
     """The XML file."""
     contention: Contention = "fair"
     """What messages do that meet on a link: `none`, `fifo` or `fair`."""
-    eager: Size = 0
+    eager: Size = Field(default=0, json_schema_extra={"default": "0B"})
     """Messages up to this size do not wait for their receiver."""
 
 

@@ -71,7 +71,7 @@ class FileForm(_LinkForm):
 class LinesForm(_LinkForm):
     """Straight lines by message size, as fitted.
 
-    A line for each range of sizes, one more than breaks: latency + l gap, and for each hop beyond the first the hop
+    A line for each range of sizes, the first up to and with the first break: latency + l gap, and for each hop beyond the first the hop
     latency + l times the hop gap.
     """
 
@@ -159,7 +159,7 @@ class _NetworkForm(Form):
     contention: Contention = "none"
     """What messages do that meet on a link: `none` (they do not notice), `fifo` (one after the other, holding all links
     of the route), `fair` (they share the bandwidth, max-min fair; links by latency and bandwidth only)."""
-    eager: Size = 0
+    eager: Size = Field(default=0, json_schema_extra={"default": "0B"})
     """Messages up to this size do not wait for their receiver."""
     loopback: LinkForm | None = None
     """Message times between processes of one node, without contention; needed where such messages are sent."""

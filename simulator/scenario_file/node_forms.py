@@ -142,7 +142,7 @@ class PEForm(Form):
     """What a second of the PE costs (`0.02`, in any unit of yours); for `apportion advise --pareto`."""
     power: Power | None = None
     """What it draws while a run has it (`150W`); for `apportion advise --pareto`."""
-    slice: Latency = 0.0
+    slice: Latency = Field(default=0.0, json_schema_extra={"default": "0s"})
     """Time slice of its scheduler, such as `4ms`; `0s`: none. A process that waited for a message gets the PE after a
     slice of each competitor (rule `fair`) and, if the program polls, of each other process of ours there: so much
     longer takes each message to it."""
