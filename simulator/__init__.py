@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
         dump_scenario,
+        load_either,
         load_platform,
         load_scenario,
         read_template,
@@ -95,6 +96,7 @@ _HOMES = {
     "expanded": "simulator.scenario_file.names",
     "job_lines": "simulator.job_files",
     "join_platform": "simulator.scenario_file.joined",
+    "load_either": "simulator.scenario_file",
     "load_platform": "simulator.scenario_file",
     "load_profiles": "simulator.timelines.loads",
     "load_results": "simulator.result_files",
@@ -168,6 +170,7 @@ __all__ = [
     "formula",
     "job_lines",
     "join_platform",
+    "load_either",
     "load_platform",
     "load_profiles",
     "load_results",

@@ -1,6 +1,26 @@
 """Every error a user can cause, each as lines that say where, what was found and what is allowed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import islice
+
+_MOST_NAMES = 10_000
+_LONGEST = 1500
+"""Most letters of a line."""
+
+
+def on_one_line(text: str) -> str:
+    """A text with characters that end a line, or cannot be shown, as Python writes them; without the middle if long."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST * 3 // 4]} ... {text[-_LONGEST // 5 :]}"
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def meant(found: object, names: Iterable[str]) -> str:
+    """The name most like what was found, as the end of a line `...; did you mean NAME?`; empty if none is like it."""
+    known = {name.lower(): name for name in islice(names, _MOST_NAMES)}
+    close = get_close_matches(str(found)[:100].lower(), list(known), n=1)
+    return f"; did you mean {known[close[0]]}?" if close else ""
 
 
 class ApportionError(Exception):
@@ -15,7 +35,7 @@ class ApportionError(Exception):
     exit_code = 2
 
     def __init__(self, lines: str | Sequence[str]) -> None:
-        self.lines: tuple[str, ...] = (lines,) if isinstance(lines, str) else tuple(lines)
+        self.lines = tuple(on_one_line(line) for line in ([lines] if isinstance(lines, str) else lines))
         super().__init__("; ".join(self.lines))
 
 

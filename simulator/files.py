@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,15 +41,13 @@ def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
     Raises
     ------
     ScenarioError
-        If it is missing, a folder, unreadable or larger than the limit.
+        If it is missing, a folder, a device, a pipe, unreadable or larger than the limit.
     """
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(limit_bytes + 1)
-    except OSError as error:
-        raise ScenarioError(f"{path}: {_reason(error)}") from error
-    if len(data) > limit_bytes:
-        found = path.stat().st_size
+    with _opened(path) as stream:
+        found = os.fstat(stream.fileno()).st_size
+        data = stream.read(limit_bytes + 1) if found <= limit_bytes else b""
+    if max(found, len(data)) > limit_bytes:  # a file may grow while it is read
+        found = max(found, len(data))
         raise ScenarioError(f"{path}: a file of {found} bytes found, at most {limit_bytes} bytes allowed")
     return data
 
@@ -59,8 +58,10 @@ def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ScenarioError(f"{path}:{line}: byte {error.start} is not UTF-8, UTF-8 text allowed") from error
+        line, column = data.count(b"\n", 0, error.start) + 1, error.start - data.rfind(b"\n", 0, error.start)
+        raise ScenarioError(
+            f"{path}:{line}:{column}: byte {data[error.start]:#04x} found, UTF-8 text allowed"
+        ) from error
 
 
 def read_output(path: Path, keep_bytes: int) -> str:
@@ -93,11 +94,7 @@ def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
 @contextlib.contextmanager
 def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Stream a file line by line, for inputs that may be too large for memory; unpacked if its name ends in `.gz`."""
-    try:
-        stream = path.open("rb")
-    except OSError as error:
-        raise ScenarioError(f"{path}: {_reason(error)}") from error
-    with stream:
+    with _opened(path) as stream:
         if path.suffix != ".gz":
             yield stream
             return
@@ -106,6 +103,27 @@ def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
                 yield unpacked
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ScenarioError(f"{path}: {error}, a file packed with gzip allowed") from error
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to read from; what is none is refused without waiting for a pipe's other end."""
+    try:
+        stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed below; Path.open takes none
+    except (OSError, ValueError) as error:  # a path with a null byte
+        raise ScenarioError(f"{path}: {_reason(error)}") from error
+    with stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ScenarioError(f"{path}: a device or pipe found, a file allowed")
+        try:
+            yield stream
+        except OSError as error:
+            raise ScenarioError(f"{path}: {_reason(error)}") from error
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    """As `os.open`, but a pipe without a writer does not hold it up."""
+    return os.open(name, flags | os.O_NONBLOCK)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -301,5 +319,5 @@ def _umask() -> int:
     return mask
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _reason(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
 from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel
@@ -68,7 +68,8 @@ class PE:
         """
         if kernel not in self.speeds:
             known = ", ".join(sorted(self.speeds)) or "none"
-            raise ScenarioError(f"platform: PE {self.name}: speed: kernel {kernel!r} not found, measured here: {known}")
+            told = f"{known}{meant(kernel, self.speeds)}"
+            raise ScenarioError(f"platform: PE {self.name}: speed: kernel {kernel!r} not found, measured here: {told}")
         return self.speeds[kernel]
 
 

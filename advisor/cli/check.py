@@ -3,11 +3,14 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from advisor.cli.options import Changes, Json, print_json, print_warnings
+
+if TYPE_CHECKING:
+    from simulator import Platform
 
 
 def register(app: typer.Typer) -> None:
@@ -18,12 +21,19 @@ def register(app: typer.Typer) -> None:
 def check(
     scenario: Annotated[
         Path | None,
-        typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML), or a graph: NAME.seg.yaml."),
+        typer.Argument(
+            metavar="SCENARIO", help="A scenario or platform file (YAML, JSON or TOML), or a graph: NAME.seg.yaml."
+        ),
     ] = None,
     resolved: Annotated[
         bool, typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario.")
     ] = False,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", help="Print the JSON Schema of scenario files; of others with platform or seg behind."
+        ),
+    ] = False,
     changes: Changes = None,
     as_json: Json = False,
 ) -> None:
@@ -34,9 +44,9 @@ def check(
     from simulator import resolved_text, scenario_schema
 
     if schema:
-        text = scenario_schema()
-        if scenario is not None or resolved or changes:
-            raise typer.BadParameter("--schema stands alone")
+        if resolved or changes:
+            raise typer.BadParameter("--schema stands alone, or with scenario, platform or seg")
+        text = scenario_schema(str(scenario or "scenario"))
         print(text, end="") if not as_json else print_json(json.loads(text))
         return
     if scenario is None:
@@ -52,6 +62,16 @@ def check(
         print(resolved_text(scenario, changes=changes or ()), end="")
         return
     _summary(scenario, changes or (), as_json=as_json)
+
+
+def _platform_summary(path: Path, platform: "Platform", *, as_json: bool) -> None:
+    """Say what is in a platform that can be used."""
+    pes, nodes = len(platform.pes), len(platform.node_names)
+    if as_json:
+        document = {"format": 1, "command": "check", "platform": str(path), "pes": pes, "nodes": nodes}
+        print_json({**document, "links": len(platform.network.links), "contention": platform.network.contention})
+        return
+    print(f"{path}: a platform of {pes} PEs on {nodes} nodes")
 
 
 def _graph_summary(path: Path, *, as_json: bool) -> None:
@@ -71,9 +91,12 @@ def _graph_summary(path: Path, *, as_json: bool) -> None:
 
 def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     """Say what is in a scenario that can be used."""
-    from simulator import load_scenario
+    from simulator import Platform, load_either
 
-    loaded = load_scenario(scenario, changes=changes)
+    loaded = load_either(scenario, changes=changes)
+    if isinstance(loaded, Platform):
+        _platform_summary(scenario, loaded, as_json=as_json)
+        return
     platform = loaded.platform
     if as_json:
         print_json(

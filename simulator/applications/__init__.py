@@ -1,19 +1,29 @@
 """Applications: what each one's processes do, and how much, for a problem size and a configuration."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from simulator.applications import cholesky, ep, farm, fft, hpl, matmul, matmul_2d, modelled, sort, stencil
-from simulator.applications.parameters import Parameters
+from simulator.applications.parameters import Field, Parameters
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
 from simulator.program import Program
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
 
-__all__ = ["APPLICATIONS", "Parameters", "Work", "build_program", "make_work", "matmul", "modelled"]
+__all__ = [
+    "APPLICATIONS",
+    "GRAPH",
+    "PARAMETERS",
+    "Parameters",
+    "Work",
+    "build_program",
+    "make_work",
+    "matmul",
+    "modelled",
+]
 
 APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
     "cholesky": cholesky.make,
@@ -28,6 +38,19 @@ APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
     "stencil": stencil.make,
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
+
+PARAMETERS: dict[str, Mapping[str, Field]] = {
+    "cholesky": cholesky.PARAMETERS,
+    "ep": ep.PARAMETERS,
+    "farm": farm.PARAMETERS,
+    "fft": fft.PARAMETERS,
+    "hpl": hpl.PARAMETERS,
+    "matmul": matmul.PARAMETERS,
+    "matmul_2d": matmul_2d.PARAMETERS,
+    "sort": sort.PARAMETERS,
+    "stencil": stencil.PARAMETERS,
+}
+"""Parameters of each application whose costs are counted; those of `modelled` are its model's."""
 
 GRAPH = "seg"
 """The application that is a software execution graph; `characterisation.templates` prepares it."""
@@ -44,8 +67,9 @@ def make_work(application: str, parameters: Parameters, model: "RuntimeModel | N
     if application == GRAPH:
         raise ScenarioError(f"application: name: {GRAPH!r} found without a graph that is prepared, others allowed here")
     if application not in APPLICATIONS:
-        known = ", ".join(sorted([*APPLICATIONS, GRAPH]))
-        raise ScenarioError(f"application: name: {application!r} found, one of {known} allowed")
+        known = sorted([*APPLICATIONS, GRAPH])
+        allowed = f"one of {', '.join(known)} allowed{meant(application, known)}"
+        raise ScenarioError(f"application: name: {application!r} found, {allowed}")
     return APPLICATIONS[application](parameters, model)
 
 

@@ -1,35 +1,32 @@
 """Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen `Scenario`, and back to YAML."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simulator.errors import ScenarioError, meant
 from simulator.platform import Platform
 from simulator.scenario import Change, Scenario
 from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.dump import dump_scenario
+from simulator.scenario_file.extending import read_extended
 from simulator.scenario_file.faults import validated
-from simulator.scenario_file.forms import (
-    ApplicationForm,
-    LevelsModelForm,
-    LoadForm,
-    NodesForm,
-    PlatformFileForm,
-    ScenarioForm,
-)
+from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformFileForm, ScenarioForm
 from simulator.scenario_file.memory_levels import Measured, measured_on, written_out
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
+from simulator.scenario_file.node_forms import LevelsModelForm, LoadForm
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
-from simulator.scenario_file.yaml_text import Document, read_document
+from simulator.scenario_file.schemas import KINDS, file_schema
+from simulator.scenario_file.yaml_text import Document
 
 __all__ = [
     "Template",
     "dump_scenario",
+    "load_either",
     "load_platform",
     "load_scenario",
     "read_template",
@@ -94,7 +91,7 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
     ScenarioError
         With one line per fault, each naming file, line, column and field.
     """
-    return _read(Path(path), changes, oversized=oversized)[0]
+    return _scenario(read_extended(Path(path)), changes, oversized=oversized)[0]
 
 
 def load_platform(path: str | Path) -> Platform:
@@ -105,13 +102,34 @@ def load_platform(path: str | Path) -> Platform:
     ScenarioError
         As `load_scenario`.
     """
-    document = read_document(Path(path))
+    document = read_extended(Path(path))
     if isinstance(document.data, dict) and "application" in document.data:
-        return load_scenario(path, oversized=True).platform
+        return _scenario(document, (), oversized=True)[0].platform
+    return _platform(document)
+
+
+def load_either(path: str | Path, *, changes: Sequence[str] = ()) -> Scenario | Platform:
+    """Read a scenario file, or one that holds nothing but `format` and `platform`.
+
+    Raises
+    ------
+    ScenarioError
+        As `load_scenario`.
+    """
+    document = read_extended(Path(path))
+    return _platform(document) if _is_platform(document) and not changes else _scenario(document, changes)[0]
+
+
+def _is_platform(document: Document) -> bool:
+    """Whether a file says nothing of what runs: a scenario that lacks its application says something else of it."""
+    beyond = set(ScenarioForm.model_fields) - set(PlatformFileForm.model_fields)
+    return isinstance(document.data, dict) and "platform" in document.data and not beyond & set(document.data)
+
+
+def _platform(document: Document) -> Platform:
     form = validated(PlatformFileForm, document)
-    named = NamedFiles(Path(path).parent, {Path(path).name: Path(path)})
     nothing = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
-    return make_platform(form.platform, document, named, measured=Measured({}, nothing)).platform
+    return make_platform(form.platform, document, _named_by(document), measured=Measured({}, nothing)).platform
 
 
 def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
@@ -124,26 +142,43 @@ def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
     ScenarioError
         As `load_scenario`.
     """
-    scenario, form = _read(Path(path), changes)
+    scenario, form = _scenario(read_extended(Path(path)), changes)
     return dump_scenario(scenario, traces=_trace_files(form), model=form.application.model)
 
 
-def scenario_schema() -> str:
-    """The JSON Schema of scenario files, for editors."""
-    schema = ScenarioForm.model_json_schema()
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Scenario of Apportion"}
-    return json.dumps(head | {key: value for key, value in schema.items() if key != "title"}, indent=1) + "\n"
+def scenario_schema(kind: str = "scenario") -> str:
+    """The JSON Schema of scenario files, for editors; or of other kinds of files.
+
+    Parameters
+    ----------
+    kind
+        `scenario`, `platform` (a platform alone) or `seg` (software execution graphs).
+
+    Raises
+    ------
+    ScenarioError
+        For any other.
+    """
+    if kind not in KINDS:
+        raise ScenarioError(f"--schema: {kind!r} found, one of {', '.join(KINDS)} allowed{meant(kind, KINDS)}")
+    return file_schema(kind)
 
 
 def read_template(path: str | Path) -> Template:
     """Read a scenario file for many scenarios; see `load_scenario`."""
-    path = Path(path)
-    document = read_document(path)
-    return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {path.name: path}))
+    return _template(read_extended(Path(path)))
 
 
-def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
-    template = read_template(path)
+def _template(document: Document) -> Template:
+    return Template(document, validated(ScenarioForm, document), _named_by(document))
+
+
+def _named_by(document: Document) -> NamedFiles:
+    return NamedFiles(document.path.parent, {document.path.name: document.path, **document.bases})
+
+
+def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
+    template = _template(document)
     scenario, form = template._made(changes, oversized=oversized)  # noqa: SLF001 - of this file
     return replace(scenario, inputs=template.named.hashes()), form
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
 from simulator.scenario import Change
 from simulator.scenario_file.yaml_text import Document, read_value
 
@@ -39,6 +39,8 @@ def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) ->
         if not equals or not path:
             raise ScenarioError(f"--set: {text!r} found, PATH=VALUE such as platform.nodes.0.memory=8GiB allowed")
         field, holder = _find(data, path, expand)
+        if field == ("extends",):
+            raise ScenarioError(f"--set {path}: {value!r} found, no other file allowed: the scenario has been read")
         if field in fields:
             raise ScenarioError(f"--set {path}: given twice found, each path once allowed")
         before = _held(holder, field[-1])
@@ -57,14 +59,28 @@ def _find(data: Any, path: str, expand: Expand) -> tuple[tuple[str | int, ...], 
     while parts:
         if field and field[-1] == "levels" and isinstance(here, dict) and "model" in here and parts[0] not in here:
             here = holder["levels"] = expand(here)
-        key, taken = _step(here, parts, path=path, field=field)
+        try:
+            key, taken = step(here, parts, field=field)
+        except ScenarioError as error:
+            raise ScenarioError(f"--set {path}: {error.lines[0]}") from None
         field, parts, holder = (*field, key), parts[taken:], here
         here = _held(here, key)
     return field, holder
 
 
-def _step(here: Any, parts: list[str], *, path: str, field: tuple[str | int, ...]) -> tuple[str | int, int]:
-    """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots."""
+def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tuple[str | int, int]:
+    """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots.
+
+    Parameters
+    ----------
+    field
+        The way so far, to what stands `here`.
+
+    Raises
+    ------
+    ScenarioError
+        If it leads nowhere; the last key of a mapping may be new.
+    """
     where = ".".join(map(str, field)) or "the top level"
     for count in range(len(parts), 0, -1):
         name = ".".join(parts[:count])
@@ -79,13 +95,14 @@ def _step(here: Any, parts: list[str], *, path: str, field: tuple[str | int, ...
     if isinstance(here, dict):
         if len(parts) == 1:
             return parts[0], 1
-        raise ScenarioError(f"--set {path}: {parts[0]!r} not found in {where}, {_shown(map(str, here))} allowed")
+        close = meant(parts[0], map(str, here))
+        raise ScenarioError(f"{parts[0]!r} not found in {where}, {_shown(map(str, here))} allowed{close}")
     if isinstance(here, list):
         names = [str(entry["name"]) for entry in here if isinstance(entry, dict) and "name" in entry]
         places = f"0 to {len(here) - 1}" if here else "nothing"
         allowed = f"{_shown(names)} or {places}" if names else places
-        raise ScenarioError(f"--set {path}: {parts[0]!r} not found in {where}, {allowed} allowed")
-    raise ScenarioError(f"--set {path}: {parts[0]!r} not found in {where}, which holds {here!r}: no fields allowed")
+        raise ScenarioError(f"{parts[0]!r} not found in {where}, {allowed} allowed{meant(parts[0], names)}")
+    raise ScenarioError(f"{parts[0]!r} not found in {where}, which holds {here!r}: no fields allowed")
 
 
 def _held(holder: Any, key: str | int) -> Any:

@@ -1,14 +1,67 @@
 """What a file says against its form: every fault as one line with its place."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from simulator.errors import ScenarioError
 from simulator.scenario_file.form import Form
-from simulator.scenario_file.yaml_text import Document
+from simulator.scenario_file.yaml_text import Document, PlacedError
 
 F = TypeVar("F", bound=Form)
+MOST_TOLD = 100
+"""Most faults of one file that are told."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What has been found wrong so far, where one fault does not follow from another."""
+
+    document: Document
+    lines: list[str] = field(default_factory=list)
+    reasons: set[str] = field(default_factory=set)
+    """What was noted, without its place."""
+
+    @contextmanager
+    def at(self, *where: str | int, once: bool = False) -> Iterator[None]:
+        """What is raised inside is noted; see `Document.at`.
+
+        Parameters
+        ----------
+        once
+            Leave out what has been noted already of another place: it has one cause.
+        """
+        try:
+            with self.document.at(*where):
+                yield
+        except ScenarioError as error:
+            place = f"{self.document.place(where)}: "
+            for line in error.lines:
+                reason = line.removeprefix(place)
+                if not (once and reason in self.reasons):
+                    self.lines.append(line)
+                self.reasons.add(reason)
+
+    def tell(self) -> None:
+        """Raise what was noted, each line once.
+
+        Raises
+        ------
+        ScenarioError
+            If anything was.
+        """
+        if self.lines:
+            raise PlacedError(told(list(dict.fromkeys(self.lines)), self.document))
+
+
+def told(lines: list[str], document: Document) -> list[str]:
+    """The first lines, and that there are more."""
+    if len(lines) <= MOST_TOLD:
+        return lines
+    return [*lines[:MOST_TOLD], f"{document.place(())}: more than {MOST_TOLD} faults found, none allowed"]
 
 
 def validated(kind: type[F], document: Document) -> F:
@@ -22,13 +75,12 @@ def validated(kind: type[F], document: Document) -> F:
     try:
         return kind.model_validate(document.data)
     except ValidationError as error:
-        raise ScenarioError([_fault(document, dict(fault)) for fault in error.errors()]) from None
+        raise ScenarioError(told([_fault(document, dict(fault)) for fault in error.errors()], document)) from None
 
 
 def _fault(document: Document, fault: dict[str, Any]) -> str:
     """A fault of the form at its place, as one line."""
-    field = _field(document, list(fault["loc"]), is_missing=fault["type"] == "missing")
-    place = document.place(field)
+    place = document.place(_where(document, list(fault["loc"]), is_missing=fault["type"] == "missing"))
     if fault["type"] == "missing":
         return f"{place}: missing"
     message = str(fault["msg"])
@@ -42,12 +94,12 @@ def _fault(document: Document, fault: dict[str, Any]) -> str:
     return f"{place}: {shown} found, {message}"
 
 
-def _field(document: Document, loc: list[str | int], *, is_missing: bool) -> list[str | int]:
+def _where(document: Document, loc: list[str | int], *, is_missing: bool) -> list[str | int]:
     """A fault's place without the names of alternatives, which are in no file."""
-    field: list[str | int] = []
+    where: list[str | int] = []
     for number, part in enumerate(loc):
-        found = document.value(field)
+        found = document.value(where)
         is_there = part in found if isinstance(found, dict) else isinstance(found, list) and isinstance(part, int)
         if is_there or (is_missing and number == len(loc) - 1):
-            field.append(part)
-    return field
+            where.append(part)
+    return where

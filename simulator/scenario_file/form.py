@@ -1,21 +1,35 @@
 """What all forms of a scenario file share: unknown keys list what is allowed, quantities carry units."""
 
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import islice
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, PlainValidator, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from simulator import units
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
+from simulator.scenario_file.shapes import IS_FILE
+
+MOST_FAULTS = 101
+"""Most faults of one form that are looked at: one more than are told."""
 
 
 class Form(BaseModel):
     """What a part of a file may say."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -23,8 +37,8 @@ class Form(BaseModel):
         try:
             return handler(data)
         except ValidationError as error:
-            allowed = ", ".join(field.alias or name for name, field in cls.model_fields.items())
-            told = [_told(dict(fault), allowed) for fault in error.errors()]
+            allowed = [field.alias or name for name, field in cls.model_fields.items()]
+            told = [_told(dict(fault), allowed) for fault in islice(error.errors(include_url=False), MOST_FAULTS)]
             raise ValidationError.from_exception_data(cls.__name__, told) from None
 
 
@@ -37,7 +51,6 @@ _ALLOWED = {
     "too_short": "at least {min_length} of them allowed",
     "too_long": "at most {max_length} of them allowed",
     "string_too_short": "at least {min_length} letter allowed",
-    "string_pattern_mismatch": "a name that does not begin with - allowed",
     "finite_number": "a finite number allowed",
     "union_tag_invalid": "one of {expected_tags} allowed",
     "union_tag_not_found": "topology missing",
@@ -49,20 +62,37 @@ _ALLOWED = {
     "string_type": "a text allowed",
 }
 """Kind of fault that pydantic finds -> what we say of it."""
+ON_ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+LAUNCHED = r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$"
+NOT_BACKWARDS = r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+_PATTERNS = {
+    ON_ONE_LINE: "a name on one line allowed",
+    LAUNCHED: "letters, digits and . _ - allowed",
+    NOT_BACKWARDS: "a name on one line that does not begin with - allowed",
+}
+"""Pattern of a text -> what we say of one that is not of it."""
 
 
-def _told(fault: dict[str, Any], allowed: str) -> InitErrorDetails:
+def _told(fault: dict[str, Any], allowed: list[str]) -> InitErrorDetails:
     """A fault in our words; an unknown key says what is allowed beside it."""
     kind, text, loc, found = str(fault["type"]), str(fault["msg"]), fault["loc"], fault["input"]
     if kind == "extra_forbidden":
-        kind, text = "unknown_key", f"unknown key found, {allowed} allowed"
+        kind, text = "unknown_key", f"unknown key found, {', '.join(allowed)} allowed{meant(loc[-1], allowed)}"
+    elif kind == "string_pattern_mismatch":
+        kind, text = "told", _PATTERNS[fault["ctx"]["pattern"]]
     elif kind in _ALLOWED:
         text = _ALLOWED[kind].format_map(fault.get("ctx", {}))
+        if kind in ("literal_error", "union_tag_invalid"):
+            names = fault["ctx"].get("expected") or fault["ctx"]["expected_tags"]
+            text += meant(found["topology"] if kind == "union_tag_invalid" else found, _NAME.findall(names))
         if kind == "union_tag_invalid":
             loc, found = (*loc, "topology"), found["topology"]
         kind = "no_topology" if kind == "union_tag_not_found" else "told"
     text = text.removeprefix("Value error, ")
     return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)
+
+
+_NAME = re.compile(r"'([^']*)'")
 
 
 def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = False) -> Callable[[Any], float]:
@@ -102,6 +132,10 @@ def _as_text(read: Callable[[Any], float]) -> PlainValidator:
     return PlainValidator(read, json_schema_input_type=str)
 
 
+Name = Annotated[str, Field(min_length=1, pattern=ON_ONE_LINE)]
+"""What something is called."""
+FileName = Annotated[str, Field(min_length=1, json_schema_extra={IS_FILE: True})]
+"""A file by its path from the folder of the file that names it."""
 Duration = Annotated[float, _as_text(_quantity(units.DURATION))]
 """Seconds above zero, written with a unit."""
 Latency = Annotated[float, _as_text(_quantity(units.DURATION, zero=True))]

@@ -1,190 +1,31 @@
 """What a scenario file may say, as it is written; `resolve` makes a `Scenario` of it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from simulator.models.load import AfterEnd, AvailabilityRule
+from simulator.applications import APPLICATIONS, PARAMETERS
+from simulator.applications.parameters import Field as ParameterField
 from simulator.models.resource import Method
 from simulator.networks import Contention
-from simulator.scenario_file.form import Form, Latency, Parameter, Payload, Power, Size, Speed
-from simulator.scenario_file.network_forms import DiskForm, LinkForm, Names, NetworkForm, text_or_list
+from simulator.scenario_file.form import FileName, Form, Name, Parameter, Size
+from simulator.scenario_file.network_forms import LinkForm, Names, NetworkForm, one_of, text_or_list
+from simulator.scenario_file.node_forms import MemoryUseForm, NodeForm
 from simulator.scenario_file.segs.forms import Expression, SegForm
-
-Name = Annotated[str, Field(min_length=1)]
-Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
-"""What launchers reach a node by; `{node}` stands for its name."""
-
-
-class BandForm(Form):
-    """A speed band: speeds in units of volume per second over problem sizes in elements."""
-
-    sizes: list[float]
-    low: list[float]
-    mid: list[float]
-    high: list[float]
-
-
-class FunctionForm(Form):
-    """A speed function: one speed over problem sizes."""
-
-    sizes: list[float]
-    speeds: list[float]
-
-
-class ModelForm(Form):
-    """A speed model that `apportion calibrate speed` wrote."""
-
-    model: str
-
-
-class MemoryUseForm(Form):
-    """How a kernel uses memory (Apex-MAP): words per unit, locality, consecutive words, part of what is held."""
-
-    accesses_per_unit: Annotated[float, Field(ge=0)]
-    alpha: Annotated[float, Field(gt=0, le=1)]
-    run_words: Annotated[float, Field(ge=1)] = 1.0
-    footprint_share: Annotated[float, Field(gt=0, le=1)] = 1.0
-
-
-class PredictionForm(Form):
-    """A speed that nobody measured: the node's memory levels, and the speed with data in the nearest one."""
-
-    flop_rate: Speed
-    memory: MemoryUseForm | None = None
-    half_width: Annotated[float, Field(gt=0, lt=1)] = 0.5
-
-
-class PredictedForm(Form):
-    """A predicted speed."""
-
-    predicted: PredictionForm
-
-
-def _speed_kind(value: Any) -> str:
-    if not isinstance(value, dict):
-        return "<constant>"
-    if "predicted" in value:
-        return "<predicted>"
-    if "model" in value:
-        return "<model>"
-    return "<function>" if "speeds" in value else "<band>"
-
-
-SpeedForm = Annotated[
-    Annotated[Speed, Tag("<constant>")]
-    | Annotated[BandForm, Tag("<band>")]
-    | Annotated[FunctionForm, Tag("<function>")]
-    | Annotated[ModelForm, Tag("<model>")]
-    | Annotated[PredictedForm, Tag("<predicted>")],
-    Discriminator(_speed_kind),
-]
-
-
-class TraceForm(Form):
-    """A load trace written out: each value holds up to the next time, the last one up to the end."""
-
-    times_s: list[float]
-    values: list[float]
-    end_s: float
-
-
-class LoadForm(Form):
-    """A load trace and the rule by which it shares the PE."""
-
-    trace: Annotated[
-        Annotated[str, Tag("<file>")] | Annotated[TraceForm, Tag("<inline>")],
-        Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
-    ]
-    rule: AvailabilityRule
-    after_end: AfterEnd = "cycle"
-    start: Literal["drawn", "zero"] = "drawn"
-
-
-class PEForm(Form):
-    """One PE, or several alike: `{node}` in its name stands for that of the node."""
-
-    name: Name = "{node}"
-    count: int | None = Field(default=None, ge=1)
-    cpu: int | None = None
-    cores: int = Field(default=1, ge=1)
-    speeds: dict[str, SpeedForm]
-    load: LoadForm | None = None
-    cost: Annotated[float, Field(ge=0)] | None = None
-    power: Power | None = None
-    slice: Latency = 0.0
-
-
-class ResourcePEForm(PEForm):
-    """A PE of which it is known what operations cost: a resource model, as its file or written out."""
-
-    speeds: dict[str, SpeedForm] = Field(default={})
-    resource: Annotated[
-        Annotated[str, Tag("<file>")] | Annotated[dict[str, Any], Tag("<inline>")],
-        Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
-    ]
-
-
-AnyPEForm = Annotated[
-    Annotated[PEForm, Tag("<pe>")] | Annotated[ResourcePEForm, Tag("<resource>")],
-    Discriminator(lambda value: "<resource>" if isinstance(value, dict) and "resource" in value else "<pe>"),
-]
-
-
-class LevelForm(Form):
-    """A memory level of a node's PEs; `gap` is the time of each further word of a run."""
-
-    name: Name
-    capacity: Payload | None = None
-    latency: Latency
-    gap: Latency
-    shared: bool = False
-
-
-class LevelsModelForm(Form):
-    """Levels of a memory model that `apportion calibrate memory` wrote, and which of them the node's PEs share."""
-
-    model: str
-    shared: list[Name] = Field(default=[])
-
-
-class SwapForm(Form):
-    """Swap, and what the level past RAM costs: until a page is there, and for each further word."""
-
-    size: Size | None = None
-    latency: Latency
-    gap: Latency
-
-
-class NodeForm(Form):
-    """A machine that holds PEs, or several alike."""
-
-    name: Name
-    count: int | None = Field(default=None, ge=0)
-    host: Host | None = None
-    memory: Size | None = None
-    swap: (
-        Annotated[
-            Annotated[Size, Tag("<size>")] | Annotated[SwapForm, Tag("<times>")],
-            Discriminator(lambda value: "<times>" if isinstance(value, dict) else "<size>"),
-        ]
-        | None
-    ) = None
-    levels: Annotated[
-        Annotated[list[LevelForm], Field(max_length=16), Tag("<list>")] | Annotated[LevelsModelForm, Tag("<model>")],
-        Discriminator(lambda value: "<model>" if isinstance(value, dict) else "<list>"),
-    ] = Field(default=[])
-    disk: DiskForm | None = None
-    link: LinkForm | None = None
-    pes: list[AnyPEForm] = Field(min_length=1)
 
 
 class NodesForm(Form):
     """Nodes and what joins them: one link for all pairs, or a network."""
 
+    model_config = ConfigDict(json_schema_extra=one_of("link", "network"))
+
     nodes: list[NodeForm] = Field(min_length=1)
+    """Nodes and kinds of nodes."""
     link: LinkForm | None = None
+    """One message time between any two PEs, whoever else sends."""
     network: NetworkForm | None = None
+    """Links, routes over them, and what messages do that meet on one."""
 
     @model_validator(mode="after")
     def _one_way(self) -> "NodesForm":
@@ -196,9 +37,12 @@ class NodesForm(Form):
 class SimgridForm(Form):
     """A platform file of SimGrid."""
 
-    simgrid: str
+    simgrid: FileName
+    """The XML file."""
     contention: Contention = "fair"
-    eager: Size = 0
+    """What messages do that meet on a link: `none`, `fifo` or `fair`."""
+    eager: Size = Field(default=0, json_schema_extra={"default": "0B"})
+    """Messages up to this size do not wait for their receiver."""
 
 
 PlatformForm = Annotated[
@@ -207,42 +51,120 @@ PlatformForm = Annotated[
 ]
 
 
-class PlatformFileForm(Form):
-    """A platform alone."""
+class ExtendsForm(Form):
+    """The file that this one extends, less what it does without."""
+
+    file: FileName
+    """The other file."""
+    without: list[str] = Field(default=[])
+    """Fields of the other file that are left out, by paths as `--set` takes them, such as `platform.nodes.slow`."""
+
+
+Extends = (
+    Annotated[
+        Annotated[FileName, Tag("<file>")] | Annotated[ExtendsForm, Tag("<less>")],
+        Discriminator(lambda value: "<less>" if isinstance(value, dict) else "<file>"),
+    ]
+    | None
+)
+
+
+class HeadForm(Form):
+    """What is read of a file before what it extends is."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    extends: Extends = None
+    """See `ScenarioForm`."""
+
+
+class BaseForm(HeadForm):
+    """What is read first of a file that another one extends."""
 
     format: Literal[1]
+    """Of every file."""
+
+
+class PlatformFileForm(Form):
+    """A platform of Apportion; see scenarios/README.md."""
+
+    format: Literal[1]
+    """Always `1`, in every file."""
+    extends: Extends = None
+    """Another file whose fields this one starts from, its path relative to this file; see Files that extend others."""
     platform: PlatformForm
+    """Nodes with what joins them, or a platform file of SimGrid."""
+
+
+def _by_application(schema: dict[str, Any]) -> None:
+    """Add the names of applications, and what parameters each has."""
+    schema["properties"]["name"]["enum"] = sorted(APPLICATIONS)
+    schema["allOf"] = [
+        {
+            "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
+            "then": {"properties": {"parameters": _parameters(fields)}},
+        }
+        for name, fields in PARAMETERS.items()
+    ]
+
+
+def _parameters(fields: Mapping[str, ParameterField]) -> dict[str, Any]:
+    shown = {}
+    for name, field in fields.items():
+        said = {"default": field.default} if isinstance(field.default, str | int) else {}
+        shown[name] = {"description": f"{field.meaning[0].upper()}{field.meaning[1:]}.", **said, **field.schema}
+    needed = [name for name, field in fields.items() if field.default is None]
+    return {"properties": shown, "required": needed, "additionalProperties": False}
 
 
 class ApplicationForm(Form):
     """What runs."""
 
+    model_config = ConfigDict(json_schema_extra=_by_application)
+
     name: str
-    kernel: str
-    model: str | None = None
+    """One of the applications, such as `matmul`; see Applications."""
+    kernel: Name
+    """Whose speeds its computations have; in `speeds` of every PE that computes."""
+    model: FileName | None = None
+    """The run-time model of the application `modelled`, which `apportion fit` wrote."""
     parameters: dict[str, Parameter]
+    """The problem, such as `{n: 4000}`; see Applications."""
     memory: MemoryUseForm | None = None
+    """How the kernel uses memory, see Memory; known of `triad` and `matmul`."""
 
 
 class StepForm(Form):
-    """A graph for a step of a template, and formulas for those of its parameters that have other names here."""
+    """A graph for a step of a template."""
 
     graph: Name
+    """One of the file's graphs."""
     arguments: dict[str, Expression] = Field(default={})
+    """Formulas for those of its parameters that have other names here."""
 
 
 class SegApplicationForm(ApplicationForm):
     """A software execution graph under a parallel template."""
 
+    model_config = ConfigDict(json_schema_extra={})
+
     name: Literal["seg"]
+    """`seg`."""
+    kernel: str
+    """A name for the speeds that follow."""
     parameters: dict[str, Parameter] = Field(default={})
+    """Numbers, by names of your own: not `P`, `total`, `units`, `iteration`, `partner`, `round`."""
     graph: Annotated[
-        Annotated[str, Tag("<file>")] | Annotated[SegForm, Tag("<inline>")],
+        Annotated[FileName, Tag("<file>")] | Annotated[SegForm, Tag("<inline>")],
         Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
     ]
+    """The file of the graphs (`NAME.seg.yaml`), or the graphs written out."""
     template: str
+    """See the next table."""
     units: Expression
+    """What a partition divides: a whole number, or a formula of the parameters."""
     iterations: Expression = "1"
+    """Of the template: a whole number, or a formula of the parameters."""
     steps: dict[
         str,
         Annotated[
@@ -250,10 +172,16 @@ class SegApplicationForm(ApplicationForm):
             Discriminator(lambda value: "<step>" if isinstance(value, dict) else "<name>"),
         ],
     ] = Field(default={})
+    """By step: a graph, or `{graph, [arguments]}`: formulas for those of its parameters that have another name here.
+    The template's first step is the file's first graph if not said; others can be left out."""
     messages: dict[str, Expression] = Field(default={})
+    """By message: bytes as a formula; all of the template's, `0` for none."""
     grid_rows: int = Field(default=1, ge=1)
+    """Rows of the grid of processes; `row_column_broadcast` only."""
     footprint: Expression | None = None
+    """Bytes that a process holds, as a formula of `units`, `P` and parameters; not looked at if not said."""
     resource_model: Method | None = None
+    """The method; can be left out where graph and PEs have one in common only. `--resource-model` sets it."""
 
 
 AnyApplicationForm = Annotated[
@@ -265,11 +193,17 @@ AnyApplicationForm = Annotated[
 class ConfigurationForm(Form):
     """Work per process, and where each process runs: by default one on each PE in order."""
 
+    model_config = ConfigDict(json_schema_extra={"not": {"required": ["pes", "allocation"]}})
+
     partition: Annotated[
         Annotated[list[int], Tag("<list>")] | Annotated[Literal["equal"], Tag("<text>")], Discriminator(text_or_list)
     ]
+    """Units per process (rows for `matmul`), or `equal`."""
     pes: Names | None = None
+    """The PE of each process, ranges allowed; by default one process on each PE in order."""
     allocation: dict[str, Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1)
+    """In place of `pes`: processes on each PE, `{"fast[01-08]": 2, slow01: 1}`; processes are numbered in this
+    order."""
 
     @model_validator(mode="after")
     def _placed_one_way(self) -> "ConfigurationForm":
@@ -282,9 +216,19 @@ class ScenarioForm(Form):
     """A scenario of Apportion; see scenarios/README.md."""
 
     format: Literal[1]
+    """Always `1`, in every file."""
+    extends: Extends = None
+    """Another file whose fields this one starts from, its path relative to this file; see Files that extend others."""
     platform: PlatformForm
+    """`nodes` with `link` or `network`; or `simgrid`, a platform file of SimGrid."""
     application: AnyApplicationForm
-    configurations: dict[str, ConfigurationForm] = Field(min_length=1)
+    """What runs: `name`, `kernel`, `parameters`, `model` for `modelled`, [`memory`]; more for `seg`; see
+    Applications."""
+    configurations: dict[Name, ConfigurationForm] = Field(min_length=1)
+    """By name: who does how much where; see Configurations."""
     replications: int = Field(default=200, ge=1, le=1_000_000)
+    """How many draws of load and speed."""
     seed: int = Field(default=0, ge=0, lt=2**63)
+    """Where the draws start: the same seed, the same results."""
     notes: list[str] = Field(default=[])
+    """Lines that are told with the warnings of every result; `--resolved` writes here what is predicted or rescaled."""

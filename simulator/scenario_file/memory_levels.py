@@ -5,23 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator import units
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
 from simulator.models.paging import SWAP, SwapTimes, resident_levels
 from simulator.models.predicted_speed import KERNEL_USES, predicted_band, rescaled
 from simulator.models.speed import SpeedBand
 from simulator.scenario import Extrapolation
 from simulator.scenario_file.dump import Data, level_data
-from simulator.scenario_file.forms import (
-    ApplicationForm,
-    LevelsModelForm,
-    NodeForm,
-    NodesForm,
-    PredictionForm,
-    ScenarioForm,
-    SwapForm,
-)
+from simulator.scenario_file.forms import ApplicationForm, NodesForm, ScenarioForm
 from simulator.scenario_file.named_files import NamedFiles
+from simulator.scenario_file.node_forms import LevelsModelForm, NodeForm, PredictionForm, SwapForm
 from simulator.scenario_file.yaml_text import Document
 
 Levels = tuple[MemoryLevel, ...]
@@ -69,8 +62,9 @@ def _levels_of_model(form: LevelsModelForm, named: NamedFiles) -> Levels:
     levels = named.memory_levels(form.model)
     unknown = [name for name in form.shared if name not in {level.name for level in levels}]
     if unknown:
-        known = ", ".join(level.name for level in levels)
-        raise ScenarioError(f"shared: {unknown[0]!r} found, one of {known} allowed")
+        known = [level.name for level in levels]
+        close = meant(unknown[0], known)
+        raise ScenarioError(f"shared: {unknown[0]!r} found, one of {', '.join(known)} allowed{close}")
     return tuple(
         MemoryLevel(
             level.name, level.capacity_bytes, level.latency_s, level.gap_s, level.shared or level.name in form.shared
@@ -84,8 +78,11 @@ def written_out(form: LevelsModelForm, named: NamedFiles) -> list[Data]:
     return [level_data(level) for level in _levels_of_model(form, named)]
 
 
-def swap_of(form: NodeForm) -> tuple[int | None, SwapTimes | None]:
+def swap_of(form: NodeForm, document: Document, *, here: tuple[str | int, ...]) -> tuple[int | None, SwapTimes | None]:
     """Bytes of swap and its times, as far as they are said."""
+    with document.at(*here, "swap"):
+        if form.memory is None and form.swap:
+            raise ScenarioError("without memory found, memory and swap or neither allowed")
     if isinstance(form.swap, SwapForm):
         return form.swap.size, SwapTimes(form.swap.latency, form.swap.gap)
     return form.swap, None

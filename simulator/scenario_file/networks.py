@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, meant
 from simulator.models.network import (
     FittedForm,
     KnotsModel,
@@ -18,6 +18,8 @@ from simulator.models.network import (
     PiecewiseModel,
 )
 from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Topology, Torus, Tree
+from simulator.scenario_file.faults import Faults
+from simulator.scenario_file.forms import NodesForm
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
 from simulator.scenario_file.network_forms import (
@@ -127,6 +129,18 @@ def make_network(form: NetworkForm, source: LinkSource, names: Sequence[str], ma
         return Network(topology, model, loopback, form.contention, form.eager)
 
 
+def check_links(form: NodesForm, source: LinkSource, faults: Faults) -> None:
+    """Note the faults of links that need no nodes, where a platform has none to go by."""
+    if form.link is not None:
+        with faults.at("platform", "link"):
+            message_model(form.link, source, "platform", "link")
+    for key in () if form.network is None else ("loopback", "link", "uplink", "backbone"):
+        link = getattr(form.network, key, None)
+        if link is not None:
+            with faults.at(*WHERE, key):
+                link_maker(link, source, *WHERE, key)
+
+
 def _topology(
     form: StarForm | BusForm | TreeForm | TorusForm | MeshForm | ListedForm,
     source: LinkSource,
@@ -181,20 +195,21 @@ def _switches(form: TreeForm, source: LinkSource, names: Sequence[str]) -> tuple
                 raise ScenarioError("uplink: none found, one for the switches allowed")
         return switch_of, tuple(usual(f"switch{number + 1}") for number in range(switch_of[-1] + 1))
     found: dict[str, int] = {}
-    uplinks = []
+    uplinks, faults = [], Faults(source.document)
     for number, switch in enumerate(form.switches):
         here = (*WHERE, "switches", number)
-        maker = usual if switch.uplink is None else link_maker(switch.uplink, source, *here, "uplink")
-        with source.at(*here):
+        with faults.at(*here):
+            maker = usual if switch.uplink is None else link_maker(switch.uplink, source, *here, "uplink")
             if maker is None:
                 raise ScenarioError("uplink: none found, one here or in network allowed")
             uplinks.append(maker(switch.name or f"switch{number + 1}"))
-        with source.at(*here, "nodes"):
+        with faults.at(*here, "nodes"):
             for name in all_names(switch.nodes):
                 known(name, names, what="node")
                 if name in found:
                     raise ScenarioError(f"{name!r} twice found, each node on one switch allowed")
                 found[name] = number
+    faults.tell()
     with source.at(*WHERE, "switches"):
         for name in names:
             if name not in found:
@@ -203,31 +218,38 @@ def _switches(form: TreeForm, source: LinkSource, names: Sequence[str]) -> tuple
 
 
 def _listed(form: ListedForm, source: LinkSource, names: Sequence[str]) -> Listed:
-    links = tuple(link_maker(link, source, *WHERE, "links", name)(name) for name, link in form.links.items())
+    faults, made = Faults(source.document), []
+    for name, link in form.links.items():
+        with faults.at(*WHERE, "links", name):
+            made.append(link_maker(link, source, *WHERE, "links", name)(name))
+    faults.tell()
+    links = tuple(made)
     numbers = {link.name: number for number, link in enumerate(links)}
     nodes = {name: number for number, name in enumerate(names)}
     forth: dict[tuple[int, int], tuple[int, ...]] = {}
     back: dict[tuple[int, int], tuple[int, ...]] = {}
     for place, route in enumerate(form.routes):
         here = (*WHERE, "routes", place)
-        pair = _ends(route, source, nodes, here)
-        with source.at(*here):
+        with faults.at(*here):
+            pair = _ends(route, source, nodes, here)
             if pair in forth:
                 raise ScenarioError(f"from {route.source} to {route.to} twice found, each once allowed")
-        with source.at(*here, "via"):
-            forth[pair] = tuple(_directed(name, numbers) for name in route.via)
-            Listed(tuple(names), links, {pair: forth[pair]})  # its faults are told here
-        if not route.one_way:
-            back[pair[::-1]] = tuple(link ^ 1 for link in reversed(forth[pair]))
+            with source.at(*here, "via"):
+                forth[pair] = tuple(_directed(name, numbers) for name in route.via)
+                Listed(tuple(names), links, {pair: forth[pair]})  # its faults are told here
+            if not route.one_way:
+                back[pair[::-1]] = tuple(link ^ 1 for link in reversed(forth[pair]))
+    faults.tell()
     return Listed(tuple(names), links, back | forth)
 
 
 def _ends(route: RouteForm, source: LinkSource, nodes: Mapping[str, int], here: Sequence[str | int]) -> tuple[int, int]:
-    ends = []
+    ends, faults = [], Faults(source.document)
     for key, name in (("from", route.source), ("to", route.to)):
-        with source.at(*here, key):
+        with faults.at(*here, key):
             known(name, nodes, what="node")
             ends.append(nodes[name])
+    faults.tell()
     with source.at(*here):
         if ends[0] == ends[1]:
             raise ScenarioError(f"from {route.source} to itself found, two nodes allowed (within a node: loopback)")
@@ -256,4 +278,4 @@ def known(name: str, names: Sequence[str] | Mapping[str, int], *, what: str) -> 
     if name not in names:
         some = ", ".join(list(names)[:12])
         more = f", ... ({len(names)} in all)" if len(names) > 12 else ""
-        raise ScenarioError(f"{what} {name!r} found, one of {some}{more} allowed")
+        raise ScenarioError(f"{what} {name!r} found, one of {some}{more} allowed{meant(name, names)}")

@@ -14,20 +14,8 @@ from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
 from simulator.platform import PE, Load, Node, Platform
 from simulator.scenario import Extrapolation
-from simulator.scenario_file.forms import (
-    BandForm,
-    FunctionForm,
-    LoadForm,
-    ModelForm,
-    NodeForm,
-    NodesForm,
-    PEForm,
-    PlatformForm,
-    PredictedForm,
-    ResourcePEForm,
-    SimgridForm,
-    TraceForm,
-)
+from simulator.scenario_file.faults import Faults
+from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
 from simulator.scenario_file.memory_levels import (
     Levels,
     Measured,
@@ -40,7 +28,18 @@ from simulator.scenario_file.memory_levels import (
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.network_forms import StarForm, TreeForm
-from simulator.scenario_file.networks import LinkSource, Maker, link_maker, make_network, message_model
+from simulator.scenario_file.networks import LinkSource, Maker, check_links, link_maker, make_network, message_model
+from simulator.scenario_file.node_forms import (
+    BandForm,
+    FunctionForm,
+    LoadForm,
+    ModelForm,
+    NodeForm,
+    PEForm,
+    PredictedForm,
+    ResourcePEForm,
+    TraceForm,
+)
 from simulator.scenario_file.yaml_text import Document, PlacedError
 
 NODE = "{node}"
@@ -86,8 +85,13 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
         return MadePlatform(imported.platform)
     parts = _Parts()
     source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
+    faults = Faults(document)
     for place, node in enumerate(form.nodes):
-        _add(node, source, place=place, parts=parts, measured=measured)
+        with faults.at("platform", "nodes", place):
+            _add(node, source, place=place, parts=parts, measured=measured)
+    if faults.lines:
+        check_links(form, source, faults)
+    faults.tell()
     with document.at("platform"):
         network = _network(form, source, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
@@ -121,17 +125,14 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
     levels = levels_of(form, document, named, here=here)
     has_more = form.memory is not None or disk is not None or levels or form.host is not None
-    swap_bytes, swap_times = swap_of(form)
-    with document.at(*here, "swap"):
-        if form.memory is None and form.swap:
-            raise ScenarioError("without memory found, memory and swap or neither allowed")
+    swap_bytes, swap_times = swap_of(form, document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
-    kinds = [
-        _kind(
-            pe, document, named, here=(*here, "pes", number), node=form.name, levels=levels, memory=memory, parts=parts
-        )
-        for number, pe in enumerate(form.pes)
-    ]
+    kinds, faults = [], Faults(document)
+    for number, pe in enumerate(form.pes):
+        at = (*here, "pes", number)
+        with faults.at(*at):
+            kinds.append(_kind(pe, document, named, here=at, node=form.name, levels=levels, memory=memory, parts=parts))
+    faults.tell()
     if place in measured.levels:
         kinds = [
             _on_these_levels(
@@ -196,9 +197,9 @@ def _kind(
 ) -> _Kind:
     with document.at(*here, "count" if form.count is not None else "name"):
         names = counted(form.name, form.count)
-    speeds = {}
+    speeds, faults = {}, Faults(document)
     for kernel, speed in form.speeds.items():
-        with document.at(*here, "speeds", kernel):
+        with faults.at(*here, "speeds", kernel):
             if isinstance(speed, PredictedForm):
                 pes = form.name.replace(NODE, node)
                 speeds[kernel], note = predicted_speed(speed.predicted, levels, kernel=kernel, pes=pes)
@@ -207,12 +208,13 @@ def _kind(
                 speeds[kernel] = _within_memory(_band(speed, named), kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
-        with document.at(*here, "load", "trace"):
+        with faults.at(*here, "load", "trace"):
             load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
     rates, resource = (form.cost, form.power), None
     if isinstance(form, ResourcePEForm):
-        with document.at(*here, "resource"):
+        with faults.at(*here, "resource"):
             resource = _resource(form, named)
+    faults.tell()
     return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
 
 

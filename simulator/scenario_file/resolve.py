@@ -17,13 +17,14 @@ from simulator.scenario import (
     check_routes,
     with_derived_speeds,
 )
+from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
 from simulator.scenario_file.hpl_dat import with_hpl_dat
 from simulator.scenario_file.memory_levels import Measured, told, use_of
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
 from simulator.scenario_file.networks import all_names, known
-from simulator.scenario_file.platforms import make_platform
+from simulator.scenario_file.platforms import MadePlatform, make_platform
 from simulator.scenario_file.segs.application import seg_application
 from simulator.scenario_file.yaml_text import Document
 
@@ -45,29 +46,43 @@ def resolve(
     ScenarioError
         With file, line, column and field.
     """
-    made = make_platform(form.platform, document, named, measured=replace(measured, application=form.application))
+    made, application, told_of_it = _parts(form, document, named, replace(measured, application=form.application))
     platform = made.platform
-    application, told_of_it = _application(form.application, document, named, platform=platform)
     if application.prepared is not None:
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
+    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
+    scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes)
     configurations = []
-    for name, entry in form.configurations.items():
-        placement = _placement(entry, document, places, name=name)
-        partition = _partition(entry, application, document, len(placement), name=name)
-        with document.at("configurations", name):
-            configurations.append(Configuration(name, partition, placement))
-    notes = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it)))
-    scenario = Scenario(platform, application, tuple(configurations), form.replications, form.seed, notes=notes)
-    for configuration in scenario.configurations:  # partition and parameters are checked now, not in the middle
-        with document.at("configurations", configuration.name):
-            _check(scenario, configuration, platform, oversized=oversized)
+    for name, entry in form.configurations.items():  # partition and parameters are checked now, not in the middle
+        with faults.at("configurations", name, once=True):
+            placement = _placement(entry, document, places, name=name)
+            partition = _partition(entry, application, document, len(placement), name=name)
+            configuration = Configuration(name, partition, placement)
+            _check(replace(scenario, configurations=(configuration,)), configuration, platform, oversized=oversized)
+            configurations.append(configuration)
+    faults.tell()
+    scenario = replace(scenario, configurations=tuple(configurations))
     if not made.extrapolations:
         return scenario
     found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
     notes = (*notes, *dict.fromkeys(line for one in found for line in told(one)))
     return replace(scenario, notes=notes, extrapolations=found)
+
+
+def _parts(
+    form: ScenarioForm, document: Document, named: NamedFiles, measured: Measured
+) -> tuple[MadePlatform, Application, tuple[str, ...]]:
+    """Platform, application and what is to be known of it; faults of both, where the application needs no platform."""
+    faults = Faults(document)
+    with faults.at("platform"):
+        made = make_platform(form.platform, document, named, measured=measured)
+    if faults.lines and not isinstance(form.application, SegApplicationForm):
+        with faults.at("application"):
+            _application(form.application, document, named, platform=None)
+    faults.tell()
+    return made, *_application(form.application, document, named, platform=made.platform)
 
 
 def _needed(scenario: Scenario, found: Extrapolation) -> float:
@@ -137,10 +152,10 @@ def _partition(
 
 
 def _application(
-    form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform
+    form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform | None
 ) -> tuple[Application, tuple[str, ...]]:
     """What runs, and what is to be known of it."""
-    if isinstance(form, SegApplicationForm):
+    if isinstance(form, SegApplicationForm) and platform is not None:
         return seg_application(form, document, named, platform=platform), ()
     with document.at("application", "parameters", "hpl_dat"):
         parameters, notes = with_hpl_dat(form.parameters, named) if form.name == "hpl" else (form.parameters, ())
@@ -150,6 +165,7 @@ def _application(
             model = named.runtime_model(form.model)
     with document.at("application"):
         make_work(form.name, parameters, model)  # its faults are told here
-    matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in platform.nodes)
+    nodes = () if platform is None else platform.nodes
+    matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in nodes)
     memory = use_of(form) if matters else None
     return Application(form.name, form.kernel, parameters, model, memory=memory), notes

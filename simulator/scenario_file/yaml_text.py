@@ -1,7 +1,8 @@
 """YAML of 1.2 rules (JSON too) and TOML as plain data, with the line and column of every field; sizes are bounded."""
 
+import io
+import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,15 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
 
 from simulator import files
-from simulator.errors import ApportionError, ScenarioError
+from simulator.errors import ApportionError, ScenarioError, on_one_line
+from simulator.scenario_file.toml_text import toml_nodes
 
 MAX_BYTES = 16 * 2**20
+MAX_WRITTEN = 500_000
+"""Most YAML nodes that a file writes."""
 MAX_NODES = 2_000_000
 """Most YAML nodes after aliases are expanded."""
 MAX_DEPTH = 50
-_TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
+
+_LONGEST_KEY = 60
+_SURROGATES = re.compile(r"(?<!\\)\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+"""One character beyond the first 65,536 as JSON may write it, and YAML may not."""
 
 Field = Sequence[str | int]
 """Keys and places from the top of a file down to a field."""
@@ -34,7 +44,9 @@ class Document:
     path: Path
     data: Any
     root: yaml.Node | None
-    """None for TOML, whose reader tells no places."""
+    """Where everything stands; its marks name the file. None for what was read elsewhere."""
+    bases: Mapping[str, Path] = field(default_factory=dict)
+    """The files that this one extends, by their names from its folder."""
     fields_set: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
     """Fields that the command line sets, and how it names them."""
 
@@ -54,17 +66,16 @@ class Document:
         """`FILE:LINE:COL: FIELD`, as far down as the field is there; or what the command line names it."""
         for given, text in self.fields_set.items():
             if tuple(field[: len(given)]) == given:
-                return ".".join((f"--set {text}", *map(str, field[len(given) :])))
-        node, place = self.root, ""
+                return ".".join([f"--set {text}", *_names(field[len(given) :])])
+        node = self.root
+        mark = None if node is None else node.start_mark
         for part in field:
             child = _child(node, part)
             if child is None:
                 break
             mark, node = child
-            place = f":{mark.line + 1}:{mark.column + 1}"
-        if not place and self.root is not None:
-            place = f":{self.root.start_mark.line + 1}:{self.root.start_mark.column + 1}"
-        return f"{self.path}{place}: {'.'.join(map(str, field)) or 'top level'}"
+        place = str(self.path) if mark is None else _shown(mark)
+        return f"{place}: {'.'.join(_names(field)) or 'top level'}"
 
     def value(self, field: Field) -> Any:
         """What stands in a field; None if nothing does."""
@@ -109,31 +120,35 @@ def read_document(path: Path) -> Document:
     ScenarioError
         With file, line and column, if it cannot be read or is too large once its aliases are expanded.
     """
-    text = files.read_text(path, limit_bytes=MAX_BYTES)
+    return document_of(files.read_text(path, limit_bytes=MAX_BYTES), path)
+
+
+def document_of(text: str, path: Path) -> Document:
+    """What the text of a file says; see `read_document`."""
     if path.suffix == ".toml":
-        try:
-            return Document(path, tomllib.loads(text), None)
-        except tomllib.TOMLDecodeError as error:
-            found = _TOML_PLACE.fullmatch(str(error))
-            place, said = (f":{found[2]}:{found[3]}", found[1]) if found else ("", str(error))
-            raise ScenarioError(f"{path}{place}: {said}, TOML allowed") from None
-        except RecursionError:
-            raise ScenarioError(f"{path}: more levels than can be read found, fewer allowed") from None
-    loader = _Loader(text)
+        return Document(path, *toml_nodes(text, path, most=MAX_WRITTEN, deepest=MAX_DEPTH))
+    if path.suffix == ".json":
+        text = _SURROGATES.sub(lambda pair: json.loads(f'"{pair[0]}"'), text)
     try:
-        node = loader.get_single_node()
-        if node is None:
-            raise ScenarioError(f"{path}: an empty file found, a scenario allowed")
-        _count(node, {}, 0, path)
-        return Document(path, loader.construct_document(node), node)
+        data, node = _read(text, str(path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise ScenarioError(f"{path}{place}: {error.problem}, YAML allowed") from None
+        place, problem = f"{path}:1:1" if mark is None else _shown(mark), str(error.problem)
+        if problem.startswith("but found"):
+            problem = f"{error.context} {problem}"
+        elif mark is not None and "character that" in problem:  # which one, libyaml does not say
+            found = text[mark.index : mark.index + 1]
+            problem = problem.replace("character that", f"character {found!r} that")
+        raise ScenarioError(f"{place}: {problem}, YAML allowed") from None
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        place = f"{path}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+        raise ScenarioError(f"{place}: character {error.character:#06x} found, YAML allowed") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ScenarioError(f"{path}: {str(error).splitlines()[0]}, YAML allowed") from None
-    finally:
-        loader.dispose()
+        raise ScenarioError(f"{path}:1:1: {str(error).splitlines()[0]}, YAML allowed") from None
+    if node is None:
+        raise ScenarioError(f"{path}:1:1: an empty file found, a scenario allowed")
+    return Document(path, data, node)
 
 
 def read_value(text: str) -> Any:
@@ -144,17 +159,36 @@ def read_value(text: str) -> Any:
     ScenarioError
         If it is none.
     """
-    loader = _Loader(text)
+    try:
+        data, node = _read(text, "value")
+    except (yaml.YAMLError, RecursionError, ValueError):
+        raise ScenarioError(f"{text!r} found, a value in YAML allowed") from None
+    if node is None:
+        raise ScenarioError("nothing found, a value allowed")
+    return data
+
+
+def _read(text: str, name: str) -> tuple[Any, yaml.Node | None]:
+    """A text's one value and where its parts stand; no node in a text without any."""
+    loader = _Loader(_Named(text, name))
     try:
         node = loader.get_single_node()
         if node is None:
-            raise ScenarioError("nothing found, a value allowed")
-        _count(node, {}, 0, Path("value"))
-        return loader.construct_document(node)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        raise ScenarioError(f"{text!r} found, a value in YAML allowed") from None
+            return None, None
+        _count(node, {})
+        return loader.construct_document(node), node
     finally:
         loader.dispose()
+
+
+def _shown(mark: yaml.Mark) -> str:
+    return f"{mark.name}:{mark.line + 1}:{mark.column + 1}"
+
+
+def _names(field: Field) -> list[str]:
+    """The keys of a field, each on a line and no longer than can be read."""
+    texts = [on_one_line(str(part)) for part in field]
+    return [text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 3]}..." for text in texts]
 
 
 def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
@@ -180,20 +214,73 @@ _SCALARS = {
 }
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML 1.2 scalars, no duplicate keys."""
+class _Named(io.StringIO):
+    """A text with the name that marks are to call it by."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text)
+        self.name = name
+
+
+# libyaml cuts the text five times as fast; its own composer runs out of stack on deep files, so that one is not used.
+_PARTS: tuple[type, ...] = (
+    (yaml.CSafeLoader.__bases__[0],)
+    if yaml.__with_libyaml__
+    else (yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser)
+)
+
+
+class _Loader(Composer, *_PARTS, SafeConstructor, Resolver):  # type: ignore[misc]
+    """YAML 1.2 scalars, no duplicate keys, bounded while it is read."""
 
     yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 - PyYAML's own protocol
+    yaml_constructors = {  # noqa: RUF012 - likewise; no dates, no sets, nothing else of YAML 1.1
+        tag: make
+        for tag, make in SafeConstructor.yaml_constructors.items()
+        if tag is None or tag.rpartition(":")[2] in ("null", "bool", "int", "float", "str", "seq", "map")
+    }
+
+    def __init__(self, stream: io.StringIO) -> None:
+        _PARTS[0].__init__(self, stream)  # type: ignore[misc]
+        for part in (*_PARTS[1:], Composer, SafeConstructor, Resolver):
+            part.__init__(self)  # type: ignore[misc]
+        self.written = self.depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self.written += 1
+        self.depth += 1
+        if self.depth > MAX_DEPTH + 1:
+            self._refuse(f"more than {MAX_DEPTH} levels found, fewer allowed")
+        if self.written > MAX_WRITTEN:
+            self._refuse(f"more than {MAX_WRITTEN} values found, fewer allowed")
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def _refuse(self, text: str) -> None:
+        raise ScenarioError(f"{_shown(self.peek_event().start_mark)}: {text}")
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError):
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{node.value[:20]!r} found as {node.tag.rpartition(':')[2]}", node.start_mark
+            ) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(None, None, "a key that is no text", key.start_mark)
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        if len(found) < len(node.value):
+            seen = set()
+            for key, _ in node.value:
+                read = self.construct_object(key)
+                if read in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} twice", key.start_mark)
+                seen.add(read)
+        return found
 
 
 for _tag, (_pattern, _first) in _SCALARS.items():
@@ -208,15 +295,14 @@ def _integer(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
 _Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 
 
-def _count(node: yaml.Node, sizes: dict[int, int], depth: int, path: Path) -> int:
+def _count(node: yaml.Node, sizes: dict[int, int], depth: int = 0) -> int:
     """Nodes below one, aliases expanded; refuses what would grow without bound."""
-    place = f"{path}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
     if depth > MAX_DEPTH:
-        raise ScenarioError(f"{place}: more than {MAX_DEPTH} levels found, fewer allowed")
+        raise ScenarioError(f"{_shown(node.start_mark)}: more than {MAX_DEPTH} levels found, fewer allowed")
     if id(node) not in sizes:
         children = [] if isinstance(node, yaml.ScalarNode) else node.value
         flat = [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
-        sizes[id(node)] = 1 + sum(_count(part, sizes, depth + 1, path) for part in flat)
+        sizes[id(node)] = 1 + sum(_count(part, sizes, depth + 1) for part in flat)
         if sizes[id(node)] > MAX_NODES:
-            raise ScenarioError(f"{place}: more than {MAX_NODES} values found, fewer allowed")
+            raise ScenarioError(f"{_shown(node.start_mark)}: more than {MAX_NODES} values found, fewer allowed")
     return sizes[id(node)]

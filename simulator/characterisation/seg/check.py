@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.characterisation.seg.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg, Sequence
 from simulator.characterisation.seg.walk import Place, walk
-from simulator.errors import FormulaError, ScenarioError
+from simulator.errors import FormulaError, ScenarioError, meant
 from simulator.formula import FUNCTIONS, Formula
 from simulator.models.resource import METHODS, Ruvs
 from simulator.models.resource.ruvs import bounds
@@ -98,7 +98,8 @@ def _of_node(here: Place, node: Node, graph: Graph, graphs: dict[str, Graph]) ->
 
 def _of_call(here: Place, node: Call, graph: Graph, graphs: dict[str, Graph]) -> Iterator[Fault]:
     if node.graph not in graphs:
-        yield Fault((*here, "call"), f"unknown graph {node.graph!r} found, {', '.join(graphs)} allowed")
+        close = meant(node.graph, graphs)
+        yield Fault((*here, "call"), f"unknown graph {node.graph!r} found, {', '.join(graphs)} allowed{close}")
         return
     wanted, given = graphs[node.graph].parameters, [name for name, _ in node.arguments]
     if sorted(wanted) != sorted(given):
@@ -113,7 +114,8 @@ def _of_formula(
 ) -> Iterator[Fault]:
     unknown = [name for name in formula.names if name not in graph.parameters]
     for name in unknown:
-        yield Fault(here, f"unknown name {name!r} found, {', '.join(graph.parameters) or 'none'} allowed")
+        allowed = f"{', '.join(graph.parameters) or 'none'} allowed{meant(name, graph.parameters)}"
+        yield Fault(here, f"unknown name {name!r} found, {allowed}")
     if formula.names:
         return
     try:
@@ -129,7 +131,7 @@ def _of_formula(
 def _of_ruvs(here: Place, ruvs: Ruvs) -> Iterator[Fault]:
     for method, ruv in ruvs.items():
         if method not in METHODS:
-            yield Fault((*here, method), f"unknown method found, {', '.join(METHODS)} allowed")
+            yield Fault((*here, method), f"unknown method found, {', '.join(METHODS)} allowed{meant(method, METHODS)}")
             continue
         for operation, amount in ruv.items():
             likely, low, high = bounds(amount)

@@ -9,7 +9,7 @@ from simulator.characterisation.seg.nodes import Graph, Seg
 from simulator.characterisation.templates import TEMPLATES
 from simulator.characterisation.templates.template import EVERYWHERE, Template
 from simulator.characterisation.templates.work import Asked, SegWork, Step
-from simulator.errors import FormulaError, ScenarioError
+from simulator.errors import FormulaError, ScenarioError, meant
 from simulator.formula import Formula, parse
 from simulator.models.resource import METHODS, HardwareModel, Method
 
@@ -76,8 +76,8 @@ class _Maker:
 
     def template(self) -> Template | None:
         if self.asked.template not in TEMPLATES:
-            known = ", ".join(TEMPLATES)
-            self.faults.append(f"template: {self.asked.template!r} found, one of {known} allowed")
+            known = f"{', '.join(TEMPLATES)} allowed{meant(self.asked.template, TEMPLATES)}"
+            self.faults.append(f"template: {self.asked.template!r} found, one of {known}")
         return TEMPLATES.get(self.asked.template)
 
     def parameters(self) -> dict[str, float]:
@@ -118,6 +118,7 @@ class _Maker:
         for name in given:
             if name not in template.steps:
                 allowed = f"{', '.join(template.steps)} of the template {template.name} allowed"
+                allowed += meant(name, template.steps)
                 self.faults.append(f"steps: {name}: unknown step found, {allowed}")
         main = template.steps[0]
         given.setdefault(main, (self.seg.graphs[0].name, {}))
@@ -128,7 +129,8 @@ class _Maker:
                 continue
             graph, arguments = given[name]
             if graph not in known:
-                self.faults.append(f"steps: {name}: unknown graph {graph!r} found, one of {', '.join(known)} allowed")
+                allowed = f"one of {', '.join(known)} allowed{meant(graph, known)}"
+                self.faults.append(f"steps: {name}: unknown graph {graph!r} found, {allowed}")
             else:
                 found[name] = Step(graph, self._arguments(name, known[graph], arguments, template))
         return found
@@ -138,6 +140,7 @@ class _Maker:
         for name in given:
             if name not in graph.parameters:
                 allowed = f"{', '.join(graph.parameters) or 'none'} of graph {graph.name} allowed"
+                allowed += meant(name, graph.parameters)
                 self.faults.append(f"steps: {step}: arguments: {name}: unknown parameter found, {allowed}")
         found = {}
         for name in graph.parameters:
@@ -154,6 +157,7 @@ class _Maker:
         for name in self.asked.messages:
             if name not in template.messages:
                 allowed = f"{', '.join(template.messages)} of the template {template.name} allowed"
+                allowed += meant(name, template.messages)
                 self.faults.append(f"messages: {name}: unknown message found, {allowed}")
         found = {}
         for name, extra in template.messages.items():

@@ -6,9 +6,7 @@ from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from simulator.models.resource import Method
-from simulator.scenario_file.form import Form, number_or_text
-
-Name = Annotated[str, Field(min_length=1)]
+from simulator.scenario_file.form import Form, Name, number_or_text
 
 
 def _formula_text(value: Any) -> str:
@@ -24,11 +22,14 @@ Expression = Annotated[str, PlainValidator(_formula_text, json_schema_input_type
 
 
 class GuessForm(Form):
-    """An amount that is guessed: its range, and the likely value, by default the middle."""
+    """An amount that is guessed."""
 
     low: Annotated[float, Field(ge=0)]
+    """The least it can be."""
     high: Annotated[float, Field(ge=0)]
+    """The most it can be."""
     likely: Annotated[float, Field(ge=0)] | None = None
+    """The likely value; the middle if not said."""
 
 
 AmountForm = Annotated[
@@ -43,47 +44,64 @@ class ProcessForm(Form):
     """A step without loops and branches."""
 
     process: Name
+    """Its name."""
     ruv: RuvsForm = Field(default={})
+    """By method and operation: how often one execution uses it, a number or `{low, high, [likely]}`."""
 
 
 class LoopForm(Form):
     """What is done `count` times; the RUV is that of an iteration's own bookkeeping."""
 
     loop: Name
+    """Its name."""
     count: Expression
+    """How often: a number or a formula of the graph's parameters."""
     ruv: RuvsForm = Field(default={})
+    """By method and operation: how often one execution uses it, a number or `{low, high, [likely]}`."""
     do: "Body"
+    """What is done, in order."""
 
 
 class ArmForm(Form):
     """What is done with a probability; `else` is what the others leave."""
 
     probability: Expression
+    """A number or a formula of the graph's parameters; or `else`: what the others leave."""
     do: "Body"
+    """What is done, in order."""
 
 
 class BranchForm(Form):
     """One of several arms; the RUV is that of the test."""
 
     branch: Name
+    """Its name."""
     ruv: RuvsForm = Field(default={})
+    """By method and operation: how often one execution uses it, a number or `{low, high, [likely]}`."""
     arms: list[ArmForm] = Field(min_length=1)
+    """One of these is taken."""
 
 
 class SequenceForm(Form):
     """Parts with a name of their own, one after the other."""
 
     sequence: Name
+    """Its name."""
     do: "Body"
+    """What is done, in order."""
 
 
 class CallForm(Form):
     """Another graph, with arguments in place of its parameters; the RUV is that of the call itself."""
 
     call: Name
+    """The graph that is called; no recursion."""
     name: Name = "call"
+    """What the call is called."""
     arguments: dict[str, Expression] = Field(default={})
+    """Formulas for all of its parameters."""
     ruv: RuvsForm = Field(default={})
+    """By method and operation: how often one execution uses it, a number or `{low, high, [likely]}`."""
 
 
 _KINDS = ("process", "loop", "branch", "sequence", "call")
@@ -117,19 +135,25 @@ Body = list[NodeForm]
 
 
 class GraphForm(Form):
-    """A graph with the names that its formulas use; `working_set` in bytes."""
+    """A graph."""
 
     parameters: list[Name] = Field(default=[])
+    """The names that its formulas use."""
     working_set: Expression | None = None
+    """Bytes that its accesses go through, as a formula; the nearest memory level if not said."""
     body: Body
+    """What is done, in order."""
 
 
 class SegForm(Form):
     """Graphs that may call each other; the first is where execution begins."""
 
     format: Literal[1]
+    """Always `1`."""
     kind: Literal["seg"]
+    """Always `seg`."""
     graphs: dict[Name, GraphForm] = Field(min_length=1)
+    """By name; the first one is where execution begins."""
 
 
 for _form in (LoopForm, ArmForm, BranchForm, SequenceForm, GraphForm, SegForm):

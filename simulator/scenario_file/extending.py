@@ -1,0 +1,223 @@
+"""Files that extend others: `extends: BASE.yaml`, and the rules by which the fields of both become one file's."""
+
+import os
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from simulator import files
+from simulator.errors import ScenarioError
+from simulator.scenario_file.changes import step
+from simulator.scenario_file.faults import validated
+from simulator.scenario_file.forms import BaseForm, ExtendsForm, HeadForm, ScenarioForm
+from simulator.scenario_file.shapes import Shape
+from simulator.scenario_file.yaml_text import MAX_BYTES, Document, Field, document_of
+
+EXTENDS = "extends"
+MOST_FILES = 16
+"""Most files in a row."""
+
+
+class Part(NamedTuple):
+    """Something in a file: what it is, and where it stands."""
+
+    data: Any
+    node: yaml.Node
+
+
+@cache
+def _top() -> Shape:
+    return Shape.of_file(ScenarioForm.model_json_schema())
+
+
+def read_extended(path: Path) -> Document:
+    """Read a file as its ending says, and the files that it extends; `extends` is in the document no more.
+
+    Raises
+    ------
+    ScenarioError
+        With file, line and column, if a file cannot be read or leads back to itself.
+    """
+    return _extended(document_of(files.read_text(path, limit_bytes=MAX_BYTES), path), (path,))
+
+
+def _extended(document: Document, chain: tuple[Path, ...]) -> Document:
+    """A document with what it extends.
+
+    Parameters
+    ----------
+    chain
+        The files on the way here, this one the last.
+    """
+    if not isinstance(document.data, dict) or document.data.get(EXTENDS) is None or document.root is None:
+        return document
+    extends = validated(HeadForm, document).extends
+    name, without = (extends.file, extends.without) if isinstance(extends, ExtendsForm) else (str(extends), [])
+    base = _base(document, name, chain)
+    part = Part(base.data, _root(base))
+    lines = []
+    for number, text in enumerate(without):
+        at = (EXTENDS, "without", number)
+        try:
+            part = _less(part, _found(part.data, text))
+        except ScenarioError as error:
+            lines.append(f"{document.place(at)}: {error.lines[0]}")
+    if lines:
+        raise ScenarioError(lines)
+    folder = Path(name).parent
+    if str(folder) != ".":
+        part = Part(_rebased(part.data, _top(), folder, document.path.parent), part.node)
+    ours = Part(
+        {key: value for key, value in document.data.items() if key != EXTENDS},
+        _mapping(document.root, [pair for pair in _pairs(document.root) if pair[0].value != EXTENDS]),
+    )
+    data, node = _merged(_less(part, ("format",)), ours, _top())
+    bases = {name: base.path} | {
+        _short(folder / other, document.path.parent): where for other, where in base.bases.items()
+    }
+    return replace(document, data=data, root=node, bases=bases)
+
+
+def _base(document: Document, name: str, chain: tuple[Path, ...]) -> Document:
+    """The document that another one extends, with what it extends itself."""
+    path = document.path.parent / name
+    at = (EXTENDS, "file") if isinstance(document.data[EXTENDS], dict) else (EXTENDS,)
+    with document.at(*at):
+        seen = [other.resolve() for other in chain]
+        if path.resolve() in seen:
+            circle = " -> ".join(str(other) for other in (*chain[seen.index(path.resolve()) :], path))
+            raise ScenarioError(f"{circle} found, files that do not lead back to themselves allowed")
+        if len(chain) >= MOST_FILES:
+            raise ScenarioError(f"{name!r} found after {MOST_FILES} files in a row, at most so many allowed")
+        text = files.read_text(path, limit_bytes=MAX_BYTES)
+    base = document_of(text, path)
+    if not isinstance(base.data, dict):
+        raise ScenarioError(f"{base.place(())}: {type(base.data).__name__} found, fields with names allowed")
+    validated(BaseForm, base)
+    return _extended(base, (*chain, path))
+
+
+def _root(document: Document) -> yaml.Node:
+    if document.root is None:
+        raise AssertionError(f"{document.path}: no nodes of what was read")
+    return document.root
+
+
+# How two files become one
+
+
+def _merged(base: Part, ours: Part, shape: Shape) -> Part:
+    """What stands somewhere in a file that extends another: ours over the base's."""
+    if isinstance(base.data, dict) and isinstance(ours.data, dict):
+        return _merged_mappings(base, ours, shape)
+    if isinstance(base.data, list) and isinstance(ours.data, list):
+        return _merged_lists(base, ours, shape)
+    return ours
+
+
+def _merged_mappings(base: Part, ours: Part, shape: Shape) -> Part:
+    """Key by key, null removing one; ours alone, if the two are things of different kinds."""
+    kept = [key for key in base.data if ours.data.get(key, base) is not None]
+    replaced = {other for key, value in ours.data.items() if value is not None for other in shape.beside(key)}
+    kept = [key for key in kept if key in ours.data or key not in replaced]
+    said = {key for key, value in ours.data.items() if value is not None}
+    if not shape.one_holds({*kept, *said}) and shape.one_holds(said) and shape.one_holds(kept):
+        return ours
+    data, pairs = {}, []
+    base_pairs, our_pairs = _by_key(base), _by_key(ours)
+    for key in kept:
+        name, node = base_pairs[key]
+        data[key] = base.data[key]
+        if key in ours.data:
+            name, our_node = our_pairs[key]
+            data[key], node = _merged(Part(data[key], node), Part(ours.data[key], our_node), shape.field(key))
+        pairs.append((name, node))
+    for key, value in ours.data.items():
+        if key not in base.data:
+            data[key] = value
+            pairs.append(our_pairs[key])
+    return Part(data, _mapping(ours.node, pairs))
+
+
+def _merged_lists(base: Part, ours: Part, shape: Shape) -> Part:
+    """Entries by their names, new ones behind; ours alone, if not all have names."""
+    names = [shape.entry_names(part.data) for part in (base, ours)]
+    if None in names[0] or None in names[1] or not names[0] or not names[1]:
+        return ours
+    data, nodes = list(base.data), list(base.node.value)
+    places = {name: place for place, name in reversed(list(enumerate(names[0])))}
+    for entry, node, name in zip(ours.data, ours.node.value, names[1], strict=True):
+        place = places.pop(name, None)
+        if place is None:
+            data.append(entry)
+            nodes.append(node)
+        else:
+            data[place], nodes[place] = _merged(Part(data[place], nodes[place]), Part(entry, node), shape.entry())
+    return Part(data, yaml.SequenceNode(ours.node.tag, nodes, ours.node.start_mark, ours.node.end_mark))
+
+
+def _found(data: Any, text: str) -> tuple[str | int, ...]:
+    """The field of a path as `--set` takes it, which must be there."""
+    parts, field, here = text.split("."), tuple[str | int, ...](), data
+    while parts:
+        key, taken = step(here, parts, field=field)
+        if isinstance(here, dict) and key not in here:
+            step(here, [*parts, ""], field=field)  # a key that is new: refused with those that are there
+        field, parts, here = (*field, key), parts[taken:], here[key]
+    return field
+
+
+def _less(part: Part, field: Field) -> Part:
+    """A part without one of its fields, if that is there."""
+    (first, *rest), (data, node) = field, part
+    if isinstance(data, dict):
+        pairs = _by_key(part)
+        if rest:
+            below, name = _less(Part(data[first], pairs[first][1]), rest), pairs[first][0]
+            return Part(
+                {**data, first: below.data},
+                _mapping(node, [(name, below.node) if key == first else pair for key, pair in pairs.items()]),
+            )
+        left = {key: value for key, value in data.items() if key != first}
+        return Part(left, _mapping(node, [pair for key, pair in pairs.items() if key != first]))
+    entries, nodes, place = list(data), list(node.value), int(first)
+    if rest:
+        entries[place], nodes[place] = _less(Part(entries[place], nodes[place]), rest)
+    else:
+        del entries[place], nodes[place]
+    return Part(entries, yaml.SequenceNode(node.tag, nodes, node.start_mark, node.end_mark))
+
+
+def _rebased(data: Any, shape: Shape, folder: Path, ours: Path) -> Any:
+    """What a base holds, with files named from the folder of the file that extends it."""
+    if isinstance(data, dict):
+        return {key: _rebased(value, shape.field(key), folder, ours) for key, value in data.items()}
+    if isinstance(data, list):
+        below = shape.entry()
+        return [_rebased(entry, below, folder, ours) for entry in data]
+    return _short(folder / data, ours) if isinstance(data, str) and shape.names_file else data
+
+
+def _short(path: Path, ours: Path) -> str:
+    """A path without detours, unless links make them lead elsewhere."""
+    short = Path(os.path.normpath(path))
+    return str(short if (ours / short).resolve() == (ours / path).resolve() else path)
+
+
+# Nodes beside data
+
+
+def _pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
+    return list(node.value)
+
+
+def _by_key(part: Part) -> dict[Any, tuple[yaml.Node, yaml.Node]]:
+    """The nodes of each key of a mapping: both are in the same order."""
+    return dict(zip(part.data, _pairs(part.node), strict=True))
+
+
+def _mapping(like: yaml.Node, pairs: list[tuple[yaml.Node, yaml.Node]]) -> yaml.MappingNode:
+    return yaml.MappingNode(like.tag, pairs, like.start_mark, like.end_mark)

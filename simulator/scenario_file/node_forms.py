@@ -1,0 +1,236 @@
+"""What a scenario file may say of nodes, PEs, their speeds, loads and memory."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from simulator.models.load import AfterEnd, AvailabilityRule
+from simulator.scenario_file.form import LAUNCHED, FileName, Form, Latency, Name, Payload, Power, Size, Speed
+from simulator.scenario_file.network_forms import DiskForm, LinkForm
+
+Host = Annotated[str, Field(pattern=LAUNCHED)]
+"""What launchers reach a node by; `{node}` stands for its name."""
+
+
+class BandForm(Form):
+    """A speed band: speeds in units of volume per second over problem sizes in elements; constant beyond the ends."""
+
+    sizes: list[float]
+    """Elements stored and processed, ascending."""
+    low: list[float]
+    """Lowest speed at each size, in units of volume per second; straight lines between."""
+    mid: list[float]
+    """Middle speed at each size."""
+    high: list[float]
+    """Highest speed at each size."""
+
+
+class FunctionForm(Form):
+    """A speed function: one speed over problem sizes; constant beyond the ends."""
+
+    sizes: list[float]
+    """Elements stored and processed, ascending."""
+    speeds: list[float]
+    """Speed at each size, in units of volume per second; straight lines between."""
+
+
+class ModelForm(Form):
+    """A speed model."""
+
+    model: FileName
+    """The file, which `apportion calibrate speed` wrote."""
+
+
+class MemoryUseForm(Form):
+    """How a kernel uses memory (Apex-MAP)."""
+
+    accesses_per_unit: Annotated[float, Field(ge=0)]
+    """Words per unit of volume."""
+    alpha: Annotated[float, Field(gt=0, le=1)]
+    """1: every place as likely as any other; towards 0: the same places again."""
+    run_words: Annotated[float, Field(ge=1)] = 1.0
+    """L, consecutive words of one access."""
+    footprint_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The part of what a process holds that these accesses go through."""
+
+
+class PredictionForm(Form):
+    """A speed that nobody measured: it follows from the node's memory levels."""
+
+    flop_rate: Speed
+    """The speed with all data in the nearest level, such as `4Gflop/s`."""
+    memory: MemoryUseForm | None = None
+    """How the kernel uses memory; known of `triad` and `matmul`."""
+    half_width: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Half the width of the band, as a share of its middle."""
+
+
+class PredictedForm(Form):
+    """A predicted speed."""
+
+    predicted: PredictionForm
+    """What it is predicted from."""
+
+
+def _speed_kind(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "<constant>"
+    if "predicted" in value:
+        return "<predicted>"
+    if "model" in value:
+        return "<model>"
+    return "<function>" if "speeds" in value else "<band>"
+
+
+SpeedForm = Annotated[
+    Annotated[Speed, Tag("<constant>")]
+    | Annotated[BandForm, Tag("<band>")]
+    | Annotated[FunctionForm, Tag("<function>")]
+    | Annotated[ModelForm, Tag("<model>")]
+    | Annotated[PredictedForm, Tag("<predicted>")],
+    Discriminator(_speed_kind),
+]
+
+
+class TraceForm(Form):
+    """A load trace written out: each value holds up to the next time, the last one up to the end."""
+
+    times_s: list[float]
+    """Seconds, ascending from 0."""
+    values: list[float]
+    """Load (rules `fair`, `idle`) or availability (`given`) from each time on."""
+    end_s: float
+    """Seconds at which the trace ends."""
+
+
+class LoadForm(Form):
+    """A load trace and the rule by which it shares the PE."""
+
+    trace: Annotated[
+        Annotated[FileName, Tag("<file>")] | Annotated[TraceForm, Tag("<inline>")],
+        Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
+    ]
+    """A file as `traces/README.md` specifies, or `{times_s, values, end_s}`: each value holds up to the next time."""
+    rule: AvailabilityRule
+    """`fair`: equal shares for all; `idle`: we take what is idle; `given`: the trace states our share."""
+    after_end: AfterEnd = "cycle"
+    """What follows the trace's end: `cycle`, from the start again; `hold`, the last value; `error`."""
+    start: Literal["drawn", "zero"] = "drawn"
+    """Where in the trace a replication starts: `drawn`, anew for each; `zero`, at its start."""
+
+
+class PEForm(Form):
+    """One PE, or several alike."""
+
+    name: Name = "{node}"
+    """Once in the file; `{node}` stands for the node's name. Several PEs by range or `count`, as for nodes."""
+    count: int | None = Field(default=None, ge=1)
+    """How many alike, if `name` has no range."""
+    cpu: int | None = None
+    """The logical processor it was measured on, if any."""
+    cores: int = Field(default=1, ge=1)
+    """How many processes run side by side at full speed. More share them."""
+    speeds: dict[Name, SpeedForm]
+    """By kernel: a constant speed (`2 Gflop/s`, or `units/s` for other volumes); or `sizes` (elements stored and
+    processed, ascending) with `speeds`; or a speed band: `sizes`, `low`, `mid`, `high` (volume per second; straight
+    lines between, constant beyond); or `{model: FILE.json}`, which `apportion calibrate speed` wrote; or
+    `{predicted: {flop_rate, [memory], [half_width]}}`, see Memory."""
+    load: LoadForm | None = None
+    """Who competes for the PE; nobody if left out."""
+    cost: Annotated[float, Field(ge=0)] | None = None
+    """What a second of the PE costs (`0.02`, in any unit of yours); for `apportion advise --pareto`."""
+    power: Power | None = None
+    """What it draws while a run has it (`150W`); for `apportion advise --pareto`."""
+    slice: Latency = Field(default=0.0, json_schema_extra={"default": "0s"})
+    """Time slice of its scheduler, such as `4ms`; `0s`: none. A process that waited for a message gets the PE after a
+    slice of each competitor (rule `fair`) and, if the program polls, of each other process of ours there: so much
+    longer takes each message to it."""
+
+
+class ResourcePEForm(PEForm):
+    """A PE of which it is known what operations cost: a resource model, as its file or written out."""
+
+    speeds: dict[Name, SpeedForm] = Field(default={})
+    """By kernel, as for other PEs; can be left out where operations have costs."""
+    resource: Annotated[
+        Annotated[FileName, Tag("<file>")] | Annotated[dict[str, Any], Tag("<inline>")],
+        Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
+    ]
+    """What operations cost there, for the application `seg`: a file, or the model written out, see Software execution
+    graphs. `speeds` can then be left out."""
+
+
+AnyPEForm = Annotated[
+    Annotated[PEForm, Tag("<pe>")] | Annotated[ResourcePEForm, Tag("<resource>")],
+    Discriminator(lambda value: "<resource>" if isinstance(value, dict) and "resource" in value else "<pe>"),
+]
+
+
+class LevelForm(Form):
+    """A memory level of a node's PEs."""
+
+    name: Name
+    """What the level is called, such as `L2`; a last level `swap` lies behind RAM."""
+    capacity: Payload | None = None
+    """Bytes, such as `32MiB`; none for the last level, and only for that."""
+    latency: Latency
+    """Time until the first word of a run is there."""
+    gap: Latency
+    """Time of each further word of a run."""
+    shared: bool = False
+    """Whether the PEs of a node share it."""
+
+
+class LevelsModelForm(Form):
+    """Levels of a memory model."""
+
+    model: FileName
+    """The file, which `apportion calibrate memory` wrote."""
+    shared: list[Name] = Field(default=[])
+    """Levels that the node's PEs share, beside `RAM` and those that the system reported as shared."""
+
+
+class SwapForm(Form):
+    """Swap with its times."""
+
+    size: Size | None = None
+    """Bytes; without end if not said."""
+    latency: Latency
+    """Time until a page is there."""
+    gap: Latency
+    """Time of each further word."""
+
+
+class NodeForm(Form):
+    """A machine that holds PEs, or several alike."""
+
+    name: Name
+    """Of the node; `"fast[01-08]"` are the eight nodes fast01 to fast08."""
+    count: int | None = Field(default=None, ge=0)
+    """How many, if `name` has no range: `{name: slow, count: 12}` are slow01 to slow12."""
+    host: Host | None = None
+    """What launchers reach it by, in files that `advise` writes; its name if not said; `{node}` stands for the name."""
+    memory: Size | None = None
+    """RAM, such as `16GiB`: processes that need more page, see Memory."""
+    swap: (
+        Annotated[
+            Annotated[Size, Tag("<size>")] | Annotated[SwapForm, Tag("<times>")],
+            Discriminator(lambda value: "<times>" if isinstance(value, dict) else "<size>"),
+        ]
+        | None
+    ) = None
+    """A size or `{latency, gap, [size]}`. Not looked at without `memory`."""
+    levels: Annotated[
+        Annotated[list[LevelForm], Field(max_length=16), Tag("<list>")] | Annotated[LevelsModelForm, Tag("<model>")],
+        Discriminator(lambda value: "<model>" if isinstance(value, dict) else "<list>"),
+    ] = Field(default=[])
+    """Memory levels from the nearest on, see the next table. Or `{model: memory.json, [shared: [L3]]}`, which
+    `apportion calibrate memory` wrote: a level is called by the cache of about its capacity that the system reported,
+    else `level1` ..., the last one `RAM`; shared is what the system reported as shared, `RAM`, and what `shared`
+    lists."""
+    disk: DiskForm | None = None
+    """`latency` and `bandwidth` of what I/O passes; shared by reads and writes."""
+    link: LinkForm | None = None
+    """Of this node, where it is not the network's `link` (topologies `star` and `tree`)."""
+    pes: list[AnyPEForm] = Field(min_length=1)
+    """The node's PEs."""

@@ -1,0 +1,222 @@
+"""The tables of fields in scenarios/README.md, and the shipped JSON Schemas: written from the forms.
+
+`python -m simulator.scenario_file.reference` writes them anew; a test compares.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from simulator import files
+from simulator.applications import PARAMETERS
+from simulator.applications.parameters import Duration, Field
+from simulator.scenario_file.form import Form
+from simulator.scenario_file.forms import (
+    ApplicationForm,
+    ConfigurationForm,
+    ExtendsForm,
+    ScenarioForm,
+    SegApplicationForm,
+    SimgridForm,
+)
+from simulator.scenario_file.network_forms import (
+    BusForm,
+    CurvesForm,
+    FileForm,
+    KnotsForm,
+    LineForm,
+    LinesForm,
+    ListedForm,
+    MeshForm,
+    PacketisedForm,
+    PacketsForm,
+    RouteForm,
+    StarForm,
+    SwitchForm,
+    TorusForm,
+    TreeForm,
+    UniformForm,
+)
+from simulator.scenario_file.node_forms import (
+    LevelForm,
+    LevelsModelForm,
+    LoadForm,
+    MemoryUseForm,
+    NodeForm,
+    PEForm,
+    PredictionForm,
+    ResourcePEForm,
+    SwapForm,
+    TraceForm,
+)
+from simulator.scenario_file.schemas import KINDS, file_schema
+from simulator.scenario_file.segs.forms import (
+    ArmForm,
+    BranchForm,
+    CallForm,
+    GraphForm,
+    GuessForm,
+    LoopForm,
+    ProcessForm,
+    SegForm,
+    SequenceForm,
+)
+
+Row = tuple[str, ...]
+_BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_NETWORKS = (UniformForm, StarForm, BusForm, TreeForm, TorusForm, MeshForm, ListedForm)
+_LINKS = (LineForm, KnotsForm, PacketsForm, FileForm, LinesForm, PacketisedForm, CurvesForm)
+_GRAPH_NODES = (ProcessForm, LoopForm, BranchForm, SequenceForm, CallForm)
+
+
+def with_tables(text: str) -> str:
+    """A text whose tables between `<!-- table: NAME -->` and `<!-- end -->` are those of the forms.
+
+    Raises
+    ------
+    KeyError
+        If there is no table of a name.
+    """
+    return _BLOCK.sub(lambda found: f"{found[1]}{_TABLES[found[2]]()}{found[3]}", text)
+
+
+def table_names() -> list[str]:
+    """What tables there are."""
+    return list(_TABLES)
+
+
+def _fields(*parts: tuple[str, type[Form], Sequence[str]]) -> str:
+    """The fields of forms: a prefix, the form, and which of its fields are left out."""
+    rows = [
+        (f"`{prefix}{field.alias or name}`", " ".join((field.description or "").split()), _default(form, name))
+        for prefix, form, without in parts
+        for name, field in form.model_fields.items()
+        if name not in without
+    ]
+    return _table(("field", "meaning", "if left out"), rows)
+
+
+def _default(form: type[Form], name: str) -> str:
+    """What holds where a field is not there."""
+    field = form.model_fields[name]
+    if field.is_required():
+        return "" if form is ResourcePEForm else "needed"  # a PE without a resource is one of the other form
+    extra = field.json_schema_extra
+    value = extra.get("default", field.default) if isinstance(extra, dict) else field.default
+    if value is None or value in ([], {}):
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _names(form: type[Form], *, without: Sequence[str] = ()) -> str:
+    """The fields of a form, in brackets those that may be left out."""
+    shown = []
+    for name, field in form.model_fields.items():
+        if name not in without:
+            text = f"`{field.alias or name}`"
+            shown.append(text if field.is_required() else f"[{text}]")
+    return ", ".join(shown)
+
+
+def _links() -> str:
+    """Kinds of links."""
+    rows = [(_names(form, without=["shared"]), " ".join((form.__doc__ or "").split())) for form in _LINKS]
+    return _table(("fields of a link", "message time"), rows)
+
+
+def _topologies() -> str:
+    common = ("topology", "contention", "eager", "loopback")
+    rows = []
+    for form in _NETWORKS:
+        field = form.model_fields["topology"]
+        (name,) = field.annotation.__args__  # type: ignore[union-attr]
+        routes = " ".join((field.description or "").split())
+        rows.append((f"`{name}`", _names(form, without=common), routes[0].lower() + routes[1:].rstrip(".")))
+    return _table(("topology", "fields", "routes"), rows)
+
+
+def _parameters() -> str:
+    """Parameters of the applications whose costs are counted."""
+    rows = [
+        (f"`{application}`", f"`{name}`", field.meaning, _usual(field))
+        for application, fields in PARAMETERS.items()
+        for name, field in fields.items()
+    ]
+    return _table(("application", "parameter", "meaning", "if left out"), rows)
+
+
+def _usual(field: Field) -> str:
+    """What a parameter is where it is left out."""
+    if field.default is None:
+        return "needed"
+    if isinstance(field.default, str):
+        return f"`{field.default}`"
+    unit = "s" if isinstance(field, Duration) else ""
+    return "" if math.isinf(field.default) else f"`{field.default:g}{unit}`"
+
+
+def _graph_nodes() -> str:
+    rows = []
+    for form in _GRAPH_NODES:
+        kind, *_ = form.model_fields
+        rows.append((f"`{kind}`", _names(form, without=[kind]), " ".join((form.__doc__ or "").split())))
+    return _table(("node", "fields", "what it is"), rows)
+
+
+def _table(head: Row, rows: Sequence[Row]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n".replace("|  |", "| |") for line in lines)
+
+
+_PES = "pes[]."
+_TABLES: dict[str, Callable[[], str]] = {
+    "scenario": lambda: _fields(("", ScenarioForm, ())),
+    "extends": lambda: _fields(("extends.", ExtendsForm, ())),
+    "nodes": lambda: _fields(
+        ("", NodeForm, ("pes",)),
+        (_PES, PEForm, ("load",)),
+        (_PES, ResourcePEForm, tuple(PEForm.model_fields)),
+        (f"{_PES}load.", LoadForm, ()),
+        (f"{_PES}load.trace.", TraceForm, ()),
+    ),
+    "levels": lambda: _fields(("levels[].", LevelForm, ()), ("levels.", LevelsModelForm, ()), ("swap.", SwapForm, ())),
+    "memory": lambda: _fields(
+        ("application.memory.", MemoryUseForm, ()), (f"{_PES}speeds.KERNEL.predicted.", PredictionForm, ())
+    ),
+    "links": _links,
+    "network": lambda: _fields(("", UniformForm, ("topology", "link"))),
+    "topologies": _topologies,
+    "switches": lambda: _fields(
+        ("switches[].", SwitchForm, ()),
+        ("", TreeForm, ("topology", "contention", "eager", "loopback", "switches")),
+        ("", StarForm, ("topology", "contention", "eager", "loopback", "link")),
+        ("", TorusForm, ("topology", "contention", "eager", "loopback", "link")),
+        ("", ListedForm, ("topology", "contention", "eager", "loopback", "routes")),
+        ("routes[].", RouteForm, ()),
+    ),
+    "simgrid": lambda: _fields(("", SimgridForm, ())),
+    "configurations": lambda: _fields(("", ConfigurationForm, ())),
+    "application": lambda: _fields(("", ApplicationForm, ())),
+    "parameters": _parameters,
+    "seg": lambda: _fields(("", SegApplicationForm, ("model", "memory"))),
+    "graphs": lambda: _fields(
+        ("", SegForm, ()),
+        ("graphs.NAME.", GraphForm, ()),
+        ("arms[].", ArmForm, ()),
+        ("ruv.METHOD.OPERATION.", GuessForm, ()),
+    ),
+    "graph_nodes": _graph_nodes,
+}
+
+
+def main() -> None:
+    """Write the tables and schemas of the checkout that this module lies in."""
+    folder = Path(__file__).parents[2] / "scenarios"
+    for kind in KINDS:
+        files.write_text(folder / f"{kind}.schema.json", file_schema(kind))
+    files.write_text(folder / "README.md", with_tables(files.read_text(folder / "README.md")))
+
+
+if __name__ == "__main__":
+    main()
