@@ -20,6 +20,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   characterisation
 #   scenario
 #   scenario_file
+#   platform_export
 #   costs, results
 #   result_files
 #   engines
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
+    from simulator.platform_export import SimgridExport, export_simgrid
     from simulator.result_files import Results, chrome_trace, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
@@ -75,6 +77,7 @@ _HOMES = {
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
+    "SimgridExport": "simulator.platform_export",
     "SpeedBand": "simulator.models.speed",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
@@ -86,6 +89,7 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
+    "export_simgrid": "simulator.platform_export",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
     "load_results": "simulator.result_files",
@@ -137,6 +141,7 @@ __all__ = [
     "RunSet",
     "Scenario",
     "ScenarioError",
+    "SimgridExport",
     "SpeedBand",
     "TraceError",
     "availability",
@@ -150,6 +155,7 @@ __all__ = [
     "dump_scenario",
     "dump_seg",
     "expanded",
+    "export_simgrid",
     "files",
     "formula",
     "join_platform",

@@ -83,7 +83,7 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
             imported = read_simgrid(path, kernel=kernel, contention=form.contention, eager_bytes=form.eager)
         for file in imported.files:
             named.used[file.relative_to(named.folder).as_posix()] = file
-        return MadePlatform(imported.platform)
+        return MadePlatform(imported.platform, imported.notes)
     parts = _Parts()
     source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
     for place, node in enumerate(form.nodes):
