@@ -142,7 +142,7 @@ def _read_link(element: Element, zones: Zones) -> None:
     zones.add_link(
         element,
         element.text("id"),
-        latency=element.text("latency", "0"),
+        latency=element.text("latency", "") or "0",
         bandwidth=bandwidth,
         policy=element.text("sharing_policy", "SHARED"),
     )

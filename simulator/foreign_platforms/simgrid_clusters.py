@@ -188,10 +188,7 @@ class _Tree:
             [
                 label[::-1]
                 for label in product(
-                    *(
-                        range(self.children[j] if j >= level else self.parents[j])
-                        for j in reversed(range(self.levels))
-                    )
+                    *(range(self.children[j] if j >= level else self.parents[j]) for j in reversed(range(self.levels)))
                 )
             ]
             for level in range(self.levels + 1)

@@ -64,7 +64,7 @@ class Hosts:
         profile = element.attributes.get("speed_file") or element.attributes.get("availability_file")
         load = None
         if profile:
-            load = Load(self._profile(element, element.path.parent / profile), "given", drawn=False)
+            load = Load(self._profile(element.path.parent / profile), "given", drawn=False)
         for disk in element.all("disk"):
             self._disk(disk, node)
         return PE(name, node, {self.kernel: SpeedBand.constant(speed)}, load, cores=int(cores))
@@ -80,7 +80,7 @@ class Hosts:
         except ScenarioError as error:
             raise element.fault("read_bw", error.lines[0].rpartition(": ")[2]) from None
 
-    def _profile(self, element: Element, path: Path) -> LoadTrace:
+    def _profile(self, path: Path) -> LoadTrace:
         """A speed profile: again from its start where it says so, else its last value for ever."""
         if path not in self.profiles:
             self.profiles[path] = self._read_profile(path)

@@ -169,11 +169,13 @@ def _without_fat(zones: Zones, listed: Listed, *, meets: bool) -> Listed:
 
 def _fat(zones: Zones, number: int) -> ScenarioError:
     found = f"{zones.links[number].name}: FATPIPE found"
-    return zones.root.fault("link", f"{found}, allowed with contention none only, or where a route's other links are narrower")
+    return zones.root.fault(
+        "link", f"{found}, allowed with contention none only, or where a route's other links are narrower"
+    )
 
 
 def make_loopback(zones: Zones, groups: dict[str, str], *, meets: bool) -> LinkModel | None:
-    """Message times within a node if they are alike everywhere and messages do not meet there; else none, and a note."""
+    """Message times within a node if they are alike everywhere and messages do not meet there; else a note."""
     found: dict[tuple[float, float, bool], str] = {}
     for host in groups:
         own = zones.loopbacks.get(host)

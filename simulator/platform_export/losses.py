@@ -76,7 +76,8 @@ def _of_loads(scenario: Scenario, losses: Losses) -> None:
     """Loads as the share that they leave: exact under `given`, and under the others where one process runs alone."""
     pes = scenario.platform.pes
     most = np.max([c.allocation(len(pes)) for c in scenario.configurations], axis=0)
-    shared, alone = [], []
+    shared: list[str] = []
+    alone: list[str] = []
     for index, pe in enumerate(pes):
         if pe.load is None or pe.load.rule == "given" or (pe.load.rule == "idle" and pe.cores == 1):
             continue
@@ -84,19 +85,18 @@ def _of_loads(scenario: Scenario, losses: Losses) -> None:
     losses.lose(shared, "loads under fair or idle for several processes", "the share of one process alone")
     if alone:
         losses.notes.append(f"loads of {some(alone)} are the share of one process alone: exact for one on each")
-    loaded = [pe for pe in pes if pe.load is not None]
-    ended = [pe.name for pe in loaded if pe.load is not None and pe.load.trace.after_end == "error"]
+    ended = [pe.name for pe in pes if pe.load is not None and pe.load.trace.after_end == "error"]
     if ended:
         losses.notes.append(f"traces of {some(ended)}: no run may outlast them here; SimGrid keeps the last value")
-    zero = [pe.name for pe in loaded if pe.load is not None and _stops(pe)]
+    zero = [pe.name for pe in pes if _stops(pe)]
     if zero:
         losses.notes.append(f"loads of {some(zero)} leave nothing at times: SimGrid then goes on at the speed before")
 
 
 def _stops(pe: PE) -> bool:
     """Whether its load leaves nothing at times."""
-    assert pe.load is not None
-    return bool(np.any(availability(pe.load.trace.values, pe.load.rule, cores=pe.cores) == 0))
+    load = pe.load
+    return load is not None and bool(np.any(availability(load.trace.values, load.rule, cores=pe.cores) == 0))
 
 
 def _of_network(platform: Platform, losses: Losses) -> None:

@@ -5,29 +5,24 @@ reading them gives the same bits: B/s, s and flop/s with all their digits.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from simulator.errors import ScenarioError
-from simulator.foreign_platforms.simgrid_hosts import NODE_PROPERTY
 from simulator.foreign_platforms.simgrid_routes import MAX_NODES
 from simulator.models.load import LoadTrace, availability
-from simulator.models.network import LinkModel, MessageModel
-from simulator.networks import Link, Listed, Star
-from simulator.platform import PE, Node, Platform
+from simulator.platform import Load, Platform
 from simulator.platform_export.losses import find_losses, flat
+from simulator.platform_export.zones import Writing, fresh
 from simulator.provenance import versions
 from simulator.scenario import Draws, Scenario, draw
 
 MAX_ELEMENTS = 900_000
 """Elements of a file, so that `read_simgrid` takes it."""
 PLATFORM = "platform.xml"
-WIDEST = 1e18
-"""Bytes per second of a link that is never the narrowest."""
 HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
 _SAME = (
     "network/model:CM02 network/TCP-gamma:0 network/latency-factor:1 network/bandwidth-factor:1 "
@@ -73,7 +68,7 @@ def export_simgrid(
         raise ScenarioError(f"replication: {replication} found, at least 0 allowed")
     losses = find_losses(scenario, size=size)
     refused = [
-        f"platform: {what}: not in SimGrid; {f'approximate: {instead}' if instead else 'a size (size) is needed'}"
+        f"platform: {what}: not in SimGrid; {f'approximate: {instead}' if instead else 'size: one needed'}"
         for what, instead in losses.lost
         if not (approximate and instead)
     ]
@@ -83,18 +78,24 @@ def export_simgrid(
     platform, network = scenario.platform, scenario.platform.network
     contention = "none" if network.contention == "none" else "fair"
     notes = [*(f"{what}: approximated: {instead}" for what, instead in losses.lost), *losses.notes]
-    if contention == "fair" and _unlike_latencies(platform):
-        notes.append("messages of unlike latency meet: SimGrid shares a link in inverse proportion to latency, not evenly")
-    profiles = _Profiles()
-    hosts = [_host(scenario, index, draws, profiles, size=size) for index in range(len(platform.pes))]
-    body = _Writing(platform, contention, hosts).text()
+    unlike = _unlike_latencies(platform)
+    if unlike and contention == "fair":
+        notes.append("routes of unlike latency: SimGrid shares a link in inverse proportion to latency, not evenly")
+    named = _profile_names(platform)
+    profiles = {
+        named[pe.name]: profile_text(_share(pe.load, float(draws.load_starts_s[0, index]), pe.cores))
+        for index, pe in enumerate(platform.pes)
+        if pe.load is not None
+    }
+    hosts = [_host(scenario, index, draws, named, size=size) for index in range(len(platform.pes))]
+    body = Writing(platform, contention, hosts, unlike=unlike).text()
     eager = f", eager: {network.eager_bytes}B" if network.eager_bytes else ""
     read_back = f"platform: {{simgrid: {PLATFORM}, contention: {contention}{eager}}}"
     comment = _comment(scenario, replication, [*notes, f"Read back with {read_back}"])
     text = f'{HEAD}{comment}<platform version="4.1">\n{body}</platform>\n'
     if text.count("<") > MAX_ELEMENTS:
         raise ScenarioError(f"platform: network: {text.count('<')} elements needed, at most {MAX_ELEMENTS} allowed")
-    return SimgridExport({PLATFORM: text, **profiles.files}, tuple(notes), read_back)
+    return SimgridExport({PLATFORM: text, **profiles}, tuple(notes), read_back)
 
 
 def _comment(scenario: Scenario, replication: int, lines: Iterable[str]) -> str:
@@ -114,7 +115,7 @@ def _comment(scenario: Scenario, replication: int, lines: Iterable[str]) -> str:
 def _unlike_latencies(platform: Platform) -> bool:
     """Whether routes between nodes differ in latency (of a large platform those from and to its first node)."""
     count = len(platform.node_names)
-    if count < 2:
+    if count < 2 or platform.network.topology is None:
         return False
     if count <= MAX_NODES:
         first, second = np.triu_indices(count, 1)
@@ -129,29 +130,20 @@ def _unlike_latencies(platform: Platform) -> bool:
     return bool(np.ptp(latencies) > 1e-12 * np.max(latencies))
 
 
-class _Profiles:
-    """Speed profiles, each written once."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, str] = {}
-        self._names: dict[str, str] = {}
-
-    def add(self, name: str, text: str) -> str:
-        """The file that holds a profile."""
-        if text not in self._names:
-            stem = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "host"
-            taken = {used.lower() for used in self.files}
-            file = f"{stem}.profile"
-            number = 1
-            while file.lower() in taken:
-                number += 1
-                file = f"{stem}-{number}.profile"
-            self._names[text] = file
-            self.files[file] = text
-        return self._names[text]
+def _profile_names(platform: Platform) -> dict[str, str]:
+    """A file for each PE with a load: SimGrid 3.32 refuses one that two hosts name."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for pe in platform.pes:
+        if pe.load is not None:
+            stem = re.sub(r"[^A-Za-z0-9._-]", "_", pe.name).lstrip(".")[:100] or "host"
+            found = fresh(stem.lower(), taken, "-")
+            taken.add(found)
+            names[pe.name] = f"{stem}{found[len(stem) :]}.profile"
+    return names
 
 
-def _host(scenario: Scenario, index: int, draws: Draws, profiles: _Profiles, *, size: float | None) -> str:
+def _host(scenario: Scenario, index: int, draws: Draws, profiles: Mapping[str, str], *, size: float | None) -> str:
     """The attributes of a host."""
     pe, kernel = scenario.platform.pes[index], scenario.application.kernel
     at = size if size is not None and not flat(pe, kernel) else float(pe.speed_of(kernel).sizes[0])
@@ -160,18 +152,16 @@ def _host(scenario: Scenario, index: int, draws: Draws, profiles: _Profiles, *, 
         raise ScenarioError(f"platform: PE {pe.name}: speed: 0 at a size of {at:g} found, above 0 allowed")
     attributes = f'id={quoteattr(pe.name)} speed="{speed!r}f" core="{pe.cores}"'
     if pe.load is not None:
-        text = profile_text(_share(pe, float(draws.load_starts_s[0, index])))
-        attributes += f" speed_file={quoteattr(profiles.add(pe.name, text))}"
+        attributes += f" speed_file={quoteattr(profiles[pe.name])}"
     return attributes
 
 
-def _share(pe: PE, start_s: float) -> LoadTrace:
-    """What a PE's load leaves of each core to one process of ours, from where it starts."""
-    assert pe.load is not None
-    trace = pe.load.trace.starting_at(start_s) if start_s else pe.load.trace
-    if pe.load.rule == "given":
+def _share(load: Load, start_s: float, cores: int) -> LoadTrace:
+    """What a load leaves of each core to one process of ours, from where it starts."""
+    trace = load.trace.starting_at(start_s) if start_s else load.trace
+    if load.rule == "given":
         return trace
-    return replace(trace, values=availability(trace.values, pe.load.rule, cores=pe.cores))
+    return replace(trace, values=availability(trace.values, load.rule, cores=cores))
 
 
 def profile_text(trace: LoadTrace) -> str:
@@ -186,226 +176,3 @@ def profile_text(trace: LoadTrace) -> str:
                 break
         lines.append(f"LOOPAFTER {pause!r}")
     return "\n".join(lines) + "\n"
-
-
-def line_of(model: MessageModel) -> tuple[float, float]:
-    """Latency and bandwidth of a message model, the ones that a straight line was made of where it is one."""
-    latency_s, bandwidth = model.latency_s, model.bandwidth_bytes_per_s
-    if isinstance(model, LinkModel):
-        for candidate in (float(f"{bandwidth:.12g}"), bandwidth, *np.nextafter(bandwidth, [0.0, np.inf]).tolist()):
-            if np.array_equal(LinkModel.from_latency(latency_s, candidate).times_s, model.times_s):
-                return latency_s, candidate
-    return latency_s, bandwidth
-
-
-class _Writing:
-    """The zones of a platform as they are written: hosts, links, routes."""
-
-    def __init__(self, platform: Platform, contention: str, hosts: Sequence[str]) -> None:
-        self.platform, self.fat, self.hosts = platform, contention == "none", hosts
-        self.lines: list[str] = []
-        self.pes_of: dict[str, list[int]] = {name: [] for name in platform.node_names}
-        for index, pe in enumerate(platform.pes):
-            self.pes_of[pe.node].append(index)
-        self.joined = any(len(pes) > 1 for pes in self.pes_of.values())
-        self.points = {pe.name for pe in platform.pes}
-        self.link_ids = _unique([link.name for link in platform.network.links])
-        self.loopback = _fresh("loopback", set(self.link_ids))
-        self.uniform = _fresh("network", set(self.link_ids))
-
-    def text(self) -> str:
-        """The zone of the whole platform."""
-        network = self.platform.network
-        if isinstance(network.topology, Star) and not self.joined:
-            if not self.fat or network.topology.backbone is None:
-                return self._star(network.topology)
-        if len(self.pes_of) > MAX_NODES:
-            found = f"{len(self.pes_of)} nodes found, at most {MAX_NODES} allowed"
-            raise ScenarioError(f"platform: network: {found} unless each holds one PE, in a star where messages meet")
-        self._say(0, f'<zone id={quoteattr(self._point("all"))} routing="Full">')
-        zones = {}
-        if self.joined:
-            zones = self._node_zones()  # first, as SimGrid's reader wants it
-            self._links(1)
-        else:
-            self._hosts(1, range(len(self.hosts)))
-            self._links(1)
-            self._loopback_link(1, self.loopback)
-            self._own_loopbacks(1, range(len(self.hosts)), self.loopback)
-        self._routes(zones)
-        self._say(0, "</zone>")
-        return "".join(self.lines)
-
-    def _say(self, depth: int, line: str) -> None:
-        self.lines.append(f"{'  ' * (depth + 1)}{line}\n")
-
-    def _point(self, name: str) -> str:
-        name = _fresh(name, self.points)
-        self.points.add(name)
-        return name
-
-    def _hosts(self, depth: int, pes: Iterable[int]) -> None:
-        disks = {node.name: node for node in self.platform.known_nodes if node.disk is not None}
-        for index in pes:
-            pe = self.platform.pes[index]
-            inside = []
-            if len(self.pes_of[pe.node]) > 1 or pe.node != pe.name:
-                inside.append(f"<prop id={quoteattr(NODE_PROPERTY)} value={quoteattr(pe.node)}/>")
-            if pe.node in disks and self.pes_of[pe.node][0] == index:
-                inside.append(_disk(disks[pe.node]))
-            end = f">{''.join(inside)}</host>" if inside else "/>"
-            self._say(depth, f"<host {self.hosts[index]}{end}")
-
-    def _links(self, depth: int) -> None:
-        network = self.platform.network
-        for link, name in zip(network.links, self.link_ids, strict=True):
-            self._say(depth, self._link(name, link, fat=self.fat))
-        if network.model is not None:
-            self._say(depth, self._link(self.uniform, Link("", *line_of(network.model), shared=True), fat=True))
-
-    def _loopback_link(self, depth: int, name: str) -> None:
-        model = self.platform.network.loopback or self.platform.network.model
-        if model is not None:
-            self._say(depth, self._link(name, Link("", *line_of(model), shared=True), fat=True))
-
-    @staticmethod
-    def _link(name: str, link: Link, *, fat: bool) -> str:
-        latency_s, bandwidth = link.latency_s, link.bandwidth_bytes_per_s
-        if link.model is not None:
-            latency_s, bandwidth = line_of(link.model)
-        policy = "FATPIPE" if fat else "SHARED" if link.shared else "SPLITDUPLEX"
-        numbers = f'bandwidth="{bandwidth!r}Bps" latency="{latency_s!r}s"'
-        return f'<link id={quoteattr(name)} {numbers} sharing_policy="{policy}"/>'
-
-    def _passed(self, links: Iterable[int]) -> str:
-        """`link_ctn` elements for directed links."""
-        if self.platform.network.topology is None:
-            return f"<link_ctn id={quoteattr(self.uniform)}/>"
-        parts = []
-        for directed in links:
-            link = self.platform.network.links[directed >> 1]
-            way = "" if self.fat or link.shared else f' direction="{"DOWN" if directed & 1 else "UP"}"'
-            parts.append(f"<link_ctn id={quoteattr(self.link_ids[directed >> 1])}{way}/>")
-        return "".join(parts)
-
-    def _own_loopbacks(self, depth: int, pes: Iterable[int], link: str) -> None:
-        network = self.platform.network
-        if network.loopback is None and network.model is None:
-            return
-        for index in pes:
-            name = quoteattr(self.platform.pes[index].name)
-            self._say(depth, f"<route src={name} dst={name}><link_ctn id={quoteattr(link)}/></route>")
-
-    def _star(self, star: Star) -> str:
-        """A zone with a link of its own for each host; any number of them."""
-        self._say(0, f'<zone id={quoteattr(self._point("all"))} routing="Cluster">')
-        self._hosts(1, range(len(self.hosts)))
-        private = star.private
-        for link, name in zip(private, self.link_ids, strict=False):
-            self._say(1, self._link(name, link, fat=self.fat))
-        self._loopback_link(1, self.loopback)
-        for index, (link, name) in enumerate(zip(private, self.link_ids, strict=False)):
-            ends = (name, name) if link.shared or self.fat else (f"{name}_UP", f"{name}_DOWN")
-            host = quoteattr(self.platform.pes[index].name)
-            self._say(1, f"<host_link id={host} up={quoteattr(ends[0])} down={quoteattr(ends[1])}/>")
-        if star.backbone is not None:
-            line = self._link(self.link_ids[-1], star.backbone, fat=False)
-            self._say(1, re.sub(r"^<link (.*) sharing_policy=\"SHARED\"/>$", r"<backbone \1/>", line))
-        self._own_loopbacks(1, range(len(self.hosts)), self.loopback)
-        self._say(0, "</zone>")
-        return "".join(self.lines)
-
-    def _node_zones(self) -> dict[str, tuple[str, str]]:
-        """A zone for each node: its PEs, the ways between them, and to the router. Names of zones and routers."""
-        found = {}
-        network = self.platform.network
-        model = network.loopback or network.model
-        for node, pes in self.pes_of.items():
-            zone, router = self._point(f"node {node}"), self._point(f"router {node}")
-            found[node] = zone, router
-            self._say(1, f'<zone id={quoteattr(zone)} routing="Full">')
-            self._hosts(2, pes)
-            self._say(2, f"<router id={quoteattr(router)}/>")
-            inner, loopback = (_fresh(f"{name} {node}", set(self.link_ids)) for name in ("inside", "loopback"))
-            self._say(2, self._link(inner, Link("", 0.0, WIDEST, shared=True), fat=True))
-            self._loopback_link(2, loopback)
-            names = [quoteattr(self.platform.pes[index].name) for index in pes]
-            for name in names:
-                passed = f"<link_ctn id={quoteattr(inner)}/>"
-                self._say(2, f"<route src={name} dst={quoteattr(router)}>{passed}</route>")
-            if model is not None:
-                for one, other in combinations(names, 2):
-                    self._say(2, f"<route src={one} dst={other}><link_ctn id={quoteattr(loopback)}/></route>")
-            self._own_loopbacks(2, pes, loopback)
-            self._say(1, "</zone>")
-        return found
-
-    def _routes(self, zones: Mapping[str, tuple[str, str]]) -> None:
-        """One route for each pair of nodes, or two where the way back is another one."""
-        points = [zones[node] if zones else (self.platform.pes[pes[0]].name,) for node, pes in self.pes_of.items()]
-        for first, second in combinations(range(len(points)), 2):
-            forth, back = self._way(first, second), self._way(second, first)
-            if forth and back and self._same(forth, back):
-                self._route(points[first], points[second], forth, "")
-                continue
-            if forth:
-                self._route(points[first], points[second], forth, ' symmetrical="NO"')
-            if back:
-                self._route(points[second], points[first], back, ' symmetrical="NO"')
-
-    def _way(self, first: int, second: int) -> tuple[int, ...]:
-        """Directed links from a node to another; none where there is no route."""
-        topology = self.platform.network.topology
-        if topology is None:
-            return (0,)
-        if isinstance(topology, Listed):
-            return topology.table.get((first, second), ())
-        return tuple(topology.routes(np.array([first]), np.array([second]))[1].tolist())
-
-    def _same(self, forth: tuple[int, ...], back: tuple[int, ...]) -> bool:
-        """Whether the way back is the same way in the other direction."""
-
-        def turned(link: int) -> int:
-            return link >> 1 << 1 if self.fat or self._shared(link) else link ^ 1
-
-        def plain(link: int) -> int:
-            return link >> 1 << 1 if self.fat or self._shared(link) else link
-
-        return [turned(link) for link in reversed(forth)] == [plain(link) for link in back]
-
-    def _shared(self, link: int) -> bool:
-        return self.platform.network.topology is None or self.platform.network.links[link >> 1].shared
-
-    def _route(self, source: Sequence[str], destination: Sequence[str], passed: Iterable[int], more: str) -> None:
-        """A route between hosts, or between zones with their routers."""
-        tag = "zoneRoute" if len(source) > 1 else "route"
-        names = ("src", source[0]), ("dst", destination[0]), ("gw_src", source[-1]), ("gw_dst", destination[-1])
-        ends = " ".join(f"{key}={quoteattr(name)}" for key, name in names[: 2 * len(source)])
-        self._say(1, f"<{tag} {ends}{more}>{self._passed(passed)}</{tag}>")
-
-
-def _disk(node: Node) -> str:
-    assert node.disk is not None
-    speed = f'"{node.disk.bandwidth_bytes_per_s!r}Bps"'
-    return f'<disk id={quoteattr(f"disk {node.name}")} read_bw={speed} write_bw={speed}/>'
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """The names, changed where one comes twice or looks like a direction of another."""
-    taken: set[str] = set()
-    found = []
-    for name in names:
-        plain = re.sub(r"_(UP|DOWN)$", r"-\1", name)
-        plain = _fresh(plain, taken)
-        taken.add(plain)
-        found.append(plain)
-    return found
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    """A name that is not taken."""
-    found, number = name, 1
-    while found in taken:
-        number += 1
-        found = f"{name} {number}"
-    return found

@@ -1,6 +1,6 @@
 """Programs run by SimGrid on a platform file, through Debian's `python3-simgrid`, as an oracle for what we write.
 
-The options are those under which SimGrid's messages take latency plus bytes over bandwidth; `network/optim:Full` because
+The options are those under which SimGrid's messages take latency plus bytes over bandwidth; `network/optim:Full`, for
 the default of 3.32 is wrong at times (`tests/benchmarks/simgrid/README.md`).
 """
 
