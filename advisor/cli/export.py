@@ -53,7 +53,9 @@ def export(  # noqa: PLR0913, PLR0917 - one per option
     try:
         found = export_simgrid(loaded, replication=replication, size=size, approximate=approximate)
     except ScenarioError as error:
-        options = [line.replace("; approximate:", "; --approximate:").replace("; size:", "; --size:") for line in error.lines]
+        options = [
+            line.replace("; approximate:", "; --approximate:").replace("; size:", "; --size:") for line in error.lines
+        ]
         raise ScenarioError([f"{scenario}: {line}" for line in options]) from error
     files.make_folder(output)
     for name, text in found.files.items():

@@ -1,4 +1,4 @@
-"""Platforms that we write, run by SimGrid itself and by our engines: the same makespans, with loads, on every topology."""
+"""Platforms that we write, run by SimGrid itself and by our engines: the same makespans on every topology."""
 
 import os
 
