@@ -132,16 +132,12 @@ def join_platform(
     if topology is None and links.within is not None and sum(kind.count for kind in kinds) > MOST_MESHED:
         links = Links(links.between, None)
         notes.append(f"more than {MOST_MESHED} nodes: messages within a node take the times between nodes")
-    if topology is not None:
-        links, said_of_it = _switched(links, kinds, topology, uplink)
-        notes += said_of_it
-        made["inputs"][str(topology)] = files.digest(files.read_bytes(topology))
-    elif uplink is not None:
-        raise ScenarioError("--uplink: found without --topology, with it allowed")
+    links, of_switches = _switched(links, kinds, topology, uplink)
+    made["inputs"] |= {} if topology is None else {str(topology): files.digest(files.read_bytes(topology))}
     chosen = _kernel(inputs.nodes, kernel)
     said = doubts(inputs.nodes, inputs.links, now=datetime.fromisoformat(made["made"]), most_days=most_days)
     written = scenario_text(
-        kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *_about_links(inputs, links))
+        kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *of_switches, *_about_links(inputs, links))
     )
     return JoinedPlatform(
         text=written.text,
@@ -154,9 +150,13 @@ def join_platform(
 
 
 def _switched(
-    links: Links, kinds: Sequence[Kind], path: Path, uplink: tuple[float, float] | None
+    links: Links, kinds: Sequence[Kind], path: Path | None, uplink: tuple[float, float] | None
 ) -> tuple[Links, list[str]]:
     """The link between nodes as two of theirs through a switch, and switches as Slurm knows them."""
+    if path is None:
+        if uplink is not None:
+            raise ScenarioError("--uplink: found without --topology, with it allowed")
+        return links, []
     names = [name for kind in kinds for name in expanded(kind.names)]
     switched = switched_nodes(path, names)
     model = model_of(links.between)

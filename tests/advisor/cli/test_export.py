@@ -10,8 +10,8 @@ from simulator import load_scenario, run
 SCENARIO = """format: 1
 platform:
   nodes:
-    - {name: a, pes: [{name: a, speeds: {dgemm: 1e9}, load: {trace: {times_s: [0, 1], values: [0.5, 1.0], end_s: 3}, rule: given}}]}
-    - {name: b, pes: [{name: b, cores: 2, speeds: {dgemm: 2e9}}]}
+    - {name: a, pes: [{name: a, speeds: {dgemm: 1Gflop/s}, load: {trace: {times_s: [0, 1], values: [0.5, 1.0], end_s: 3}, rule: given}}]}
+    - {name: b, pes: [{name: b, cores: 2, speeds: {dgemm: 2Gflop/s}}]}
   network: {topology: star, contention: CONTENTION, link: {latency: 10us, bandwidth: 1Gbit/s}}
 application: {name: matmul, kernel: dgemm, parameters: {n: 600}}
 configurations: {equal: {partition: equal}}
