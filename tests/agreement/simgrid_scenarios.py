@@ -17,17 +17,22 @@ from simulator.scenario import Application, Scenario
 TOPOLOGIES = ("star", "backbone", "bus", "tree", "torus", "mesh", "listed", "uniform")
 
 
-def load(rng):
+def load(rng, rules):
     """A load or none; shares of 0 are left out, which SimGrid does not obey."""
     if rng.random() < 0.4:
         return None
     times = np.concatenate(([0.0], np.cumsum(rng.uniform(0.05, 2.0, rng.integers(0, 6)))))
-    rule = str(rng.choice(["given", "given", "fair", "idle"]))
+    rule = str(rng.choice(rules))
     values = {"given": rng.uniform(0.1, 1.2, times.size), "fair": rng.uniform(0, 3, times.size)}.get(rule)
     after = str(rng.choice(["cycle", "hold"]))
     values = rng.uniform(0, 0.9, times.size) if values is None else values
     trace = LoadTrace(times, values, float(times[-1] + rng.uniform(0.05, 2.0)), after)
     return Load(trace, rule, drawn=after == "cycle" and bool(rng.random() < 0.5))
+
+
+def shared(pe):
+    """Whether its load leaves several processes what SimGrid's profile says; else one alone."""
+    return pe.load is None or pe.load.rule == "given" or (pe.load.rule == "idle" and pe.cores == 1)
 
 
 def network(rng, count, topology, *, meets):
@@ -90,15 +95,18 @@ def scenario(seed):
     topology, meets = TOPOLOGIES[seed % len(TOPOLOGIES)], bool(rng.random() < 0.6)
     count = int(rng.integers(2, 7))
     joined = bool(rng.random() < 0.3)
+    rules = ["given", "idle"] if rng.random() < 0.5 else ["given", "fair", "idle"]
     pes = []
     for node in range(count):
         for place in range(int(rng.integers(1, 4)) if joined else 1):
             speed = SpeedBand.constant(float(rng.uniform(1e8, 4e9)))
             name = f"n{node}.{place}" if joined else f"n{node}"
-            pes.append(PE(name, f"n{node}", {"k": speed}, load(rng), cores=int(rng.integers(1, 4))))
-    alone = any(pe.load is not None and pe.load.rule != "given" for pe in pes)
+            mine, cores = load(rng, rules), int(rng.integers(1, 4))
+            if mine is not None and mine.rule == "idle" and "fair" not in rules:
+                cores = 1
+            pes.append(PE(name, f"n{node}", {"k": speed}, mine, cores=cores))
     processes = int(rng.integers(2, 9))
-    if alone:  # other rules are one share for one process only
+    if any(not shared(pe) for pe in pes):
         processes = min(processes, len(pes))
         places = rng.permutation(len(pes))[:processes].tolist()
     else:

@@ -87,7 +87,7 @@ def test_types_elements_and_attributes_of_later_versions_are_looked_through(tmp_
     path = tmp_path / "later.xml"
     path.write_text("""<topology version="3.1">
       <object type="Machine" os_index="0" cpuset="0x3" nodeset="0x1" moon="full">
-        <object type="NUMANode" os_index="0" cpuset="0x3" local_memory="1024"><page_type size="4096" count="1"/></object>
+        <object type="NUMANode" os_index="0" cpuset="0x3" local_memory="1024"><page_type size="4096"/></object>
         <object type="Tile" os_index="7" cpuset="0x3">
           <object type="L2Cache" cache_size="2048" depth="2" cache_type="0" cpuset="0x3">
             <object type="Core" os_index="0" cpuset="0x1"><object type="PU" os_index="0" cpuset="0x1"/></object>

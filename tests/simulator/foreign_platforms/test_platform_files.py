@@ -131,6 +131,22 @@ def test_a_scenario_names_a_platform_file(tmp_path):
     assert np.array_equal(explicit.network.loopback.times_s, loaded.platform.network.loopback.times_s)
 
 
+def test_a_platform_file_may_lie_elsewhere(tmp_path):
+    """By its whole path, or beside the scenario's folder; its profiles are named like it."""
+    folder, scenarios = tmp_path / "platforms", tmp_path / "scenarios"
+    folder.mkdir()
+    scenarios.mkdir()
+    for name in ("profiles.xml", "slow.profile", "steady.profile"):
+        (folder / name).write_bytes((FOLDER / name).read_bytes())
+    for named in (str(folder / "profiles.xml"), "../platforms/profiles.xml"):
+        path = scenarios / "s.yaml"
+        path.write_text(
+            f"format: 1\nplatform: {{simgrid: {named}}}\napplication: {{name: matmul, kernel: k, "
+            "parameters: {n: 10}}\nconfigurations: {all: {partition: equal}}\n"
+        )
+        assert set(load_scenario(path).inputs) >= {named, named.replace("profiles.xml", "slow.profile")}
+
+
 def platform_text(inside):
     return f'{HEAD}<platform version="4.1"><zone id="z" routing="Full">\n{inside}\n</zone></platform>'
 
