@@ -7,10 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import load_scenario, resolved_text
+from simulator import load_scenario, resolved_text, run
+from simulator.configuration import Configuration
 from simulator.errors import ApportionError
 from simulator.foreign_platforms import read_simgrid
 from simulator.networks import Listed, Star
+from simulator.program import Program, Recv, Send
+from simulator.scenario import Application, Scenario
 from tests.agreement.simgrid_platform import installed, routes_of
 
 FOLDER = Path(__file__).parent / "simgrid"
@@ -55,6 +58,46 @@ def test_speed_profiles_become_availability_from_time_0_on():
     assert slow.load.trace.values[:4].tolist() == [1, 0.5, 0.2, 1]
     assert slow.load.trace.end_s == 10
     assert steady.load.trace.after_end == "hold"
+
+
+def test_a_profile_that_begins_late_and_ends_slow_is_written_out():
+    """Full speed until 1.5 s, but only once: later periods (3.05 s) begin with the value before."""
+    found = read_simgrid(FOLDER / "cabinets.xml", kernel="flops", contention="none")
+    trace = next(pe for pe in found.platform.pes if pe.name == "y").load.trace
+    assert trace.times_s[:6].tolist() == pytest.approx([0, 1.5, 2.25, 4.55, 5.3, 7.6])
+    assert trace.values[:6].tolist() == [1, 0.5, 0.75, 0.5, 0.75, 0.5]
+    assert trace.after_end == "error"
+    assert any("runs beyond that are refused" in note for note in found.notes)
+
+
+def test_of_ways_as_short_floyd_takes_one_by_the_order_of_points():
+    platform = read("ties.xml")  # a ring of six: b and d are three links apart both ways
+    assert links_of(platform, "b", "d") == ["l1", "l5", "l4"]
+    assert links_of(platform, "d", "b") == ["l4", "l5", "l1"]
+    assert links_of(platform, "a", "c") == ["l2", "l1"]
+
+
+WIDE = """<zone id="z" routing="Full">
+  <cluster id="c" prefix="c" suffix="" radical="0-1" speed="1Gf" bw="1MBps" lat="1ms" CORE/>
+  <cluster id="d" prefix="d" suffix="" radical="0-1" speed="1Gf" bw="1MBps" lat="1ms"/>
+  <link id="wide" bandwidth="1MBps" latency="100ms" sharing_policy="FATPIPE"/>
+  <zoneRoute src="c" dst="d" gw_src="cc_router" gw_dst="cd_router"><link_ctn id="wide"/></zoneRoute>
+</zone>""".replace("cd_router", "dd_router")
+CORE = (
+    '<cluster id="c" prefix="c" suffix="" radical="0-3" speed="1Gf" bw="1MBps" lat="1ms" bb_bw="1MBps" bb_lat="100ms" '
+)
+
+
+@pytest.mark.parametrize("inside", [WIDE.replace("CORE", ""), CORE + 'bb_sharing_policy="FATPIPE"/>'])
+def test_a_link_that_nobody_shares_is_latency_where_others_are_as_narrow(tmp_path, inside):
+    """Two messages at once over it, each between hosts of its own: both as fast as alone."""
+    path = tmp_path / "c.xml"
+    path.write_text(f'{HEAD}<platform version="4.1">{inside}</platform>')
+    platform = read_simgrid(path, kernel="k", contention="fair").platform
+    steps = ((Send(2, 10**6, 0),), (Send(3, 10**6, 0),), (Recv(0, 0),), (Recv(1, 0),))
+    application = Application.of_program(Program(steps, (0,) * 4), kernel="k")
+    made = Scenario(platform, application, (Configuration("c", (1,) * 4, (0, 1, 2, 3)),), replications=1)
+    assert run(made, engine="process").makespan_s[0, 0] == pytest.approx(1.102, rel=1e-9)
 
 
 @pytest.mark.slow

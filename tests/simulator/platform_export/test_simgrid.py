@@ -133,6 +133,15 @@ def test_names_that_xml_or_files_do_not_take_are_written_so_that_they_come_back(
     assert np.array_equal(run(made).makespan_ticks, run(again).makespan_ticks)
 
 
+def test_straight_message_times_come_back_as_the_numbers_they_were_made_of(tmp_path):
+    line = LinkModel.from_latency(3e-6, 0.7e9)
+    links = tuple(Link.of_model(f"l{number}", line) for number in range(2))
+    platform = Platform((pe("a"), pe("b")), Network(Star(links), loopback=line))
+    found, again = written(of_platform(platform), tmp_path)
+    assert found.files["platform.xml"].count('bandwidth="700000000.0Bps" latency="3e-06s"') == 3
+    assert np.array_equal(again.platform.network.loopback.times_s, line.times_s)
+
+
 def test_disks_come_back(tmp_path):
     made = star(pe("a"), pe("b"))
     disk = Link("disk", 0.0, 123456789.125, shared=True)
@@ -209,9 +218,12 @@ def test_what_is_exact_under_a_condition_is_told():
     )
 
 
-def test_too_many_nodes_for_routes_are_refused_but_a_star_may_have_any_number():
+def test_too_many_nodes_for_routes_are_refused_but_a_star_may_have_any_number(tmp_path):
     many = [pe(f"p{number}") for number in range(601)]
-    assert export_simgrid(star(*many)).files["platform.xml"].count("<host ") == 601
+    made = star(*many)
+    _, again = written(made, tmp_path)
+    assert isinstance(again.platform.network.topology, Star)
+    assert again.platform.network.topology.private[-1].bandwidth_bytes_per_s == 1e8
     uniform = of_platform(Platform.uniform(tuple(many[:2]), LinkModel.from_latency(1e-6, 1e9)))
     uniform = replace(uniform, platform=Platform.uniform(tuple(many), LinkModel.from_latency(1e-6, 1e9)))
     with pytest.raises(ScenarioError, match="601 nodes found, at most 600 allowed"):
