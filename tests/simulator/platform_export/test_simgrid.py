@@ -134,11 +134,11 @@ def test_names_that_xml_or_files_do_not_take_are_written_so_that_they_come_back(
 
 
 def test_straight_message_times_come_back_as_the_numbers_they_were_made_of(tmp_path):
-    line = LinkModel.from_latency(3e-6, 0.7e9)
+    line = LinkModel.from_latency(59.904e-6, 498e6)
     links = tuple(Link.of_model(f"l{number}", line) for number in range(2))
     platform = Platform((pe("a"), pe("b")), Network(Star(links), loopback=line))
     found, again = written(of_platform(platform), tmp_path)
-    assert found.files["platform.xml"].count('bandwidth="700000000.0Bps" latency="3e-06s"') == 3
+    assert found.files["platform.xml"].count('bandwidth="498000000.0Bps" latency="5.9904e-05s"') == 3
     assert np.array_equal(again.platform.network.loopback.times_s, line.times_s)
 
 
