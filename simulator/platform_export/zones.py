@@ -37,6 +37,9 @@ class Writing:
         """Whether each pair of nodes gets a link of its own: on one link without sharing (FATPIPE) SimGrid 3.32 still
         gives flows of a longer latency less than its bandwidth."""
         self.lines: list[str] = []
+        self.ways: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self.whole: dict[tuple[int, ...], tuple[float, float]] = {}
+        """Latency and bandwidth of each of `ways`."""
         self.pes_of: dict[str, list[int]] = {name: [] for name in platform.node_names}
         for index, pe in enumerate(platform.pes):
             self.pes_of[pe.node].append(index)
@@ -56,6 +59,7 @@ class Writing:
             found = f"{len(self.pes_of)} nodes found, at most {MAX_NODES} allowed"
             raise ScenarioError(f"platform: network: {found} unless each holds one PE, in a star where messages meet")
         self._say(0, f'<zone id={quoteattr(self._point("all"))} routing="Full">')
+        self._find_routes()
         zones = {}
         if self.joined:
             zones = self._node_zones()  # first, as SimGrid's reader wants it
@@ -190,17 +194,26 @@ class Writing:
 
     def _all_pairs(self) -> Iterator[tuple[int, int, Link, bool]]:
         """Pairs of nodes with their route as one link, and whether it holds for the way back too."""
-        network = self.platform.network
         for first, second in combinations(range(len(self.pes_of)), 2):
-            made = []
-            for ends in ((first, second), (second, first)):
-                if not self._way(*ends):
-                    continue
-                route = network.routes(*(np.array([end]) for end in ends))
-                made.append((ends, Link("", float(route.latencies_s[0]), float(route.bandwidths[0]), shared=True)))
+            made = [(ends, self.whole[ends]) for ends in ((first, second), (second, first)) if ends in self.whole]
             alike = len(made) == 2 and made[0][1] == made[1][1]
-            for ends, link in made[: 1 if alike else 2]:
-                yield *ends, link, alike
+            for ends, (latency_s, rate) in made[: 1 if alike else 2]:
+                yield *ends, Link("", latency_s, rate, shared=True), alike
+
+    def _find_routes(self) -> None:
+        """Links, latency and bandwidth of the routes of all pairs of nodes that have one."""
+        network, count = self.platform.network, len(self.pes_of)
+        if isinstance(network.topology, Listed):
+            pairs = np.array(sorted(network.topology.table), dtype=np.int64).reshape(-1, 2)
+        else:
+            pairs = np.argwhere(~np.eye(count, dtype=np.bool_))
+        if network.topology is None or not pairs.size:
+            return
+        routes = network.routes(pairs[:, 0], pairs[:, 1])
+        bounds, links = routes.first.tolist(), routes.links.tolist()
+        ends = zip(routes.latencies_s.tolist(), routes.bandwidths.tolist(), strict=True)
+        for number, (pair, whole) in enumerate(zip(map(tuple, pairs.tolist()), ends, strict=True)):
+            self.ways[pair], self.whole[pair] = tuple(links[bounds[number] : bounds[number + 1]]), whole
 
     def _pair_links(self, depth: int) -> None:
         for first, second, link, _ in self._all_pairs():
@@ -220,12 +233,7 @@ class Writing:
 
     def _way(self, first: int, second: int) -> tuple[int, ...]:
         """Directed links from a node to another; none where there is no route."""
-        topology = self.platform.network.topology
-        if topology is None:
-            return (0,)
-        if isinstance(topology, Listed):
-            return topology.table.get((first, second), ())
-        return tuple(topology.routes(np.array([first]), np.array([second]))[1].tolist())
+        return (0,) if self.platform.network.topology is None else self.ways.get((first, second), ())
 
     def _same(self, forth: tuple[int, ...], back: tuple[int, ...]) -> bool:
         """Whether the way back is the same way in the other direction."""

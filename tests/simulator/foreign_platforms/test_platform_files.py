@@ -262,6 +262,15 @@ BAD = {
     "a node without ways": (platform_text("".join(
         f'<host id="{name}" speed="1f"><prop id="apportion.node" value="n"/></host>' for name in "ab")),
         "no route to b of the same node found"),
+    "a node with unlike ways": (f'{HEAD}<platform version="4.1"><zone id="w" routing="Full">' + "".join(
+        f'<zone id="z{n}" routing="Full">' + "".join(
+            f'<host id="{name}{n}" speed="1f"><prop id="apportion.node" value="n{n}"/></host>' for name in "ab")
+        + f'<router id="r{n}"/><link id="l{n}" bandwidth="1Bps"/><link id="m{n}" bandwidth="1Bps"/>'
+        + f'<route src="a{n}" dst="r{n}"><link_ctn id="l{n}"/></route>'
+        + f'<route src="b{n}" dst="r{n}"><link_ctn id="{"lm"[n]}{n}"/></route>'
+        + f'<route src="a{n}" dst="b{n}"><link_ctn id="l{n}"/></route></zone>' for n in (0, 1))
+        + '<zoneRoute src="z0" dst="z1" gw_src="r0" gw_dst="r1"/></zone></platform>',
+        "'n1' found, the same routes for all its hosts allowed"),
     "a narrow FATPIPE": (platform_text(HOSTS + '<link id="m" bandwidth="9MBps" sharing_policy="SHARED"/>'
         + ROUTE.replace("</route>", '<link_ctn id="m"/></route>')).replace('"1us"', '"1us" sharing_policy="FATPIPE"'),
         "l: FATPIPE found"),
