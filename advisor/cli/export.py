@@ -67,5 +67,5 @@ def export(  # noqa: PLR0913, PLR0917 - one per option
         return
     for note in found.notes:
         print(f"note: {note}", file=sys.stderr)
-    print(f"{output / 'platform.xml'} and {len(found.files) - 1} profiles, as in replication {replication}")
+    print(f"{output / 'platform.xml'} with profiles of {len(found.files) - 1} PEs, as in replication {replication}")
     print(f"read it back with {found.read_back}")

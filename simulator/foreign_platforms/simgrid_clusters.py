@@ -11,6 +11,9 @@ from simulator.foreign_platforms.xml_tree import Element
 
 MAX_ROUTED = 600
 """Hosts of a torus or fat tree, every pair of which gets its way written out."""
+MAX_PARTS = 50_000
+"""Hosts, switches and links of a fat tree."""
+MAX_DIMENSIONS = 16
 
 
 def read_cluster(zone: Zone, element: Element, zones: Zones) -> None:
@@ -136,6 +139,8 @@ def _link(zone: Zone, element: Element, zones: Zones, name: str) -> int:
 def _torus(zone: Zone, element: Element, zones: Zones, hosts: list[str]) -> None:
     """Every host has a link to the next one along each dimension, the first of which counts fastest."""
     shape = _counts(element, element.text("topo_parameters", ""))
+    if len(shape) > MAX_DIMENSIONS:
+        raise element.fault("topo_parameters", f"{len(shape)} dimensions found, at most {MAX_DIMENSIONS} allowed")
     if prod(shape) != len(hosts):
         found = f"{' x '.join(map(str, shape))} places and {len(hosts)} hosts found"
         raise element.fault("topo_parameters", f"{found}, as many of each allowed")
@@ -184,6 +189,14 @@ class _Tree:
         if prod(self.children) != hosts:
             found = f"{prod(self.children)} places and {hosts} hosts found"
             raise element.fault("topo_parameters", f"{found}, as many of each allowed")
+        places = [
+            prod(self.children[j] if j >= level else self.parents[j] for j in range(self.levels))
+            for level in range(self.levels + 1)
+        ]
+        cables = sum(map(prod, zip(places, self.parents, self.ports, strict=False)))
+        if sum(places) + cables > MAX_PARTS:
+            found = f"{sum(places)} hosts and switches with {cables} links found"
+            raise element.fault("topo_parameters", f"{found}, at most {MAX_PARTS} in all allowed")
         self.labels = [
             [
                 label[::-1]
@@ -212,8 +225,6 @@ class _Tree:
 def _fat_tree(zone: Zone, element: Element, zones: Zones, hosts: list[str]) -> None:
     """Up by destination modulo the number of cables (d-mod-k), down by the source's cable."""
     tree = _Tree(element, len(hosts))
-    if sum(map(len, tree.labels)) > 10 * MAX_ROUTED:
-        raise element.fault("topo_parameters", "too many switches found, fewer allowed")
     for level in range(tree.levels):
         by_rest: dict[tuple[int, ...], list[int]] = {}
         for parent, label in enumerate(tree.labels[level + 1]):

@@ -13,7 +13,7 @@ from simulator.networks import Link
 
 UP, DOWN = 0, 1
 ROUTINGS = ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache")
-MAX_FLOYD = 1500
+MAX_FLOYD = 1000
 """Points of a zone up to which all its ways are found together."""
 _NUMBER = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 _SCALES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}

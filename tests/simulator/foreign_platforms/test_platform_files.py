@@ -241,6 +241,14 @@ BAD = {
                                'topo_parameters="1;4;1;1"/>'), "topo_parameters: 4 places and 5 hosts found"),
     "fat tree's levels": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
                                         'topo_parameters="2;4;1;1"/>'), "2 levels found, as many numbers"),
+    "huge fat tree": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                    'topo_parameters="2;2,2;999999,999999;9,9"/>'), "links found, at most 50000"),
+    "fat tree's parts": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                       'topo_parameters="2;2"/>'), "levels;children;parents;links such as"),
+    "torus's dimensions": (platform_text('<cluster id="c" radical="0" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                         f'topo_parameters="{",".join("1" * 17)}"/>'), "17 dimensions found"),
+    "large torus": (platform_text('<cluster id="c" radical="0-600" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                  'topo_parameters="601"/>'), "601 hosts found, at most 600 in a TORUS"),
     "limiter": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" limiter_link="1"/>'),
                 "limiter_link: found, none allowed"),
     "host_link elsewhere": (platform_text(HOSTS + '<host_link id="a" up="l" down="l"/>'),
