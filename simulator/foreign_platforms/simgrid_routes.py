@@ -77,7 +77,11 @@ def make_topology(zones: Zones, groups: dict[str, str], *, meets: bool) -> Topol
         _check_members(zones, groups, first, table)
     if missing:
         zones.notes.append(f"{zone.element.path}: no route for {missing} of {len(first) * (len(first) - 1)} pairs")
-    return _without_fat(zones, Listed(tuple(first), tuple(zones.links), table), meets=meets)
+    try:
+        listed = Listed(tuple(first), tuple(zones.links), table)
+    except ScenarioError as error:
+        raise zone.element.fault("route", error.lines[0].removeprefix("platform: network: route ")) from None
+    return _without_fat(zones, listed, meets=meets)
 
 
 def _plain(zones: Zones, passed: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -249,6 +249,9 @@ BAD = {
                                          f'topo_parameters="{",".join("1" * 17)}"/>'), "17 dimensions found"),
     "large torus": (platform_text('<cluster id="c" radical="0-600" speed="1f" bw="1" lat="0" topology="TORUS" '
                                   'topo_parameters="601"/>'), "601 hosts found, at most 600 in a TORUS"),
+    "a link twice on a way": (platform_text(HOSTS + '<host id="c" speed="1f"/>' + ROUTE
+        + '<route src="b" dst="c"><link_ctn id="l"/></route>').replace("Full", "Floyd"),
+        "zone z: route: from a to c: link l twice found"),
     "limiter": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" limiter_link="1"/>'),
                 "limiter_link: found, none allowed"),
     "host_link elsewhere": (platform_text(HOSTS + '<host_link id="a" up="l" down="l"/>'),
