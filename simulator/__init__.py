@@ -22,9 +22,9 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario_file
 #   platform_export
 #   costs, results
-#   result_files
+#   result_files, job_files
 #   engines
-#   whatif, sweep, plots
+#   timelines, whatif, sweep, plots
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
-    from simulator.engines.log import critical_path, waits_by_pe
+    from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
+    from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
     from simulator.models.load import LoadTrace, availability
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
     from simulator.platform_export import SimgridExport, export_simgrid
-    from simulator.result_files import Results, chrome_trace, load_results, save_runs
+    from simulator.result_files import Results, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.timelines import write_timeline
+    from simulator.timelines.loads import load_profiles
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -65,13 +69,16 @@ _HOMES = {
     "CalibrationError": "simulator.errors",
     "Configuration": "simulator.configuration",
     "Interrupted": "simulator.errors",
+    "JOB_FILES": "simulator.job_files",
     "JoinedPlatform": "simulator.scenario_file.joined",
     "LinkModel": "simulator.models.network",
     "Load": "simulator.platform",
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.machine",
+    "Message": "simulator.engines.waited_for",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
+    "Part": "simulator.engines.waited_for",
     "Platform": "simulator.platform",
     "Results": "simulator.result_files",
     "RunSet": "simulator.results",
@@ -79,9 +86,9 @@ _HOMES = {
     "ScenarioError": "simulator.errors",
     "SimgridExport": "simulator.platform_export",
     "SpeedBand": "simulator.models.speed",
+    "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
-    "chrome_trace": "simulator.result_files",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -90,8 +97,10 @@ _HOMES = {
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
     "export_simgrid": "simulator.platform_export",
+    "job_lines": "simulator.job_files",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
+    "load_profiles": "simulator.timelines.loads",
     "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
@@ -105,7 +114,9 @@ _HOMES = {
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
+    "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
+    "write_timeline": "simulator.timelines",
 }
 """Public name -> the module that it comes from."""
 
@@ -124,6 +135,7 @@ _MODULES = (
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
+    "JOB_FILES",
     "PE",
     "Application",
     "ApportionError",
@@ -135,7 +147,9 @@ __all__ = [
     "Load",
     "LoadTrace",
     "Machine",
+    "Message",
     "NodeDescription",
+    "Part",
     "Platform",
     "Results",
     "RunSet",
@@ -143,11 +157,11 @@ __all__ = [
     "ScenarioError",
     "SimgridExport",
     "SpeedBand",
+    "Step",
     "TraceError",
     "availability",
     "calibration",
     "characterisation",
-    "chrome_trace",
     "critical_path",
     "describe",
     "describe_node",
@@ -158,8 +172,10 @@ __all__ = [
     "export_simgrid",
     "files",
     "formula",
+    "job_lines",
     "join_platform",
     "load_platform",
+    "load_profiles",
     "load_results",
     "load_scenario",
     "load_seg",
@@ -178,8 +194,10 @@ __all__ = [
     "sweep",
     "this_machine",
     "units",
+    "waited_for",
     "waits_by_pe",
     "whatif",
+    "write_timeline",
 ]
 
 

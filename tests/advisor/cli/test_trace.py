@@ -102,7 +102,7 @@ BAD_INPUT = {
     "import t.csv --from csv -o i.csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
     "so it must be stated",
     "import t.csv --from xls -o i.csv": "import: from: 'xls' found, one of csv, sadf, collectl, prometheus, simgrid, "
-    "dinda, bitbrains, swf allowed",
+    "dinda, bitbrains, google, swf allowed",
     "show t.csv -o picture.bmp": "plot: a file that ends in .bmp found, .png, .svg, .pdf allowed",
 }
 
