@@ -20,6 +20,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   characterisation
 #   scenario
 #   scenario_file
+#   platform_export
 #   costs, results
 #   result_files, job_files
 #   engines
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
+    from simulator.platform_export import SimgridExport, export_simgrid
     from simulator.result_files import Results, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
@@ -83,6 +85,7 @@ _HOMES = {
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
+    "SimgridExport": "simulator.platform_export",
     "SpeedBand": "simulator.models.speed",
     "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
@@ -94,6 +97,7 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
+    "export_simgrid": "simulator.platform_export",
     "job_lines": "simulator.job_files",
     "join_platform": "simulator.scenario_file.joined",
     "load_either": "simulator.scenario_file",
@@ -153,6 +157,7 @@ __all__ = [
     "RunSet",
     "Scenario",
     "ScenarioError",
+    "SimgridExport",
     "SpeedBand",
     "Step",
     "TraceError",
@@ -166,6 +171,7 @@ __all__ = [
     "dump_scenario",
     "dump_seg",
     "expanded",
+    "export_simgrid",
     "files",
     "formula",
     "job_lines",

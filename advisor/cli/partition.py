@@ -37,7 +37,9 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
         str | None, typer.Option(metavar="ROWSxCOLUMNS", help="grid2d: the matrix whose elements are the units.")
     ] = None,
     seed: Seed = 0,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it (CSV or JSON).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write it (CSV, JSON, or .dist for FuPerMod).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Divide units so that the PE that ends last ends as early as possible, and say how good that is.
@@ -57,6 +59,11 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
     document = partition_document(found, read, seed=options.get("seed"))
     if output is not None and output.suffix == ".json":
         files.write_json(output, document)
+    elif output is not None and output.suffix == ".dist":
+        from advisor.export import fupermod_dist
+
+        parts = list(zip(document["names"], document["units"], strict=True))
+        files.write_text(output, fupermod_dist(parts))
     elif output is not None:
         files.write_text(output, partition_csv(document))
     if as_json:

@@ -38,6 +38,14 @@ def platform(
             help="The application's kernel, and that of models that name none; by default what most nodes have."
         ),
     ] = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Slurm's topology.conf or topology.yaml: the switches that nodes hang on."),
+    ] = None,
+    uplink: Annotated[
+        str | None,
+        typer.Option(metavar="LATENCY,BANDWIDTH", help="With --topology: of a switch's link upwards: 1us,400Gbit/s."),
+    ] = None,
     max_age: Annotated[str, typer.Option(help="Warn of calibrations older than this.")] = "30d",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="CLUSTER.yaml", help="Where to write the scenario.")
@@ -55,7 +63,8 @@ def platform(
     days = units.parse_duration(max_age, field="--max-age") / 86400
     if output is not None and output.resolve() in {path.resolve() for path in inputs}:
         raise ScenarioError(f"--output: {output} found, which is an input, another file allowed")
-    joined = join_platform(inputs, names=names, kernel=kernel, most_days=days)
+    ends = None if uplink is None else _uplink(uplink)
+    joined = join_platform(inputs, names=names, kernel=kernel, most_days=days, topology=topology, uplink=ends)
     if output is not None:
         files.write_text(output, joined.text)
         load_scenario(output)  # what is wrong with it is told now
@@ -65,6 +74,16 @@ def platform(
     if output is None:
         print(joined.text, end="")
     _tell(joined, output)
+
+
+def _uplink(text: str) -> tuple[float, float]:
+    """`1us,400Gbit/s` as seconds and bytes per second."""
+    from simulator import ScenarioError, units
+
+    latency, comma, rate = text.partition(",")
+    if not comma:
+        raise ScenarioError(f"--uplink: {text!r} found, LATENCY,BANDWIDTH such as 1us,400Gbit/s allowed")
+    return units.parse_duration(latency, field="--uplink"), units.parse(rate, units.BANDWIDTH, field="--uplink")
 
 
 def _tell(joined: "JoinedPlatform", output: Path | None) -> None:

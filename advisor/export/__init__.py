@@ -1,4 +1,4 @@
-"""Advice as files that others read: host files, rank files, Slurm, HPL.dat, partitions, METIS weights."""
+"""Advice as files that others read: host files, rank files, Slurm, HPL.dat, partitions, METIS weights, FuPerMod."""
 
 from pathlib import Path
 
@@ -11,10 +11,18 @@ from advisor.export.hosts import (
     slurm_job,
 )
 from advisor.export.layout import Layout, Rank, layout_of
-from advisor.export.parts import hpl_dat, metis_weights, partition_csv, partition_document, snippets
+from advisor.export.parts import (
+    fupermod_conf,
+    fupermod_dist,
+    hpl_dat,
+    metis_weights,
+    partition_csv,
+    partition_document,
+    snippets,
+)
 from simulator import Configuration, Scenario, files
 
-__all__ = ["Layout", "Rank", "export_files", "layout_of", "save_exports"]
+__all__ = ["Layout", "Rank", "export_files", "fupermod_dist", "layout_of", "save_exports"]
 
 
 def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, str]:
@@ -30,6 +38,8 @@ def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, 
         "partition.csv": partition_csv(layout),
         "partition.json": partition_document(layout),
         "metis.tpwgts": metis_weights(layout),
+        "partition.dist": fupermod_dist([(rank.host, rank.units) for rank in layout.ranks]),
+        "fupermod.conf": fupermod_conf(layout),
         **snippets(),
     }
     parameters = scenario.application.parameters

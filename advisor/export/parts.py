@@ -1,9 +1,10 @@
-"""What each rank gets, as programs read it: CSV, JSON, HPL.dat, METIS weights, and code that reads the CSV."""
+"""What each rank gets, as programs read it: CSV, JSON, HPL.dat, METIS, FuPerMod, and code that reads the CSV."""
 
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,44 @@ def partition_document(layout: Layout) -> str:
 def metis_weights(layout: Layout) -> str:
     """`part = weight` for `gpmetis -tpwgts`; weights are shares of the units and add up to 1."""
     return "".join(f"{number} = {rank.units / layout.units!r}\n" for number, rank in enumerate(layout.ranks))
+
+
+def fupermod_dist(parts: Sequence[tuple[str, int]]) -> str:
+    """FuPerMod's `partition.dist`: how many units each device gets, devices by host and rank within it.
+
+    Written after the manual page of its partitioner (hostname, device rank, distribution) and after programs that read
+    the file: two lines with the number of devices and of units, a line of names, then columns with tabs.
+
+    Parameters
+    ----------
+    parts
+        Host and units of each device.
+    """
+    head = f"#size {len(parts)}\n#D {sum(units for _, units in parts)}\n#hostname\trank_intra\td\n"
+    ranks = _within(host for host, _ in parts)
+    return head + "".join(
+        f"{'_'.join(host.split())}\t{rank}\t{units}\n" for (host, units), rank in zip(parts, ranks, strict=True)
+    )
+
+
+def fupermod_conf(layout: Layout) -> str:
+    """FuPerMod's `conf_file`: a line per process with its processor (`na`: not bound) and kind of device."""
+    ranks = _within(rank.host for rank in layout.ranks)
+    lines = (
+        f"{of.host}\t{rank}\t{'na' if of.cpu is None else of.cpu}\tcpu\t\n"
+        for of, rank in zip(layout.ranks, ranks, strict=True)
+    )
+    return "#hostname\trank_intra\tbind\tdevice_type\tsuboptions\n" + "".join(lines)
+
+
+def _within(hosts: Iterable[str]) -> list[int]:
+    """The number of each among those of the same host."""
+    counts: Counter[str] = Counter()
+    found = []
+    for host in hosts:
+        found.append(counts[host])
+        counts[host] += 1
+    return found
 
 
 def hpl_dat(layout: Layout, parameters: Mapping[str, Any]) -> str | None:

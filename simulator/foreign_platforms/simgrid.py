@@ -1,26 +1,22 @@
 """SimGrid's platform files (XML, version 4.1): hosts, cores, speeds and their profiles, links and routes.
 
-Read: zones (Full, Floyd, Dijkstra, nested), clusters (flat, with or without backbone), hosts, routers, links, routes
-between points and zones. Whatever else decides times is refused by name. Speeds are flop/s of one core; a profile is
-the share of it that is left (rule `given`), and starts at time 0 in every replication.
+Read: zones (Full, Floyd, Dijkstra, Cluster, nested), clusters (flat, torus, fat tree), cabinets, hosts, routers,
+links, disks, routes between points and zones. Whatever else decides times is refused by name. Speeds are flop/s of
+one core; a profile is the share of it that is left (rule `given`), and starts at time 0 in every replication.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator import files
-from simulator.foreign_platforms.simgrid_zones import ROUTINGS, Way, Zone, Zones, amount, radical
+from simulator.foreign_platforms.simgrid_clusters import close_cluster, read_cabinet, read_cluster
+from simulator.foreign_platforms.simgrid_hosts import Hosts
+from simulator.foreign_platforms.simgrid_routes import grouped, make_loopback, make_topology
+from simulator.foreign_platforms.simgrid_zones import ROUTINGS, Way, Zone, Zones, amount
 from simulator.foreign_platforms.xml_tree import Element, read_xml
-from simulator.load_traces import import_trace
-from simulator.models.load import LoadTrace
-from simulator.models.network import LinkModel
-from simulator.models.speed import SpeedBand
-from simulator.networks import Contention, Listed, Network, Star, Topology
-from simulator.platform import PE, Load, Platform
+from simulator.load_traces import read_profile
+from simulator.networks import Contention, Network
+from simulator.platform import Platform
 
-MAX_HOSTS = 600
-"""Hosts up to which every pair's route is written out; a single cluster may have any number."""
 READ = (
     "zone",
     "AS",
@@ -31,11 +27,12 @@ READ = (
     "route",
     "zoneRoute",
     "ASroute",
-    "link_ctn",
+    "cabinet",
+    "host_link",
+    "backbone",
     "prop",
     "config",
 )
-_LOOPS = re.compile(r"^\s*(LOOPAFTER|PERIODICITY)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -44,10 +41,14 @@ class ImportedPlatform:
 
     platform: Platform
     files: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+    """What of it a user should know."""
 
 
 def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", eager_bytes: int = 0) -> ImportedPlatform:
-    """Read a platform file of SimGrid: one node with one PE (of so many cores) for each host.
+    """Read a platform file of SimGrid: one PE (of so many cores) for each host, on a node of its own.
+
+    Hosts with the property `apportion.node` are the PEs of that node.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     kernel
         What the hosts' speeds are called here.
     contention, eager_bytes
-        What the file does not say of messages. Links that messages do not meet on (FATPIPE) need `none`, unless only
-        a host's messages to itself pass them.
+        What the file does not say of messages. Links that messages do not meet on (FATPIPE) need `none`, unless they
+        never are the narrowest of a route, or only a host's messages to itself pass them.
 
     Raises
     ------
@@ -70,19 +71,20 @@ def read_simgrid(path: Path, *, kernel: str, contention: Contention = "fair", ea
     version = amount(root, root.text("version", "0"), "time", field_name="version")
     if not 4 <= version < 5:
         raise root.fault("version", f"{root.text('version', 'none')} found, 4 or 4.1 allowed")
-    zones = Zones()
+    zones = Zones(root)
     top = Zone(root, "", "None", None)
     for child in root.children:
         _read_into(top, child, zones)
     if not zones.hosts:
         raise root.fault("host", "none found, at least one allowed")
-    topology = _topology(zones)
-    if contention != "none":
-        _refuse_fat(root, zones, topology)
-    named: list[Path] = []
-    pes = tuple(_pe(name, element, kernel, named) for name, element in zones.hosts.items())
-    network = Network(topology, None, _loopback(root, zones), contention, eager_bytes)
-    return ImportedPlatform(Platform(pes, network), tuple(dict.fromkeys(named)))
+    groups = grouped(zones)
+    topology = make_topology(zones, groups, meets=contention != "none")
+    loopback = make_loopback(zones, groups, meets=contention != "none")
+    found = Hosts(kernel)
+    pes = tuple(found.pe(name, element, groups[name]) for name, element in zones.hosts.items())
+    network = Network(topology, None, loopback, contention, eager_bytes)
+    platform = Platform(pes, network, tuple(found.nodes.values()))
+    return ImportedPlatform(platform, tuple(dict.fromkeys(found.files)), (*zones.notes, *found.notes))
 
 
 def _read_into(zone: Zone, element: Element, zones: Zones) -> None:
@@ -92,7 +94,11 @@ def _read_into(zone: Zone, element: Element, zones: Zones) -> None:
     if element.tag in ("zone", "AS"):
         _read_zone(zone, element, zones)
     elif element.tag == "cluster":
-        _read_cluster(zone, element, zones)
+        read_cluster(_new_zone(zone, element, zones, "Cluster"), element, zones)
+    elif element.tag == "cabinet" and zone.routing == "Cluster":
+        read_cabinet(zone, element, zones)
+    elif element.tag in ("cabinet", "host_link", "backbone") and zone.routing != "Cluster":
+        raise element.fault(element.tag, f"found in a zone of routing {zone.routing!r}, Cluster allowed")
     elif element.tag in ("host", "router"):
         name = element.text("id")
         zones.add_host(element, name, zone)
@@ -106,12 +112,13 @@ def _read_into(zone: Zone, element: Element, zones: Zones) -> None:
 
 def _read_zone(parent: Zone, element: Element, zones: Zones) -> None:
     routing = element.text("routing", "Full")
-    if routing not in ROUTINGS or routing == "Cluster":
-        allowed = ", ".join(name for name in ROUTINGS if name != "Cluster")
-        raise element.fault("routing", f"{routing!r} found, one of {allowed} allowed")
+    if routing not in ROUTINGS:
+        raise element.fault("routing", f"{routing!r} found, one of {', '.join(ROUTINGS)} allowed")
     zone = _new_zone(parent, element, zones, routing)
     for child in element.children:
         _read_into(zone, child, zones)
+    if routing == "Cluster":
+        close_cluster(zone, zones)
 
 
 def _new_zone(parent: Zone, element: Element, zones: Zones, routing: str) -> Zone:
@@ -120,45 +127,6 @@ def _new_zone(parent: Zone, element: Element, zones: Zones, routing: str) -> Zon
         raise element.fault("id", f"zone {zone.name!r} twice found, each once allowed")
     zones.zones[zone.name] = zone
     return zone
-
-
-def _read_cluster(parent: Zone, element: Element, zones: Zones) -> None:
-    """A flat cluster: a private link for each host, and maybe a backbone."""
-    if element.text("topology", "FLAT") != "FLAT":
-        raise element.fault("topology", f"{element.text('topology')!r} found, FLAT allowed")
-    if "limiter_link" in element.attributes:
-        raise element.fault("limiter_link", "found, none allowed")
-    zone = _new_zone(parent, element, zones, "Cluster")
-    prefix, suffix, name = element.text("prefix", ""), element.text("suffix", ""), zone.name
-    for number in radical(element):
-        host = f"{prefix}{number}{suffix}"
-        zones.add_host(element, host, zone)
-        zones.hosts[host] = element
-        zone.private[host] = zones.add_link(
-            element,
-            f"{name}_link_{number}",
-            latency=element.text("lat"),
-            bandwidth=element.text("bw"),
-            policy=element.text("sharing_policy", "SPLITDUPLEX"),
-        )
-        if "loopback_bw" in element.attributes or "loopback_lat" in element.attributes:
-            zones.loopbacks[host] = (
-                amount(element, element.text("loopback_lat", "0"), "time", field_name="loopback_lat"),
-                amount(element, element.text("loopback_bw"), "bandwidth", field_name="loopback_bw"),
-                False,
-            )
-    zones.add_host(element, element.text("router_id", f"{prefix}{name}_router{suffix}"), zone)
-    if "bb_bw" in element.attributes or "bb_lat" in element.attributes:
-        policy = element.text("bb_sharing_policy", "SHARED")
-        if policy == "SPLITDUPLEX":
-            raise element.fault("bb_sharing_policy", f"{policy!r} found, SHARED or FATPIPE allowed")
-        zone.backbone = zones.add_link(
-            element,
-            f"{name}_backbone",
-            latency=element.text("bb_lat", "0"),
-            bandwidth=element.text("bb_bw"),
-            policy=policy,
-        )
 
 
 def _read_link(element: Element, zones: Zones) -> None:
@@ -174,7 +142,7 @@ def _read_link(element: Element, zones: Zones) -> None:
     zones.add_link(
         element,
         element.text("id"),
-        latency=element.text("latency", "0"),
+        latency=element.text("latency", "") or "0",
         bandwidth=bandwidth,
         policy=element.text("sharing_policy", "SHARED"),
     )
@@ -182,8 +150,9 @@ def _read_link(element: Element, zones: Zones) -> None:
 
 def _constant_bandwidth(element: Element, name: str) -> float:
     """The bandwidth of a profile that stays what it is from time 0 on: links have no others here."""
-    values = set(import_trace(element.path.parent / name, "simgrid").trace.values.tolist())
-    if len(values) > 1:
+    profile = read_profile(element.path.parent / name)
+    values = set(profile.values)
+    if len(values) > 1 or profile.times_s[0] > 0:
         raise element.fault("bandwidth_file", "a bandwidth that changes found, one that stays allowed")
     return float(values.pop())
 
@@ -227,74 +196,3 @@ def _read_loopback(zones: Zones, host: str, passed: tuple[int, ...]) -> None:
         min(link.bandwidth_bytes_per_s for link in links),
         any(link >> 1 not in zones.fat for link in passed),
     )
-
-
-def _loopback(root: Element, zones: Zones) -> LinkModel | None:
-    """Message times within a host, if all that have a route to themselves agree; messages do not meet there."""
-    found = {(latency_s, bandwidth) for latency_s, bandwidth, _ in zones.loopbacks.values()}
-    if not found:
-        return None
-    if len(found) > 1 or any(meets for *_, meets in zones.loopbacks.values()):
-        raise root.fault("route", "loopbacks that differ, or are no FATPIPE, found; one kind, FATPIPE, allowed")
-    return LinkModel.from_latency(*found.pop())
-
-
-def _topology(zones: Zones) -> Topology:
-    """A star for hosts that are all in one cluster, else all routes."""
-    names = tuple(zones.hosts)
-    around = {id(zones.zone_of[name]): zones.zone_of[name] for name in names}
-    zone = next(iter(around.values()))
-    if len(around) == 1 and zone.routing == "Cluster":
-        backbone = None if zone.backbone is None else zones.links[zone.backbone]
-        return Star(tuple(zones.links[zone.private[name]] for name in names), backbone)
-    if len(names) > MAX_HOSTS:
-        raise zone.element.fault("host", f"{len(names)} found, at most {MAX_HOSTS} allowed outside a single cluster")
-    numbered = list(enumerate(names))
-    table = {
-        (source, destination): zones.way(one, other)
-        for source, one in numbered
-        for destination, other in numbered
-        if one != other
-    }
-    return Listed(names, tuple(zones.links), table)
-
-
-def _refuse_fat(root: Element, zones: Zones, topology: Topology) -> None:
-    """Refuse links that messages do not meet on, where contention is asked for."""
-    if isinstance(topology, Listed):
-        used = {link >> 1 for passed in topology.table.values() for link in passed}
-    else:
-        used = set(range(len(zones.links)))
-    for number in sorted(used & zones.fat):
-        raise root.fault("link", f"{zones.links[number].name}: FATPIPE found, allowed with contention none only")
-
-
-def _pe(name: str, element: Element, kernel: str, named: list[Path]) -> PE:
-    if element.attributes.get("state_file"):
-        raise element.fault("state_file", "a profile found, none allowed")
-    for child in element.children:
-        if child.tag != "prop":
-            raise child.fault(child.tag, "found in a host, none allowed")
-    speeds = element.text("speed").split(",")
-    state = element.text("pstate", "0")
-    if not state.isdecimal() or int(state) >= len(speeds):
-        raise element.fault("pstate", f"{state!r} found, 0 to {len(speeds) - 1} allowed")
-    cores = element.text("core", "1")
-    if not cores.isdecimal() or not 1 <= int(cores) <= 1_000_000:
-        raise element.fault("core", f"{cores!r} found, a number of at least 1 allowed")
-    speed = amount(element, speeds[int(state)], "speed", field_name="speed")
-    if speed <= 0:
-        raise element.fault("speed", f"{speed:g} found, above 0 allowed")
-    profile = element.attributes.get("speed_file") or element.attributes.get("availability_file")
-    load = None
-    if profile:
-        load = Load(_profile(element.path.parent / profile, named), "given", drawn=False)
-    return PE(name, name, {kernel: SpeedBand.constant(speed)}, load, cores=int(cores))
-
-
-def _profile(path: Path, named: list[Path]) -> LoadTrace:
-    """A speed profile: again from its start where it says so, else its last value for ever."""
-    trace = import_trace(path, "simgrid").trace
-    loops = bool(_LOOPS.search(files.read_text(path)))
-    named.append(path)
-    return LoadTrace(trace.times_s, trace.values, trace.end_s, "cycle" if loops else "hold")

@@ -5,12 +5,16 @@ import math
 import re
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from simulator.errors import ScenarioError
 from simulator.foreign_platforms.xml_tree import Element
 from simulator.networks import Link
 
 UP, DOWN = 0, 1
 ROUTINGS = ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache")
+MAX_FLOYD = 1000
+"""Points of a zone up to which all its ways are found together."""
 _NUMBER = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 _SCALES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _SCALES |= {f"{name}i": 2.0 ** (10 * power) for power, name in enumerate(("k", "M", "G", "T"), start=1)} | {
@@ -55,10 +59,16 @@ class Zone:
     routing: str
     parent: "Zone | None"
     ways: dict[tuple[str, str], Way] = field(default_factory=dict)
-    """Routes between its points, or between the zones in it."""
-    private: dict[str, int] = field(default_factory=dict)
-    """Of a cluster: the link of each host."""
+    """Routes between its points, or between the zones in it; of a torus or fat tree, those of all its hosts."""
+    points: list[str] = field(default_factory=list)
+    """Hosts and routers in the order in which they are defined."""
+    up: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of a cluster: the directed links from each point to the middle."""
+    down: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """The same from the middle to each point."""
     backbone: int | None = None
+    floyd: dict[tuple[str, str], str] | None = None
+    """Of a zone with Floyd's routing: the point before the last one on the way between two."""
 
     def above(self) -> "list[Zone]":
         """The zones around it and itself, the outermost first."""
@@ -69,6 +79,7 @@ class Zone:
 class Zones:
     """All of a platform file, as it is read."""
 
+    root: Element
     hosts: dict[str, Element] = field(default_factory=dict)
     """The element that describes each host; of a cluster's hosts, the cluster's."""
     zone_of: dict[str, Zone] = field(default_factory=dict)
@@ -80,6 +91,8 @@ class Zones:
     numbers: dict[str, int] = field(default_factory=dict)
     loopbacks: dict[str, tuple[float, float, bool]] = field(default_factory=dict)
     """Latency, bandwidth and whether messages meet there, of hosts with a route to themselves."""
+    notes: list[str] = field(default_factory=list)
+    """What a user should know of what was read."""
 
     def add_link(self, element: Element, name: str, *, latency: str, bandwidth: str, policy: str) -> int:
         """Take in a link; its number."""
@@ -105,10 +118,11 @@ class Zones:
         if name in self.zone_of:
             raise element.fault("id", f"{name!r} twice found, each once allowed")
         self.zone_of[name] = zone
+        zone.points.append(name)
 
-    def directed(self, element: Element) -> int:
-        """The link that a `link_ctn` names, in its direction."""
-        name, direction = element.text("id"), element.text("direction", "NONE")
+    def directed(self, element: Element, usual: str = "NONE") -> int:
+        """The link that an element such as `link_ctn` names, in its direction."""
+        name, direction = element.text("id"), element.text("direction", usual)
         for suffix, way in (("_UP", "UP"), ("_DOWN", "DOWN")):
             if name not in self.numbers and name.endswith(suffix):
                 name, direction = name.removesuffix(suffix), way
@@ -123,13 +137,13 @@ class Zones:
         """The same way in the other direction."""
         return tuple(link if self.links[link >> 1].shared else link ^ 1 for link in reversed(passed))
 
-    def way(self, source: str, destination: str) -> tuple[int, ...]:
-        """Links from one host or router to another.
+    def way(self, source: str, destination: str) -> tuple[int, ...] | None:
+        """Links from one host or router to another; None where no route is given.
 
         Raises
         ------
         ScenarioError
-            If none is given, or several are as short.
+            If several are as short, or it leads between a point and a zone beside it.
         """
         if source == destination:
             return ()
@@ -143,24 +157,37 @@ class Zones:
             raise zone.element.fault("route", f"{found} found, routes within a zone and between zones allowed")
         between = zone.ways.get((first[depth].name, second[depth].name))
         if between is None:
-            raise zone.element.fault("route", f"none from {source} to {destination} found, one for every pair allowed")
-        return self.way(source, between.source) + between.passed + self.way(between.destination, destination)
+            return None
+        parts = self.way(source, between.source), self.way(between.destination, destination)
+        return None if parts[0] is None or parts[1] is None else parts[0] + between.passed + parts[1]
 
-    def _local(self, zone: Zone, source: str, destination: str) -> tuple[int, ...]:
+    def _local(self, zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
         if zone.routing == "Cluster":
-            up = (2 * zone.private[source] + UP,) if source in zone.private else ()
-            down = (2 * zone.private[destination] + DOWN,) if destination in zone.private else ()
-            shared = () if zone.backbone is None else (2 * zone.backbone,)
-            return tuple(link & ~1 if self.links[link >> 1].shared else link for link in (*up, *shared, *down))
-        if zone.routing in ("Floyd", "Dijkstra", "DijkstraCache"):
+            passed = [*zone.up.get(source, ()), *zone.down.get(destination, ())]  # routers need no link of their own
+            return tuple(dict.fromkeys(link & ~1 if self.links[link >> 1].shared else link for link in passed))
+        if zone.routing in ("Dijkstra", "DijkstraCache"):
             return self._shortest(zone, source, destination)
+        if zone.routing == "Floyd":
+            return self._floyd(zone, source, destination)
         way = zone.ways.get((source, destination))
-        if way is None:
-            raise zone.element.fault("route", f"none from {source} to {destination} found, one for every pair allowed")
-        return way.passed
+        return None if way is None else way.passed
 
     @staticmethod
-    def _shortest(zone: Zone, source: str, destination: str) -> tuple[int, ...]:
+    def _floyd(zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
+        """The way that Floyd's algorithm finds, which of several as short the order of the points decides."""
+        if zone.floyd is None:
+            zone.floyd = _before(zone)
+        passed: tuple[int, ...] = ()
+        at = destination
+        while at != source:
+            before = zone.floyd.get((source, at))
+            if before is None:
+                return None
+            passed, at = zone.ways[before, at].passed + passed, before
+        return passed
+
+    @staticmethod
+    def _shortest(zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
         """The way over fewest links; SimGrid's choice between several is its own, so they are refused."""
         near: dict[str, list[tuple[str, Way]]] = {}
         for (start, end), way in zone.ways.items():
@@ -181,10 +208,32 @@ class Zones:
                     heapq.heappush(queue, (longer, end))
                 if longer == lengths[end]:
                     counts[end] += counts[point]
-        if counts.get(destination) != 1:
-            many = "several shortest" if destination in counts else "none"
-            raise zone.element.fault("route", f"{many} from {source} to {destination} found, one allowed")
-        return passed[destination]
+        if counts.get(destination, 1) > 1:
+            found = f"several shortest from {source} to {destination} found"
+            raise zone.element.fault("route", f"{found}, one allowed (routing Floyd says which)")
+        return passed.get(destination)
+
+
+def _before(zone: Zone) -> dict[tuple[str, str], str]:
+    """Of every pair of points the one before the last on its way, as SimGrid's FloydZone finds it: fewest links."""
+    count = len(zone.points)
+    if count > MAX_FLOYD:
+        raise zone.element.fault("routing", f"Floyd over {count} points found, at most {MAX_FLOYD} allowed")
+    place = {name: number for number, name in enumerate(zone.points)}
+    costs = np.full((count, count), np.inf)
+    costs[np.diag_indices(count)] = 1.0
+    before = np.full((count, count), -1, dtype=np.int64)
+    for (start, end), way in zone.ways.items():
+        costs[place[start], place[end]], before[place[start], place[end]] = len(way.passed), place[start]
+    for middle in range(count):
+        over = costs[:, middle, np.newaxis] + costs[middle]
+        better = over < costs
+        costs = np.where(better, over, costs)
+        before = np.where(better, before[middle], before)
+    return {
+        (zone.points[start], zone.points[end]): zone.points[before[start, end]]
+        for start, end in np.argwhere(before >= 0).tolist()
+    }
 
 
 def amount(element: Element, text: str, kind: str, *, field_name: str) -> float:

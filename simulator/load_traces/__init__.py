@@ -3,7 +3,7 @@
 from simulator.load_traces.csv_file import TraceTable, TraceWarning, read_table, read_trace, trace_column, trace_text
 from simulator.load_traces.fit import FitReport, fit_generator, statistics
 from simulator.load_traces.generate import GENERATORS, BlockBootstrap, Generator, make_generator
-from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace
+from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace, read_profile
 from simulator.load_traces.plots import draw_functions, draw_study, draw_trace, text_chart
 from simulator.load_traces.recording import RecordingHead, read_head
 from simulator.load_traces.study import StudyRow, in_samples, load_study
@@ -30,6 +30,7 @@ __all__ = [
     "load_study",
     "make_generator",
     "read_head",
+    "read_profile",
     "read_table",
     "read_trace",
     "statistics",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from simulator.errors import ScenarioError, meant
 from simulator.models.network import (
@@ -73,16 +74,29 @@ def message_model(form: LinkForm, source: LinkSource, *where: str | int) -> Mess
 
 
 def _measured(
-    form: KnotsForm | PacketsForm | FileForm | LinesForm | PacketisedForm | CurvesForm, source: LinkSource
+    form: KnotsForm | PacketsForm | FileForm | LinesForm | PacketisedForm | CurvesForm, source: LinkSource | None
 ) -> MessageModel:
     if isinstance(form, KnotsForm):
         return LinkModel(np.array(form.sizes_bytes, dtype=np.float64), np.array(form.times_s, dtype=np.float64))
     if isinstance(form, PacketsForm):
         return PacketModel(form.latency, float(form.packet), form.packet_time)
-    model = source.named.message_model(form.model) if isinstance(form, FileForm) else _fitted(form)
+    if isinstance(form, FileForm):
+        if source is None:
+            raise ScenarioError("link: a file found, measured message times allowed")
+        model = source.named.message_model(form.model)
+    else:
+        model = _fitted(form)
     if model.faults:
         raise ScenarioError(f"{', '.join(model.faults)}: not physical, numbers of at least 0 allowed")
     return model
+
+
+def model_of(data: Mapping[str, object]) -> MessageModel:
+    """The message times of a link written as plain data, which names no file."""
+    form: LinkForm = TypeAdapter(LinkForm).validate_python(dict(data))
+    if isinstance(form, LineForm):
+        return LinkModel.from_latency(form.latency, form.bandwidth)
+    return _measured(form, None)
 
 
 def _fitted(form: LinesForm | PacketisedForm | CurvesForm) -> FittedForm:

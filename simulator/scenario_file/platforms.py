@@ -81,8 +81,9 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
             path = named.path(form.simgrid)
             imported = read_simgrid(path, kernel=kernel, contention=form.contention, eager_bytes=form.eager)
         for file in imported.files:
-            named.used[file.relative_to(named.folder).as_posix()] = file
-        return MadePlatform(imported.platform)
+            inside = file.is_relative_to(named.folder)
+            named.used[file.relative_to(named.folder).as_posix() if inside else str(file)] = file
+        return MadePlatform(imported.platform, imported.notes)
     parts = _Parts()
     source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
     faults = Faults(document)

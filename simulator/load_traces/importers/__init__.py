@@ -19,10 +19,11 @@ from simulator.load_traces.importers import (
     simgrid,
     swf,
 )
+from simulator.load_traces.importers.simgrid import read_profile
 from simulator.load_traces.importers.source import ImportOptions, Measure, Source
 from simulator.models.load import LoadTrace
 
-__all__ = ["FORMATS", "MEASURES", "ImportOptions", "Imported", "import_trace"]
+__all__ = ["FORMATS", "MEASURES", "ImportOptions", "Imported", "import_trace", "read_profile"]
 
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 """What a source's numbers can be."""

@@ -1,10 +1,24 @@
 """Import of SimGrid speed profiles: `time value` lines and `LOOPAFTER d`; the share of a host's speed that is there."""
 
 import math
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from simulator.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a profile file says."""
+
+    times_s: Sequence[float]
+    """Ascending; full speed before the first of them."""
+    values: Sequence[float]
+    pause_s: float | None
+    """Seconds after the last line at which it starts again, counted as its time 0; None: never."""
 
 
 def read(path: Path, options: ImportOptions) -> Source:
@@ -12,6 +26,19 @@ def read(path: Path, options: ImportOptions) -> Source:
 
     Before the first line the speed is full. With LOOPAFTER d the profile starts again d seconds after its last line;
     then the last value holds until the first line.
+    """
+    profile = read_profile(path)
+    rows = Rows(path, "time", "value", array("d", profile.times_s), array("d", profile.values))
+    return _played(path, rows, math.nan if profile.pause_s is None else profile.pause_s, options.duration_s)
+
+
+def read_profile(path: Path) -> Profile:
+    """Read the lines of a profile as they are.
+
+    Raises
+    ------
+    TraceError
+        With file and line, if a line is not understood, or there is none.
     """
     rows = Rows(path, "time", "value")
     pause_s = math.nan
@@ -36,7 +63,7 @@ def read(path: Path, options: ImportOptions) -> Source:
     read_lines(path, parse)
     if not rows.times_s:
         raise TraceError(f"{path}: rows: none found, 'time value' lines allowed")
-    return _played(path, rows, pause_s, options.duration_s)
+    return Profile(rows.times_s, rows.values, None if math.isnan(pause_s) else pause_s)
 
 
 def _played(path: Path, rows: Rows, pause_s: float, duration_s: float | None) -> Source:

@@ -2,19 +2,23 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from simulator import files
 from simulator.errors import ScenarioError
 from simulator.provenance import provenance
+from simulator.scenario_file.dump import bandwidth, duration
 from simulator.scenario_file.joined.doubts import doubts
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
 from simulator.scenario_file.joined.likeness import RULE, Likeness, common_band, kinds_of, likeness
+from simulator.scenario_file.joined.slurm import switched_nodes
 from simulator.scenario_file.joined.text import Kind, Links, scenario_text
 from simulator.scenario_file.names import compact, expanded
+from simulator.scenario_file.networks import model_of
 from simulator.scenario_file.node_block import safe_name
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
@@ -87,7 +91,13 @@ class JoinedPlatform:
 
 
 def join_platform(
-    paths: Sequence[Path], *, names: str | None = None, kernel: str | None = None, most_days: float = MOST_DAYS
+    paths: Sequence[Path],
+    *,
+    names: str | None = None,
+    kernel: str | None = None,
+    most_days: float = MOST_DAYS,
+    topology: Path | None = None,
+    uplink: tuple[float, float] | None = None,
 ) -> JoinedPlatform:
     """Join calibration files into a scenario that loads.
 
@@ -103,6 +113,10 @@ def join_platform(
         The application's, and what models that name none are of; by default the one that most nodes have.
     most_days
         Age from which a calibration is warned of.
+    topology
+        Slurm's topology.conf or topology.yaml: which node hangs on which switch.
+    uplink
+        Latency in seconds and bytes per second of a switch's link to the core; without, those of a node's link.
 
     Raises
     ------
@@ -115,13 +129,15 @@ def join_platform(
     links = _links(inputs.links)
     made = provenance(inputs=inputs.hashes)
     kinds, notes = _kinds(inputs, names)
-    if links.within is not None and sum(kind.count for kind in kinds) > MOST_MESHED:
+    if topology is None and links.within is not None and sum(kind.count for kind in kinds) > MOST_MESHED:
         links = Links(links.between, None)
         notes.append(f"more than {MOST_MESHED} nodes: messages within a node take the times between nodes")
+    links, of_switches = _switched(links, kinds, topology, uplink)
+    made["inputs"] |= {} if topology is None else {str(topology): files.digest(files.read_bytes(topology))}
     chosen = _kernel(inputs.nodes, kernel)
     said = doubts(inputs.nodes, inputs.links, now=datetime.fromisoformat(made["made"]), most_days=most_days)
     written = scenario_text(
-        kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *_about_links(inputs, links))
+        kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *of_switches, *_about_links(inputs, links))
     )
     return JoinedPlatform(
         text=written.text,
@@ -131,6 +147,29 @@ def join_platform(
         warnings=written.warnings,
         provenance=made,
     )
+
+
+def _switched(
+    links: Links, kinds: Sequence[Kind], path: Path | None, uplink: tuple[float, float] | None
+) -> tuple[Links, list[str]]:
+    """The link between nodes as two of theirs through a switch, and switches as Slurm knows them."""
+    if path is None:
+        if uplink is not None:
+            raise ScenarioError("--uplink: found without --topology, with it allowed")
+        return links, []
+    names = [name for kind in kinds for name in expanded(kind.names)]
+    switched = switched_nodes(path, names)
+    model = model_of(links.between)
+    own = model.latency_s / 2, model.bandwidth_bytes_per_s
+    notes = [
+        *switched.notes,
+        f"{path}: a node's link has half the latency measured between two nodes: they are taken to hang on one switch",
+    ]
+    if uplink is None:
+        notes.append(f"{path}: uplinks of switches not given (--uplink): as a node's link")
+    ends = [{"latency": duration(latency_s), "bandwidth": bandwidth(rate)} for latency_s, rate in (own, uplink or own)]
+    tree = {"link": ends[0], "uplink": ends[1], "switches": switched.entries()}
+    return replace(links, tree=tree), notes
 
 
 def _likenesses(nodes: Sequence[CalibratedNode]) -> tuple[tuple[int, int, Likeness], ...]:

@@ -45,6 +45,8 @@ class Links:
 
     between: dict[str, Any]
     within: dict[str, Any] | None
+    tree: dict[str, Any] | None = None
+    """Link, uplink and switches of a network of two levels, where they are known."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,9 @@ def _head(
 
 def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
     nodes = [_node(kind) for kind in kinds]
+    if links.tree is not None:
+        tree = {"topology": "tree", "contention": "fair", **links.tree, "loopback": links.within or links.between}
+        return {"nodes": nodes, "network": tree}
     if links.within is None:
         return {"nodes": nodes, "link": links.between}
     network = {"topology": "mesh", "link": links.between, "loopback": links.within}  # no contention: as a uniform one

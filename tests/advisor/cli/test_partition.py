@@ -25,6 +25,13 @@ def document(capsys):
     return made
 
 
+def test_fupermod_s_file_has_each_device_s_units(tmp_path, document):
+    units = document("-o", tmp_path / "partition.dist")["units"]
+    rows = [line.split("\t") for line in (tmp_path / "partition.dist").read_text().splitlines()[3:]]
+    assert [(name, rank) for name, rank, _ in rows] == [*zip(["fast", *["slow"] * 3, "gpu"], "00120", strict=True)]
+    assert [int(count) for *_, count in rows] == units
+
+
 def test_the_document_is_what_the_issue_promises(document):
     made = document("--method", "functional")
     assert sum(made["units"]) == 200_000

@@ -53,6 +53,14 @@ def test_every_file_says_the_same_ranks():
         ("c.0", 30, 30),
     ]
     assert [rank["units"] for rank in json.loads(texts["partition.json"])["ranks"]] == [10, 20, 30]
+    assert texts["partition.dist"].splitlines() == [
+        "#size 3",
+        "#D 60",
+        "#hostname\trank_intra\td",
+        "b.lan\t0\t10",
+        "a.lan\t0\t20",
+        "c.lan\t0\t30",
+    ]
     weights = [float(line.partition("=")[2]) for line in texts["metis.tpwgts"].splitlines()]
     assert weights == pytest.approx([1 / 6, 1 / 3, 1 / 2])
 
@@ -68,6 +76,19 @@ def test_ranks_of_one_pe_share_its_core_and_those_of_another_do_not():
     assert [line.split("slot=")[1] for line in texts["rankfile.openmpi"].splitlines()[1:]] == ["0", "0", "1", "0"]
     assert texts["hostfile.openmpi"].splitlines()[1:] == ["a.lan slots=3", "b.lan slots=1"]
     assert "--oversubscribe" in texts["commands.txt"]
+
+
+def test_fupermod_s_configuration_counts_ranks_within_hosts_and_binds_known_processors():
+    made = spread("a.0", "a.1", "b.0")
+    pes = tuple(replace(one, cpu=cpu) for one, cpu in zip(made.platform.pes, (4, None, 6), strict=True))
+    made = replace(made, platform=replace(made.platform, pes=pes))
+    lines = export_files(made, Configuration("x", (20, 20, 20), (0, 1, 2)))["fupermod.conf"].splitlines()
+    assert lines[0].split("\t") == ["#hostname", "rank_intra", "bind", "device_type", "suboptions"]
+    assert [line.split("\t")[:4] for line in lines[1:]] == [
+        ["a.lan", "0", "4", "cpu"],
+        ["a.lan", "1", "na", "cpu"],
+        ["b.lan", "0", "6", "cpu"],
+    ]
 
 
 def test_a_heterogeneous_job_has_a_component_for_each_kind_in_rank_order():

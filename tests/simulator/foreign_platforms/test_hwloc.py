@@ -82,6 +82,30 @@ def test_version_3_long_sets_endless_sets_and_processors_outside_cores():
     assert "2 processors outside any core" in found.warnings[0]
 
 
+def test_types_elements_and_attributes_of_later_versions_are_looked_through(tmp_path):
+    """As 3.0 renames those of devices: `osdev_types` for `osdev_type`, a type of its own for memory modules."""
+    path = tmp_path / "later.xml"
+    path.write_text("""<topology version="3.1">
+      <object type="Machine" os_index="0" cpuset="0x3" nodeset="0x1" moon="full">
+        <object type="NUMANode" os_index="0" cpuset="0x3" local_memory="1024"><page_type size="4096"/></object>
+        <object type="Tile" os_index="7" cpuset="0x3">
+          <object type="L2Cache" cache_size="2048" depth="2" cache_type="0" cpuset="0x3">
+            <object type="Core" os_index="0" cpuset="0x1"><object type="PU" os_index="0" cpuset="0x1"/></object>
+            <object type="Core" os_index="1" cpuset="0x2"><object type="PU" os_index="1" cpuset="0x2"/></object>
+          </object>
+        </object>
+        <object type="Bridge" bridge_type="0-1"><object type="PCIDev" pci_busid="0000:01:00.0">
+          <object type="OSDev" name="nvme0" subtype="NVMe" osdev_types="0x3"/></object></object>
+        <object type="MemModule" name="DIMM0" size="1024"/>
+      </object>
+      <distances3 nbobjs="1"/><memattr name="Tomorrow" flags="5"/><support name="discovery.pu"/>
+      <info name="HostName" value="later"/></topology>""")
+    found = read_hwloc(path)
+    assert (found.cores, found.host, found.memory_bytes) == ((Core(0, ()), Core(1, ())), "later", 1024)
+    assert caches(found) == [("L2", 2048, 1, 2)]
+    assert found.warnings == ()
+
+
 def test_an_export_of_another_machine_is_told_and_of_this_one_compared():
     found, here = read_hwloc(HERE / "made-2.9.xml"), this_topology()
     assert "of another machine" in check_same_machine(found, here)[0]

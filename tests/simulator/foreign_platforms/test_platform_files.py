@@ -1,6 +1,5 @@
 """SimGrid's platform files: by hand, against SimGrid itself where it is installed, and bad ones."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,28 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import load_scenario, resolved_text
+from simulator import load_scenario, resolved_text, run
+from simulator.configuration import Configuration
 from simulator.errors import ApportionError
 from simulator.foreign_platforms import read_simgrid
 from simulator.networks import Listed, Star
+from simulator.program import Program, Recv, Send
+from simulator.scenario import Application, Scenario
+from tests.agreement.simgrid_platform import installed, routes_of
 
 FOLDER = Path(__file__).parent / "simgrid"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
-ORACLE = """
-import json, sys, simgrid
-engine = simgrid.Engine(["engine", "--log=root.thres:error"])
-engine.load_platform(sys.argv[1])
-engine.netzone_root.seal()
-routes = {
-    f"{one.name} {other.name}": [[link.name for link in one.route_to(other)[0]], one.route_to(other)[1]]
-    for one in engine.all_hosts for other in engine.all_hosts if one.name != other.name
-}
-hosts = {host.name: [host.speed, host.core_count] for host in engine.all_hosts}
-links = {link.name: [link.bandwidth, link.latency] for link in engine.all_links}
-print(json.dumps({"routes": routes, "hosts": hosts, "links": links}))
-"""
-PYTHON = "/usr/bin/python3"
-"""Debian's, which has Debian's python3-simgrid."""
 
 
 def read(name, **options):
@@ -72,6 +60,46 @@ def test_speed_profiles_become_availability_from_time_0_on():
     assert steady.load.trace.after_end == "hold"
 
 
+def test_a_profile_that_begins_late_and_ends_slow_is_written_out():
+    """Full speed until 1.5 s, but only once: later periods (3.05 s) begin with the value before."""
+    found = read_simgrid(FOLDER / "cabinets.xml", kernel="flops", contention="none")
+    trace = next(pe for pe in found.platform.pes if pe.name == "y").load.trace
+    assert trace.times_s[:6].tolist() == pytest.approx([0, 1.5, 2.25, 4.55, 5.3, 7.6])
+    assert trace.values[:6].tolist() == [1, 0.5, 0.75, 0.5, 0.75, 0.5]
+    assert trace.after_end == "error"
+    assert any("runs beyond that are refused" in note for note in found.notes)
+
+
+def test_of_ways_as_short_floyd_takes_one_by_the_order_of_points():
+    platform = read("ties.xml")  # a ring of six: b and d are three links apart both ways
+    assert links_of(platform, "b", "d") == ["l1", "l5", "l4"]
+    assert links_of(platform, "d", "b") == ["l4", "l5", "l1"]
+    assert links_of(platform, "a", "c") == ["l2", "l1"]
+
+
+WIDE = """<zone id="z" routing="Full">
+  <cluster id="c" prefix="c" suffix="" radical="0-1" speed="1Gf" bw="1MBps" lat="1ms" CORE/>
+  <cluster id="d" prefix="d" suffix="" radical="0-1" speed="1Gf" bw="1MBps" lat="1ms"/>
+  <link id="wide" bandwidth="1MBps" latency="100ms" sharing_policy="FATPIPE"/>
+  <zoneRoute src="c" dst="d" gw_src="cc_router" gw_dst="cd_router"><link_ctn id="wide"/></zoneRoute>
+</zone>""".replace("cd_router", "dd_router")
+CORE = (
+    '<cluster id="c" prefix="c" suffix="" radical="0-3" speed="1Gf" bw="1MBps" lat="1ms" bb_bw="1MBps" bb_lat="100ms" '
+)
+
+
+@pytest.mark.parametrize("inside", [WIDE.replace("CORE", ""), CORE + 'bb_sharing_policy="FATPIPE"/>'])
+def test_a_link_that_nobody_shares_is_latency_where_others_are_as_narrow(tmp_path, inside):
+    """Two messages at once over it, each between hosts of its own: both as fast as alone."""
+    path = tmp_path / "c.xml"
+    path.write_text(f'{HEAD}<platform version="4.1">{inside}</platform>')
+    platform = read_simgrid(path, kernel="k", contention="fair").platform
+    steps = ((Send(2, 10**6, 0),), (Send(3, 10**6, 0),), (Recv(0, 0),), (Recv(1, 0),))
+    application = Application.of_program(Program(steps, (0,) * 4), kernel="k")
+    made = Scenario(platform, application, (Configuration("c", (1,) * 4, (0, 1, 2, 3)),), replications=1)
+    assert run(made, engine="process").makespan_s[0, 0] == pytest.approx(1.102, rel=1e-9)
+
+
 @pytest.mark.slow
 def test_a_single_cluster_is_a_star_of_any_size(tmp_path):
     path = tmp_path / "c.xml"
@@ -84,18 +112,10 @@ def test_a_single_cluster_is_a_star_of_any_size(tmp_path):
     assert platform.message_s(0, 99_999, 125e6) == pytest.approx(1 + 1e-4)
 
 
-def has_oracle():
-    """Whether SimGrid's Python is there: an oracle, no dependency, so that its test is not skipped but left out."""
-    asked = [PYTHON, "-c", "import simgrid"]
-    return Path(PYTHON).exists() and not subprocess.run(asked, capture_output=True, check=False).returncode
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hosts.xml", "zones.xml", "floyd.xml", "backbone.xml"])
 def every_route_is_simgrids(name):
-    command = [PYTHON, "-c", ORACLE, str(FOLDER / name)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told, platform = json.loads(done.stdout), read(name)
+    told, platform = routes_of(FOLDER / name), read(name)
     assert {pe.name: [pe.speeds["flops"].mid[0], pe.cores] for pe in platform.pes} == told["hosts"]
     for pair, (links, latency_s) in told["routes"].items():
         source, destination = pair.split()
@@ -107,8 +127,29 @@ def every_route_is_simgrids(name):
         assert [link.bandwidth_bytes_per_s, link.latency_s] == pytest.approx(told["links"][name], rel=1e-12)
 
 
-if has_oracle():
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["torus.xml", "fat_tree.xml", "cabinets.xml", "ties.xml"])
+def every_route_passes_links_like_simgrids(name):
+    """Links of generated clusters have other names, but one for each of SimGrid's, on the same routes."""
+    told, platform = routes_of(FOLDER / name), read(name)
+    assert sorted(pe.name for pe in platform.pes) == sorted(told["hosts"])
+    ours_of, theirs_of = {}, {}
+    for pair, (links, _) in told["routes"].items():
+        ours = links_of(platform, *pair.split())
+        meant = [link for link in links if link != "over"]  # never the narrowest, not shared: it decides nothing
+        assert len(ours) == len(meant), pair
+        for mine, theirs in zip(ours, meant, strict=True):
+            assert ours_of.setdefault(theirs, mine) == mine, pair
+            assert theirs_of.setdefault(mine, theirs) == theirs, pair
+    capacities = {link.name: link.bandwidth_bytes_per_s for link in platform.network.links}
+    for theirs, mine in ours_of.items():
+        name = mine if mine in capacities else mine.removesuffix("_UP").removesuffix("_DOWN")
+        assert told["links"][theirs][0] == capacities[name]
+
+
+if installed():  # an oracle, no dependency: its tests are not skipped but left out
     test_every_route_is_simgrids = every_route_is_simgrids
+    test_every_route_passes_links_like_simgrids = every_route_passes_links_like_simgrids
 
 
 def test_a_scenario_names_a_platform_file(tmp_path):
@@ -129,7 +170,24 @@ def test_a_scenario_names_a_platform_file(tmp_path):
     assert [pe.load.trace.values.tolist() for pe in explicit.pes] == [
         pe.load.trace.values.tolist() for pe in loaded.platform.pes
     ]
-    assert explicit.network == loaded.platform.network
+    assert explicit.network.topology == loaded.platform.network.topology
+    assert np.array_equal(explicit.network.loopback.times_s, loaded.platform.network.loopback.times_s)
+
+
+def test_a_platform_file_may_lie_elsewhere(tmp_path):
+    """By its whole path, or beside the scenario's folder; its profiles are named like it."""
+    folder, scenarios = tmp_path / "platforms", tmp_path / "scenarios"
+    folder.mkdir()
+    scenarios.mkdir()
+    for name in ("profiles.xml", "slow.profile", "steady.profile"):
+        (folder / name).write_bytes((FOLDER / name).read_bytes())
+    for named in (str(folder / "profiles.xml"), "../platforms/profiles.xml"):
+        path = scenarios / "s.yaml"
+        path.write_text(
+            f"format: 1\nplatform: {{simgrid: {named}}}\napplication: {{name: matmul, kernel: k, "
+            "parameters: {n: 10}}\nconfigurations: {all: {partition: equal}}\n"
+        )
+        assert set(load_scenario(path).inputs) >= {named, named.replace("profiles.xml", "slow.profile")}
 
 
 def platform_text(inside):
@@ -151,7 +209,6 @@ BAD = {
     "other root": ("<html/>", "html: root: 'html' found, a platform allowed"),
     "old version": ('<platform version="3"/>', "version: 3 found, 4 or 4.1 allowed"),
     "no hosts": (platform_text(""), "host: none found"),
-    "no route": (platform_text(HOSTS), r":3: zone z: route: none from a to b found"),
     "unknown link": (platform_text(HOSTS + ROUTE.replace('id="l"', 'id="m"')), "link_ctn m: id: link 'm' found"),
     "unknown host": (platform_text(HOSTS + ROUTE.replace('dst="b"', 'dst="c"')), "src, dst: 'c' found"),
     "empty route": (platform_text(HOSTS + '<route src="a" dst="b"/>'), "link_ctn: none found"),
@@ -174,12 +231,64 @@ BAD = {
     "routing": (platform_text("").replace("Full", "Vivaldi"), "routing: 'Vivaldi' found"),
     "unknown element": (platform_text(HOSTS + '<peer id="p"/>'), "peer p: peer: found"),
     "trace": (platform_text('<host id="a" speed="1f"><trace id="t"/></host>'), "trace t: trace: found in a host"),
-    "topology": (platform_text('<cluster id="c" radical="0-1" speed="1f" bw="1" lat="0" topology="TORUS"/>'),
-                 "topology: 'TORUS' found"),
+    "topology": (platform_text('<cluster id="c" radical="0-1" speed="1f" bw="1" lat="0" topology="DRAGONFLY"/>'),
+                 "topology: 'DRAGONFLY' found, FLAT, TORUS or FAT_TREE allowed"),
+    "torus": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="TORUS" '
+                            'topo_parameters="2,2"/>'), "2 x 2 places and 5 hosts found"),
+    "torus without shape": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                          'topo_parameters="2,x"/>'), "'2,x' found, numbers of at least 1"),
+    "fat tree": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                               'topo_parameters="1;4;1;1"/>'), "topo_parameters: 4 places and 5 hosts found"),
+    "fat tree's levels": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                        'topo_parameters="2;4;1;1"/>'), "2 levels found, as many numbers"),
+    "huge fat tree": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                    'topo_parameters="2;2,2;999999,999999;9,9"/>'), "links found, at most 50000"),
+    "fat tree's parts": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                       'topo_parameters="2;2"/>'), "levels;children;parents;links such as"),
+    "torus's dimensions": (platform_text('<cluster id="c" radical="0" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                         f'topo_parameters="{",".join("1" * 17)}"/>'), "17 dimensions found"),
+    "large torus": (platform_text('<cluster id="c" radical="0-600" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                  'topo_parameters="601"/>'), "601 hosts found, at most 600 in a TORUS"),
+    "a link twice on a way": (platform_text(HOSTS + '<host id="c" speed="1f"/>' + ROUTE
+        + '<route src="b" dst="c"><link_ctn id="l"/></route>').replace("Full", "Floyd"),
+        "zone z: route: from a to c: link l twice found"),
+    "limiter": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" limiter_link="1"/>'),
+                "limiter_link: found, none allowed"),
+    "host_link elsewhere": (platform_text(HOSTS + '<host_link id="a" up="l" down="l"/>'),
+                            "host_link: found in a zone of routing 'Full', Cluster allowed"),
+    "host_link of nobody": (platform_text(HOSTS + '<host_link id="z" up="l" down="l"/>').replace("Full", "Cluster"),
+                            "'z' found, a host that the zone holds"),
+    "two host_links": (platform_text(HOSTS + '<host_link id="a" up="l" down="l"/>' * 2).replace("Full", "Cluster"),
+                       "a second host_link of 'a' found"),
+    "two backbones": (platform_text(HOSTS + "".join(
+        f'<backbone id="b{n}" bandwidth="1Bps" latency="0"/>' for n in (1, 2))).replace("Full", "Cluster"),
+        "a second backbone found"),
+    "link of nobody": (platform_text(HOSTS + '<host_link id="a" up="l" down="m"/>').replace("Full", "Cluster"),
+                       "host_link m: id: link 'm' found"),
+    "profile of a link": (platform_text(HOSTS.replace('"1us"', '"1us" state_file="s"')), "state_file: a profile"),
+    "a node in two zones": (platform_text(
+        '<zone id="y" routing="Full"><host id="a" speed="1f"><prop id="apportion.node" value="n"/></host></zone>'
+        '<zone id="x" routing="Full"><host id="b" speed="1f"><prop id="apportion.node" value="n"/></host></zone>'),
+        "apportion.node: 'n' found, hosts alone in a zone"),
+    "a node without ways": (platform_text("".join(
+        f'<host id="{name}" speed="1f"><prop id="apportion.node" value="n"/></host>' for name in "ab")),
+        "no route to b of the same node found"),
+    "a node with unlike ways": (f'{HEAD}<platform version="4.1"><zone id="w" routing="Full">' + "".join(
+        f'<zone id="z{n}" routing="Full">' + "".join(
+            f'<host id="{name}{n}" speed="1f"><prop id="apportion.node" value="n{n}"/></host>' for name in "ab")
+        + f'<router id="r{n}"/><link id="l{n}" bandwidth="1Bps"/><link id="m{n}" bandwidth="1Bps"/>'
+        + f'<route src="a{n}" dst="r{n}"><link_ctn id="l{n}"/></route>'
+        + f'<route src="b{n}" dst="r{n}"><link_ctn id="{"lm"[n]}{n}"/></route>'
+        + f'<route src="a{n}" dst="b{n}"><link_ctn id="l{n}"/></route></zone>' for n in (0, 1))
+        + '<zoneRoute src="z0" dst="z1" gw_src="r0" gw_dst="r1"/></zone></platform>',
+        "'n1' found, the same routes for all its hosts allowed"),
+    "a narrow FATPIPE": (platform_text(HOSTS + '<link id="m" bandwidth="9MBps" sharing_policy="SHARED"/>'
+        + ROUTE.replace("</route>", '<link_ctn id="m"/></route>')).replace('"1us"', '"1us" sharing_policy="FATPIPE"'),
+        "l: FATPIPE found"),
     "radical": (platform_text('<cluster id="c" radical="1-0" speed="1f" bw="1" lat="0"/>'), "radical: '1-0' found"),
     "ways as long": (platform_text(HOSTS + '<host id="c" speed="1f"/><host id="d" speed="1f"/>' + "".join(
         f'<route src="{a}" dst="{b}"><link_ctn id="l"/></route>' for a, b in ("ac", "ad", "bc", "bd"))
-    ).replace("Full", "Floyd"), "several shortest from a to b found"),
+    ).replace("Full", "Dijkstra"), "several shortest from a to b found"),
 }  # fmt: skip
 
 

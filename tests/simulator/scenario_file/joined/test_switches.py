@@ -1,0 +1,147 @@
+"""Slurm's topology files: nodes on switches by hand, every fault by its line, and joined into a scenario that loads."""
+
+import pytest
+
+from advisor.cli import _run
+from simulator import ScenarioError, join_platform, load_scenario
+from simulator.networks import Tree
+from simulator.scenario_file.joined.slurm import hostlist, switched_nodes
+from tests.simulator.scenario_file.joined.builders import host, link, speed_model
+
+CONF = """# by hand
+SwitchName=s0 Nodes=n[01-02,04],m LinkSpeed=900
+switchname=s1 NODES=n03
+SwitchName=top Switches=s[0-1]
+"""
+YAML = """
+- topology: other
+  flat: true
+- topology: default
+  cluster_default: true
+  tree:
+    switches:
+      - {switch: top, children: "s[0-1]"}
+      - {switch: s0, nodes: "n[01-02,04],m"}
+      - {switch: s1, nodes: n03}
+"""
+NAMES = ["n01", "n02", "n03", "n04"]
+
+
+@pytest.mark.parametrize(("name", "text"), [("topology.conf", CONF), ("topology.yaml", YAML)])
+def test_nodes_hang_on_the_switches_that_the_file_names(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    found = switched_nodes(path, NAMES)
+    assert found.members == {"s0": ("n01", "n02", "n04"), "s1": ("n03",)}
+    assert found.notes == (f"{path}: nodes that the platform does not have are left out: 1",)
+    assert found.entries() == [{"name": "s0", "nodes": ["n[01-02]", "n04"]}, {"name": "s1", "nodes": "n03"}]
+
+
+def test_more_levels_become_one_core_and_that_is_told(tmp_path):
+    path = tmp_path / "topology.conf"
+    path.write_text(
+        "SwitchName=a Nodes=n01\nSwitchName=b Nodes=n02\nSwitchName=c Nodes=n0[3-4]\n"
+        "SwitchName=m Switches=a,b\nSwitchName=top Switches=m,c\n"
+    )
+    found = switched_nodes(path, NAMES)
+    assert list(found.members) == ["a", "b", "c"]
+    assert "the switches above those of nodes (m, top) are one core" in found.notes[0]
+
+
+def test_host_lists():
+    assert hostlist("a[1-3,07],b,c[01-02]x[1-2]", "p") == [
+        *("a1", "a2", "a3", "a07", "b"),
+        *("c01x1", "c01x2", "c02x1", "c02x2"),
+    ]
+
+
+BAD = {
+    "empty": ("", "no switch found, lines such as"),
+    "key": ("SwitchName=a Node=n1", ":1: 'Node=n1' found, SwitchName, Nodes"),
+    "block": ("BlockName=a Nodes=n1", ":1: 'BlockName=a' found"),
+    "no name": ("Nodes=n1", ":1: SwitchName: missing"),
+    "key twice": ("SwitchName=a Nodes=n1 nodes=n2", ":1: 'nodes=n2' found"),
+    "nothing below": ("SwitchName=a", ":1: neither found, either nodes or switches"),
+    "both below": ("SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Nodes=n2", ":1: both found"),
+    "switch twice": ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", ":2: switch 'a' twice found"),
+    "unknown switch": ("SwitchName=a Nodes=n1\nSwitchName=t Switches=a,b", ":2: switch 'b' found"),
+    "node on two": ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1", ":2: node 'n1' also on a found"),
+    "node on none": ("SwitchName=a Nodes=n1", "node 'n2' on no switch found"),
+    "range": ("SwitchName=a Nodes=n[3-1]", ":1: [3-1] found, numbers and ascending ranges"),
+    "no number": ("SwitchName=a Nodes=n[x]", ":1: [x] found"),
+    "bracket": ("SwitchName=a Nodes=n[1", ":1: 'n[1' found, a list such as"),
+    "comma": ("SwitchName=a Nodes=n1,,n2", ":1: 'n1,,n2' found"),
+    "huge": ("SwitchName=a Nodes=n[1-900000000]", "[1-900000000] found"),
+    "huge product": ("SwitchName=a Nodes=n[1-9999]x[1-9999]", "more than 200000 names"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_gets_one_line(tmp_path, case):
+    text, message = BAD[case]
+    path = tmp_path / "topology.conf"
+    path.write_text(text)
+    with pytest.raises(ScenarioError) as caught:
+        switched_nodes(path, ["n1", "n2"])
+    (line,) = caught.value.lines
+    assert line.startswith(str(path))
+    assert message in line
+
+
+BAD_YAML = {
+    "no list": ("topology: a", "a list of entries with `topology` allowed"),
+    "no tree": ("- {topology: a, block: {block_sizes: [4]}}", "topology a: block found, a tree with switches"),
+    "no entry": ("- {topology: a, tree: {switches: [x]}}", "switches[0]: an entry with switch"),
+    "key": ("- {topology: a, tree: {switches: [{switch: a, node: n1}]}}", "switches[0]: an entry with switch"),
+    "no text": ("- {topology: a, tree: {switches: [{switch: a, nodes: [n1]}]}}", "nodes, children: texts allowed"),
+    "no name": ("- {topology: a, tree: {switches: [{nodes: n1}]}}", "switches[0]: switch: missing"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_YAML)
+def test_a_bad_yaml_file_gets_one_line(tmp_path, case):
+    text, message = BAD_YAML[case]
+    path = tmp_path / "topology.yaml"
+    path.write_text(text)
+    with pytest.raises(ScenarioError) as caught:
+        switched_nodes(path, ["n1"])
+    (line,) = caught.value.lines
+    assert str(path) in line
+    assert message in line
+
+
+def test_a_joined_platform_has_the_switches_and_loads(tmp_path, capsys):
+    models = [
+        speed_model(tmp_path / "one.json", made=host("n01")),
+        link(tmp_path / "link.json"),
+    ]
+    (tmp_path / "topology.conf").write_text(CONF)
+    out = tmp_path / "cluster.yaml"
+    command = ["platform", *map(str, models), "--names", "n[01-04]", "--topology", str(tmp_path / "topology.conf")]
+    assert _run([*command, "--uplink", "3us,40Gbit/s", "-o", str(out)]) == 0
+    tree = load_scenario(out).platform.network
+    assert isinstance(tree.topology, Tree)
+    assert tree.contention == "fair"
+    assert tree.topology.switch_of == (0, 0, 1, 0)
+    assert [(up.latency_s, up.bandwidth_bytes_per_s) for up in tree.topology.uplinks] == [(3e-6, 5e9)] * 2
+    plain = join_platform(models, names="n[01-04]")
+    (tmp_path / "plain.yaml").write_text(plain.text)
+    measured = load_scenario(tmp_path / "plain.yaml").platform
+    switched = load_scenario(out).platform
+    assert switched.message_s(0, 2, 0.0) == pytest.approx(measured.message_s(0, 2, 0.0), rel=1e-6)  # one switch
+    assert capsys.readouterr().err.count("topology.conf") == 2  # a node left out, and what a node's link is
+
+
+def test_bad_options_get_one_line(tmp_path, capsys):
+    models = [str(speed_model(tmp_path / "one.json", made=host("n01"))), str(link(tmp_path / "link.json"))]
+    (tmp_path / "topology.conf").write_text(CONF)
+    topology = ["--topology", str(tmp_path / "topology.conf")]
+    for more, message in (
+        (["--uplink", "1us,1Gbit/s"], "--uplink: found without --topology"),
+        ([*topology, "--uplink", "1us"], "--uplink: '1us' found, LATENCY,BANDWIDTH"),
+        ([*topology, "--uplink", "1us,fast"], "--uplink: 'fast'"),
+        (["--topology", str(tmp_path / "none.conf")], "none.conf: no such file"),
+        ([*topology, "--names", "x[1-2]"], "node 'x1' on no switch found"),
+    ):
+        assert _run(["platform", *models, *more]) == 2
+        assert message in capsys.readouterr().err
