@@ -21,7 +21,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario
 #   scenario_file
 #   costs, results
-#   result_files, job_files
+#   result_files, job_files, process_table
 #   engines
 #   timelines, whatif, sweep, plots
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
+    from simulator.process_table import process_lines
     from simulator.result_files import Results, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
@@ -96,6 +97,7 @@ _HOMES = {
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
     "on_compile": "simulator.engines.compiled",
+    "process_lines": "simulator.process_table",
     "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
@@ -165,6 +167,7 @@ __all__ = [
     "matmul",
     "on_compile",
     "plots",
+    "process_lines",
     "provenance",
     "randomness",
     "read_template",
