@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
-    from simulator.engines.log import critical_path, waits_by_pe
+    from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
     from simulator.timelines import write_timeline
+    from simulator.timelines.loads import load_profiles
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -72,14 +74,17 @@ _HOMES = {
     "Load": "simulator.platform",
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.machine",
+    "Message": "simulator.engines.waited_for",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
+    "Part": "simulator.engines.waited_for",
     "Platform": "simulator.platform",
     "Results": "simulator.result_files",
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
     "SpeedBand": "simulator.models.speed",
+    "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "critical_path": "simulator.engines.log",
@@ -92,6 +97,7 @@ _HOMES = {
     "job_lines": "simulator.job_files",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
+    "load_profiles": "simulator.timelines.loads",
     "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
@@ -106,6 +112,7 @@ _HOMES = {
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
+    "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
     "write_timeline": "simulator.timelines",
 }
@@ -138,13 +145,16 @@ __all__ = [
     "Load",
     "LoadTrace",
     "Machine",
+    "Message",
     "NodeDescription",
+    "Part",
     "Platform",
     "Results",
     "RunSet",
     "Scenario",
     "ScenarioError",
     "SpeedBand",
+    "Step",
     "TraceError",
     "availability",
     "calibration",
@@ -161,6 +171,7 @@ __all__ = [
     "job_lines",
     "join_platform",
     "load_platform",
+    "load_profiles",
     "load_results",
     "load_scenario",
     "load_seg",
@@ -180,6 +191,7 @@ __all__ = [
     "sweep",
     "this_machine",
     "units",
+    "waited_for",
     "waits_by_pe",
     "whatif",
     "write_timeline",

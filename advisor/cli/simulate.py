@@ -35,7 +35,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     ] = "auto",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Folder for runs.csv, processes.csv and charts."),
+        typer.Option("-o", "--output", help="Folder for report.html, runs.csv, processes.csv, manifest.json, charts."),
     ] = None,
     jobs: Annotated[
         Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
@@ -86,6 +86,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
+    from advisor.advice import application_facts
     from simulator import describe, provenance
 
     pes = loaded.platform.pes
@@ -93,6 +94,8 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
         "format": 1,
         "command": "simulate",
         **loaded.application.prepared_as,
+        "application": application_facts(loaded),
+        "pes": [pe.name for pe in pes],
         "engine": runs.engine,
         "tick_s": runs.tick_s,
         "replications": runs.makespan_ticks.shape[1],
@@ -119,11 +122,16 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
 
 
 def _save(loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+    from advisor.illustrated import compared, illustrated
+    from advisor.report import render_html
     from simulator import files, plots, process_lines, save_runs
 
     save_runs(runs, folder, manifest=document)
     if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
         files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
+    judged = compared(loaded, runs)
+    shown = (judged["recommended"], *runs.configurations)
+    files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))
     for number, name in enumerate(runs.configurations):
         drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
         if drawing:
