@@ -22,7 +22,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario_file
 #   platform_export
 #   costs, results
-#   result_files, job_files
+#   result_files, job_files, process_table
 #   engines
 #   timelines, whatif, sweep, plots
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
     from simulator.platform_export import SimgridExport, export_simgrid
+    from simulator.process_table import process_lines
     from simulator.result_files import Results, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
@@ -108,6 +109,7 @@ _HOMES = {
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
     "on_compile": "simulator.engines.compiled",
+    "process_lines": "simulator.process_table",
     "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
@@ -185,6 +187,7 @@ __all__ = [
     "matmul",
     "on_compile",
     "plots",
+    "process_lines",
     "provenance",
     "randomness",
     "read_template",

@@ -144,31 +144,13 @@ def write_bytes(path: Path, data: bytes, *, synced: bool = True) -> None:
     ApportionError
         If the folder cannot be written or the disk is full; the old file, if any, is untouched.
     """
-    with _replaced(path, synced=synced) as stream:
+    with open_whole(path, synced=synced) as stream:
         stream.write(data)
 
 
-def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text atomically as its pieces come, for texts larger than memory; packed if the name ends in `.gz`.
-
-    Raises
-    ------
-    ApportionError
-        As `write_bytes`.
-    """
-    with _replaced(path, synced=True) as stream:
-        if path.suffix != ".gz":
-            for piece in pieces:
-                stream.write(piece.encode())
-            return
-        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as packed:  # same bytes
-            for piece in pieces:
-                packed.write(piece.encode())
-
-
 @contextlib.contextmanager
-def _replaced(path: Path, *, synced: bool) -> Iterator[IO[bytes]]:
-    """A file beside `path` that takes its place when the block ends, and goes when it fails."""
+def open_whole(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
+    """Write a file piece by piece that is there once it is whole; see `write_bytes`."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -191,6 +173,24 @@ def _replaced(path: Path, *, synced: bool) -> Iterator[IO[bytes]]:
 def write_json(path: Path, document: object) -> None:
     """Write a JSON document atomically; NaN and Infinity are refused as a fault of ours."""
     write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write a text atomically as its pieces come, for texts larger than memory; packed if the name ends in `.gz`.
+
+    Raises
+    ------
+    ApportionError
+        As `write_bytes`.
+    """
+    with open_whole(path) as stream:
+        if path.suffix != ".gz":
+            for piece in pieces:
+                stream.write(piece.encode())
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as packed:  # same bytes
+            for piece in pieces:
+                packed.write(piece.encode())
 
 
 @contextlib.contextmanager

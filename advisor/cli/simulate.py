@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
 TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
+MOST_PROCESS_ROWS = 2_000_000
+"""Rows up to which `processes.csv` is written; the manifest has the means anyway."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 
@@ -122,9 +124,11 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
 def _save(loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
     from advisor.illustrated import compared, illustrated
     from advisor.report import render_html
-    from simulator import files, plots, save_runs
+    from simulator import files, plots, process_lines, save_runs
 
-    save_runs(runs, folder, manifest=document, scenario=loaded)
+    save_runs(runs, folder, manifest=document)
+    if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
+        files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
     judged = compared(loaded, runs)
     shown = (judged["recommended"], *runs.configurations)
     files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))
