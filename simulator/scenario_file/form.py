@@ -74,7 +74,7 @@ def _told(fault: dict[str, Any], allowed: list[str]) -> InitErrorDetails:
         text = _ALLOWED[kind].format_map(fault.get("ctx", {}))
         if kind in ("literal_error", "union_tag_invalid"):
             names = fault["ctx"].get("expected") or fault["ctx"]["expected_tags"]
-            text += meant(found["topology"] if isinstance(found, dict) else found, _NAME.findall(names))
+            text += meant(found["topology"] if kind == "union_tag_invalid" else found, _NAME.findall(names))
         if kind == "union_tag_invalid":
             loc, found = (*loc, "topology"), found["topology"]
         kind = "no_topology" if kind == "union_tag_not_found" else "told"

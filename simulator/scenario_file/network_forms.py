@@ -71,8 +71,8 @@ class FileForm(_LinkForm):
 class LinesForm(_LinkForm):
     """Straight lines by message size, as fitted.
 
-    A line for each range of sizes, the first up to and with the first break: latency + l gap, and for each hop beyond the first the hop
-    latency + l times the hop gap.
+    A line for each range of sizes, the first up to and with the first break: latency + l gap, and for each hop beyond
+    the first the hop latency + l times the hop gap.
     """
 
     breaks_bytes: list[float]

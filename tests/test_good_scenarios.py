@@ -1,0 +1,86 @@
+"""Scenario files that must be taken, one feature each: what they resolve to is the same again, and so are its makespans."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advisor.cli import _run
+from simulator import Platform, files, load_scenario, resolved_text, run, scenario_schema
+from simulator.scenario_file import load_either
+from simulator.scenario_file.yaml_text import read_document
+from tests.json_schema import faults
+
+FOLDER = Path(__file__).parent / "good_inputs" / "scenarios"
+CASES = sorted(path for path in FOLDER.iterdir() if path.is_file())
+SHIPPED = sorted(files.shipped("scenarios", "README.md").parent.rglob("*.yaml"))
+SCHEMAS = {kind: json.loads(scenario_schema(kind)) for kind in ("scenario", "platform", "seg")}
+
+
+def kind_of(path):
+    if ".seg" in path.suffixes:
+        return "seg"
+    return "platform" if path.parent.name == "platforms" else "scenario"
+
+
+def test_there_are_cases():
+    assert len(CASES) >= 40
+    assert len(SHIPPED) >= 10
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_good_scenario_is_taken_and_resolves_to_the_same_again(apportion, path, tmp_path):
+    """The explicit form lies beside the file, as files are named from there; loaded again it says and does the same."""
+    scenario = load_scenario(path)
+    text = resolved_text(path)
+    (tmp_path / "again").symlink_to(FOLDER / "files")
+    again = FOLDER / f".resolved-{path.stem}-{tmp_path.name}.yaml"
+    try:
+        again.write_text(text, encoding="utf-8")
+        assert resolved_text(again) == text
+        assert "extends" not in read_document(again).data
+        found, same = (run(one, engine="process") for one in (scenario, load_scenario(again)))
+        assert apportion("check", again)[0] == 0
+    finally:
+        again.unlink(missing_ok=True)
+    assert same.configurations == found.configurations
+    np.testing.assert_array_equal(same.makespan_ticks, found.makespan_ticks)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_file_is_taken_and_names_its_schema(capsys, path):
+    assert _run(["check", str(path)]) == 0
+    capsys.readouterr()
+    first = path.read_text().splitlines()[0]
+    named = (path.parent / first.removeprefix("# yaml-language-server: $schema=")).resolve()
+    assert named == files.shipped("scenarios", f"{kind_of(path)}.schema.json").resolve()
+    schema = SCHEMAS[kind_of(path)]
+    assert list(faults(read_document(path).data, schema, schema)) == []
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_the_schema_takes_a_good_scenario(path):
+    assert list(faults(read_document(path).data, SCHEMAS["scenario"], SCHEMAS["scenario"])) == []
+
+
+def test_a_platform_that_is_extended_is_a_platform(apportion):
+    path = FOLDER / "bases" / "platform.yaml"
+    assert isinstance(load_either(path), Platform)
+    code, told, _ = apportion("check", path)
+    assert (code, told) == (0, f"{path}: a platform of 4 PEs on 3 nodes\n")
+    assert json.loads(apportion("check", path, "--json")[1])["pes"] == 4
+
+
+def test_the_schema_refuses_what_the_forms_refuse():
+    """A schema that takes anything would pass the tests above."""
+    schema = SCHEMAS["scenario"]
+    data = read_document(FOLDER / "topology_tree.yaml").data
+    for change in ({"seed": -1}, {"sede": 1}, {"platform": {"nodes": []}}, {"format": 2}, {"application": None}):
+        assert list(faults(data | change, schema, schema))
+    data["platform"]["network"]["nodes_per_switch"] = 2
+    assert list(faults(data, schema, schema))
+    part = {"format": 1, "extends": "x.yaml"}
+    assert not list(faults(part | {"platform": {"nodes": [{"name": "a", "memory": None}]}}, schema, schema))
+    assert list(faults(part | {"platform": {"nodes": [{"name": "a", "memroy": None}]}}, schema, schema))
+    assert list(faults({"extends": "x.yaml"}, schema, schema))
