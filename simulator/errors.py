@@ -7,6 +7,11 @@ from itertools import islice
 _MOST_NAMES = 10_000
 
 
+def on_one_line(text: str) -> str:
+    """A text with characters that end a line, or cannot be shown, as Python writes them."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def meant(found: object, names: Iterable[str]) -> str:
     """The name most like what was found, as the end of a line `...; did you mean NAME?`; empty if none is like it."""
     known = {name.lower(): name for name in islice(names, _MOST_NAMES)}
@@ -26,7 +31,7 @@ class ApportionError(Exception):
     exit_code = 2
 
     def __init__(self, lines: str | Sequence[str]) -> None:
-        self.lines: tuple[str, ...] = (lines,) if isinstance(lines, str) else tuple(lines)
+        self.lines = tuple(on_one_line(line) for line in ([lines] if isinstance(lines, str) else lines))
         super().__init__("; ".join(self.lines))
 
 

@@ -30,10 +30,8 @@ def faults(data: Any, schema: dict[str, Any], root: dict[str, Any], at: str = ""
     if "type" in schema and not _is(data, schema["type"]):
         yield f"{at}: {data!r:.60} is no {schema['type']}"
         return
-    if "enum" in schema and data not in schema["enum"]:
-        yield f"{at}: {data!r} is none of {schema['enum']}"
-    if "const" in schema and data != schema["const"]:
-        yield f"{at}: {data!r} is not {schema['const']}"
+    if data not in schema.get("enum", [data]) or data != schema.get("const", data):
+        yield f"{at}: {data!r} is not what is allowed"
     yield from _alternatives(data, schema, root, at)
     if isinstance(data, dict):
         yield from _mapping(data, schema, root, at)
@@ -42,7 +40,12 @@ def faults(data: Any, schema: dict[str, Any], root: dict[str, Any], at: str = ""
             yield f"{at}: {len(data)} entries"
         for number, entry in enumerate(data):
             yield from faults(entry, schema.get("items", {}), root, f"{at}.{number}")
-    elif isinstance(data, str):
+    else:
+        yield from _scalar(data, schema, at)
+
+
+def _scalar(data: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
+    if isinstance(data, str):
         if len(data) < schema.get("minLength", 0) or not re.search(schema.get("pattern", ""), data):
             yield f"{at}: {data!r} is too short or not of the pattern"
     elif isinstance(data, int | float) and not isinstance(data, bool):

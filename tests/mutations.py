@@ -1,4 +1,4 @@
-"""Mistakes as people make them: scenario data or text with something deleted, misspelt, of another kind or far too large."""
+"""Mistakes as people make them, in the data or the text of a scenario file."""
 
 import copy
 import json
@@ -8,10 +8,46 @@ from typing import Any
 
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 3.5, -2.5, 1e308, 1e-320, 10**30, 10**400, float("nan"), float("inf")),
-    *("", " ", "x", "equal", "-1", "0", "nan", "1e999Gbit/s", "1Gbit", "5 parsecs", "-3us", "1e400 s", "0B", "1us", "10GiB"),
+    *(
+        "",
+        " ",
+        "x",
+        "equal",
+        "-1",
+        "0",
+        "nan",
+        "1e999Gbit/s",
+        "1Gbit",
+        "5 parsecs",
+        "-3us",
+        "1e400 s",
+        "0B",
+        "1us",
+        "10GiB",
+    ),
     *("1 Gflop/s", "n[1-2]", "n[2-1]", "n[1-9999999]", "[", "a\nb", "é\u2028ü", "\x7f", "../..", "/dev/zero", "no.csv"),
-    *("files/load.csv", "files/speed.json", "files/network.json", "files/star.xml", "least.yaml", "{node}", "seg", "hpl"),
-    *([], [1], [[]], [None], ["a", "a"], {}, {"a": 1}, {"name": "a"}, {"model": "files/speed.json"}, {"latency": "1us"}),
+    *(
+        "files/load.csv",
+        "files/speed.json",
+        "files/network.json",
+        "files/star.xml",
+        "least.yaml",
+        "{node}",
+        "seg",
+        "hpl",
+    ),
+    *(
+        [],
+        [1],
+        [[]],
+        [None],
+        ["a", "a"],
+        {},
+        {"a": 1},
+        {"name": "a"},
+        {"model": "files/speed.json"},
+        {"latency": "1us"},
+    ),
     *({"extends": "least.yaml"}, [{"name": "a"}], list(range(50)), "a" * 5000, "2" * 5000),
 )
 Place = tuple[str | int, ...]

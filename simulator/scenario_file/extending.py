@@ -119,12 +119,12 @@ def _merged(base: Part, ours: Part, shape: Shape) -> Part:
 
 
 def _merged_mappings(base: Part, ours: Part, shape: Shape) -> Part:
-    """Key by key, null removing one; ours alone, if it is of a kind of thing that has not the keys of both."""
+    """Key by key, null removing one; ours alone, if the two are things of different kinds."""
     kept = [key for key in base.data if ours.data.get(key, base) is not None]
     replaced = {other for key, value in ours.data.items() if value is not None for other in shape.beside(key)}
     kept = [key for key in kept if key in ours.data or key not in replaced]
     said = {key for key, value in ours.data.items() if value is not None}
-    if not shape.one_holds({*kept, *said}) and shape.one_holds(said):
+    if not shape.one_holds({*kept, *said}) and shape.one_holds(said) and shape.one_holds(kept):
         return ours
     data, pairs = {}, []
     base_pairs, our_pairs = _by_key(base), _by_key(ours)

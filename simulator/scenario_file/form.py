@@ -51,7 +51,6 @@ _ALLOWED = {
     "too_short": "at least {min_length} of them allowed",
     "too_long": "at most {max_length} of them allowed",
     "string_too_short": "at least {min_length} letter allowed",
-    "string_pattern_mismatch": "a name that does not begin with - allowed",
     "finite_number": "a finite number allowed",
     "union_tag_invalid": "one of {expected_tags} allowed",
     "union_tag_not_found": "topology missing",
@@ -63,6 +62,15 @@ _ALLOWED = {
     "string_type": "a text allowed",
 }
 """Kind of fault that pydantic finds -> what we say of it."""
+ON_ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+LAUNCHED = r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$"
+NOT_BACKWARDS = r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+_PATTERNS = {
+    ON_ONE_LINE: "a name on one line allowed",
+    LAUNCHED: "letters, digits and . _ - allowed",
+    NOT_BACKWARDS: "a name on one line that does not begin with - allowed",
+}
+"""Pattern of a text -> what we say of one that is not of it."""
 
 
 def _told(fault: dict[str, Any], allowed: list[str]) -> InitErrorDetails:
@@ -70,6 +78,8 @@ def _told(fault: dict[str, Any], allowed: list[str]) -> InitErrorDetails:
     kind, text, loc, found = str(fault["type"]), str(fault["msg"]), fault["loc"], fault["input"]
     if kind == "extra_forbidden":
         kind, text = "unknown_key", f"unknown key found, {', '.join(allowed)} allowed{meant(loc[-1], allowed)}"
+    elif kind == "string_pattern_mismatch":
+        kind, text = "told", _PATTERNS[fault["ctx"]["pattern"]]
     elif kind in _ALLOWED:
         text = _ALLOWED[kind].format_map(fault.get("ctx", {}))
         if kind in ("literal_error", "union_tag_invalid"):
@@ -122,6 +132,8 @@ def _as_text(read: Callable[[Any], float]) -> PlainValidator:
     return PlainValidator(read, json_schema_input_type=str)
 
 
+Name = Annotated[str, Field(min_length=1, pattern=ON_ONE_LINE)]
+"""What something is called."""
 FileName = Annotated[str, Field(min_length=1, json_schema_extra={IS_FILE: True})]
 """A file by its path from the folder of the file that names it."""
 Duration = Annotated[float, _as_text(_quantity(units.DURATION))]

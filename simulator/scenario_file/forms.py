@@ -6,9 +6,9 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simulator.models.resource import Method
 from simulator.networks import Contention
-from simulator.scenario_file.form import FileName, Form, Parameter, Size
+from simulator.scenario_file.form import FileName, Form, Name, Parameter, Size
 from simulator.scenario_file.network_forms import LinkForm, Names, NetworkForm, one_of, text_or_list
-from simulator.scenario_file.node_forms import MemoryUseForm, Name, NodeForm
+from simulator.scenario_file.node_forms import MemoryUseForm, NodeForm
 from simulator.scenario_file.segs.forms import Expression, SegForm
 
 
@@ -98,7 +98,7 @@ class ApplicationForm(Form):
 
     name: str
     """One of the applications, such as `matmul`; see Applications."""
-    kernel: str
+    kernel: Name
     """Whose speeds its computations have; in `speeds` of every PE that computes."""
     model: FileName | None = None
     """The run-time model of the application `modelled`, which `apportion fit` wrote."""
@@ -196,7 +196,7 @@ class ScenarioForm(Form):
     application: AnyApplicationForm
     """What runs: `name`, `kernel`, `parameters`, `model` for `modelled`, [`memory`]; more for `seg`; see
     Applications."""
-    configurations: dict[str, ConfigurationForm] = Field(min_length=1)
+    configurations: dict[Name, ConfigurationForm] = Field(min_length=1)
     """By name: who does how much where; see Configurations."""
     replications: int = Field(default=200, ge=1, le=1_000_000)
     """How many draws of load and speed."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, JsonValue, Tag, model_validator
 
 from simulator.networks import Contention
-from simulator.scenario_file.form import Bandwidth, Duration, FileName, Form, Latency, Payload, Size
+from simulator.scenario_file.form import NOT_BACKWARDS, Bandwidth, Duration, FileName, Form, Latency, Payload, Size
 
 
 def text_or_list(value: Any) -> str:
@@ -267,7 +267,7 @@ class ListedForm(_NetworkForm):
 
     topology: Literal["listed"]
     """As listed, and back the same way unless that is listed too or `one_way: true`."""
-    links: dict[Annotated[str, Field(pattern=r"^[^-]")], LinkForm] = Field(min_length=1)
+    links: dict[Annotated[str, Field(pattern=NOT_BACKWARDS)], LinkForm] = Field(min_length=1)
     """Links by name."""
     routes: list[RouteForm]
     """The links from each node to each other one."""

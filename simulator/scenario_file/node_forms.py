@@ -5,11 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from simulator.models.load import AfterEnd, AvailabilityRule
-from simulator.scenario_file.form import FileName, Form, Latency, Payload, Power, Size, Speed
+from simulator.scenario_file.form import LAUNCHED, FileName, Form, Latency, Name, Payload, Power, Size, Speed
 from simulator.scenario_file.network_forms import DiskForm, LinkForm
 
-Name = Annotated[str, Field(min_length=1)]
-Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
+Host = Annotated[str, Field(pattern=LAUNCHED)]
 """What launchers reach a node by; `{node}` stands for its name."""
 
 
@@ -131,7 +130,7 @@ class PEForm(Form):
     """The logical processor it was measured on, if any."""
     cores: int = Field(default=1, ge=1)
     """How many processes run side by side at full speed. More share them."""
-    speeds: dict[str, SpeedForm]
+    speeds: dict[Name, SpeedForm]
     """By kernel: a constant speed (`2 Gflop/s`, or `units/s` for other volumes); or `sizes` (elements stored and
     processed, ascending) with `speeds`; or a speed band: `sizes`, `low`, `mid`, `high` (volume per second; straight
     lines between, constant beyond); or `{model: FILE.json}`, which `apportion calibrate speed` wrote; or
@@ -151,7 +150,7 @@ class PEForm(Form):
 class ResourcePEForm(PEForm):
     """A PE of which it is known what operations cost: a resource model, as its file or written out."""
 
-    speeds: dict[str, SpeedForm] = Field(default={})
+    speeds: dict[Name, SpeedForm] = Field(default={})
     """By kernel, as for other PEs; can be left out where operations have costs."""
     resource: Annotated[
         Annotated[FileName, Tag("<file>")] | Annotated[dict[str, Any], Tag("<inline>")],

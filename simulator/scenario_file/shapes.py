@@ -28,7 +28,7 @@ class Shape:
 
     def field(self, key: object) -> "Shape":
         """What stands below a key of a mapping."""
-        found = [schema.get("properties", {}).get(key, schema.get("additionalProperties")) for schema in self._mappings]
+        found = [schema.get("properties", {}).get(key, _others(schema)) for schema in self._mappings]
         return self._below([schema for schema in found if isinstance(schema, dict)])
 
     def entry(self) -> "Shape":
@@ -38,7 +38,7 @@ class Shape:
     def one_holds(self, keys: Collection[object]) -> bool:
         """Whether there is a kind of mapping here that may have all of these keys, or nothing is known of it."""
         return not self._mappings or any(
-            isinstance(schema.get("additionalProperties", True), dict) or set(keys) <= set(schema.get("properties", {}))
+            isinstance(_others(schema), dict) or set(keys) <= set(schema.get("properties", {}))
             for schema in self._mappings
         )
 
@@ -66,6 +66,13 @@ class Shape:
 
     def _below(self, schemas: list[Schema]) -> "Shape":
         return Shape(tuple(part for schema in schemas for part in _flat(schema, self.definitions)), self.definitions)
+
+
+def _others(schema: Schema) -> Any:
+    """The schema of fields whose names are free; we have no forms with several kinds of them."""
+    for below in schema.get("patternProperties", {}).values():
+        return below
+    return schema.get("additionalProperties")
 
 
 def _flat(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema]:

@@ -1,6 +1,7 @@
 """YAML of 1.2 rules (JSON too) and TOML as plain data, with the line and column of every field; sizes are bounded."""
 
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from simulator import files
-from simulator.errors import ApportionError, ScenarioError
+from simulator.errors import ApportionError, ScenarioError, on_one_line
 from simulator.scenario_file.toml_text import toml_nodes
 
 MAX_BYTES = 16 * 2**20
@@ -25,6 +26,8 @@ MAX_NODES = 2_000_000
 MAX_DEPTH = 50
 
 _LONGEST_KEY = 60
+_SURROGATES = re.compile(r"(?<!\\)\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+"""One character beyond the first 65,536 as JSON may write it, and YAML may not."""
 
 Field = Sequence[str | int]
 """Keys and places from the top of a file down to a field."""
@@ -124,21 +127,25 @@ def document_of(text: str, path: Path) -> Document:
     """What the text of a file says; see `read_document`."""
     if path.suffix == ".toml":
         return Document(path, *toml_nodes(text, path, most=MAX_WRITTEN, deepest=MAX_DEPTH))
+    if path.suffix == ".json":
+        text = _SURROGATES.sub(lambda pair: json.loads(f'"{pair[0]}"'), text)
     try:
         data, node = _read(text, str(path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place, problem = f"{path}:1:1" if mark is None else _shown(mark), str(error.problem)
-        if mark is not None and "character that" in problem:  # which one, libyaml does not say
+        if problem.startswith("but found"):
+            problem = f"{error.context} {problem}"
+        elif mark is not None and "character that" in problem:  # which one, libyaml does not say
             found = text[mark.index : mark.index + 1]
             problem = problem.replace("character that", f"character {found!r} that")
-        raise ScenarioError(f"{place}: {_printable(problem)}, YAML allowed") from None
+        raise ScenarioError(f"{place}: {problem}, YAML allowed") from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         place = f"{path}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
         raise ScenarioError(f"{place}: character {error.character:#06x} found, YAML allowed") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ScenarioError(f"{path}:1:1: {_printable(str(error).splitlines()[0])}, YAML allowed") from None
+        raise ScenarioError(f"{path}:1:1: {str(error).splitlines()[0]}, YAML allowed") from None
     if node is None:
         raise ScenarioError(f"{path}:1:1: an empty file found, a scenario allowed")
     return Document(path, data, node)
@@ -180,12 +187,8 @@ def _shown(mark: yaml.Mark) -> str:
 
 def _names(field: Field) -> list[str]:
     """The keys of a field, each on a line and no longer than can be read."""
-    texts = [_printable(str(part)) for part in field]
+    texts = [on_one_line(str(part)) for part in field]
     return [text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 3]}..." for text in texts]
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
@@ -262,7 +265,7 @@ class _Loader(Composer, *_PARTS, SafeConstructor, Resolver):  # type: ignore[mis
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
             raise yaml.constructor.ConstructorError(
-                None, None, f"{node.value[:20]!r} as {node.tag.rpartition(':')[2]}", node.start_mark
+                None, None, f"{node.value[:20]!r} found as {node.tag.rpartition(':')[2]}", node.start_mark
             ) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002

@@ -6,9 +6,7 @@ from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from simulator.models.resource import Method
-from simulator.scenario_file.form import Form, number_or_text
-
-Name = Annotated[str, Field(min_length=1)]
+from simulator.scenario_file.form import Form, Name, number_or_text
 
 
 def _formula_text(value: Any) -> str:
