@@ -5,10 +5,14 @@ from difflib import get_close_matches
 from itertools import islice
 
 _MOST_NAMES = 10_000
+_LONGEST = 1500
+"""Most letters of a line."""
 
 
 def on_one_line(text: str) -> str:
-    """A text with characters that end a line, or cannot be shown, as Python writes them."""
+    """A text with characters that end a line, or cannot be shown, as Python writes them; without the middle if long."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST * 3 // 4]} ... {text[-_LONGEST // 5 :]}"
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

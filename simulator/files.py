@@ -55,8 +55,10 @@ def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ScenarioError(f"{path}:{line}: byte {error.start} is not UTF-8, UTF-8 text allowed") from error
+        line, column = data.count(b"\n", 0, error.start) + 1, error.start - data.rfind(b"\n", 0, error.start)
+        raise ScenarioError(
+            f"{path}:{line}:{column}: byte {data[error.start]:#04x} found, UTF-8 text allowed"
+        ) from error
 
 
 def read_output(path: Path, keep_bytes: int) -> str:

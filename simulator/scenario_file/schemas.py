@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from simulator.scenario_file.form import Form
@@ -19,6 +20,7 @@ _PART = "Part"
 _HEAD = "https://json-schema.org/draft/2020-12/schema"
 
 
+@cache
 def file_schema(kind: str = "scenario") -> str:
     """The JSON Schema of a kind of file, `scenario`, `platform` or `seg`, as text.
 

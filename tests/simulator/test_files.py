@@ -55,7 +55,7 @@ def test_reading_is_bounded(tmp_path):
 def test_text_that_is_no_utf8_names_its_line(tmp_path):
     path = tmp_path / "latin.csv"
     path.write_bytes(b"one\ntw\xf6\n")
-    with pytest.raises(ScenarioError, match=r"latin.csv:2: byte 6 is not UTF-8"):
+    with pytest.raises(ScenarioError, match=r"latin.csv:2:3: byte 0xf6 found, UTF-8 text allowed"):
         files.read_text(path)
 
 
