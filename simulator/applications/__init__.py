@@ -1,10 +1,10 @@
 """Applications: what each one's processes do, and how much, for a problem size and a configuration."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from simulator.applications import cholesky, ep, farm, fft, hpl, matmul, matmul_2d, modelled, sort, stencil
-from simulator.applications.parameters import Parameters
+from simulator.applications.parameters import Field, Parameters
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError, meant
@@ -13,7 +13,17 @@ from simulator.program import Program
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
 
-__all__ = ["APPLICATIONS", "Parameters", "Work", "build_program", "make_work", "matmul", "modelled"]
+__all__ = [
+    "APPLICATIONS",
+    "GRAPH",
+    "PARAMETERS",
+    "Parameters",
+    "Work",
+    "build_program",
+    "make_work",
+    "matmul",
+    "modelled",
+]
 
 APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
     "cholesky": cholesky.make,
@@ -28,6 +38,19 @@ APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
     "stencil": stencil.make,
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
+
+PARAMETERS: dict[str, Mapping[str, Field]] = {
+    "cholesky": cholesky.PARAMETERS,
+    "ep": ep.PARAMETERS,
+    "farm": farm.PARAMETERS,
+    "fft": fft.PARAMETERS,
+    "hpl": hpl.PARAMETERS,
+    "matmul": matmul.PARAMETERS,
+    "matmul_2d": matmul_2d.PARAMETERS,
+    "sort": sort.PARAMETERS,
+    "stencil": stencil.PARAMETERS,
+}
+"""Parameters of each application whose costs are counted; those of `modelled` are its model's."""
 
 GRAPH = "seg"
 """The application that is a software execution graph; `characterisation.templates` prepares it."""

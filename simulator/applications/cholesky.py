@@ -14,13 +14,13 @@ panel, the upper half too: 8 n (columns + nb) bytes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from simulator.applications.block_columns import BlockColumns
-from simulator.applications.parameters import ORDER, Choice, Field, Parameters, Whole, read
+from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Whole, read
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -82,6 +82,13 @@ class Cholesky(Work):
         return team.program(row, WORD_BYTES * matrix.n * (columns + matrix.nb))
 
 
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="order of the matrix"),
+    "nb": Whole(meaning="columns of a block"),
+    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Cholesky:
     """Check the parameters: `n`, order; `nb`, columns of a block; `broadcast`, algorithm (`ring`).
 
@@ -90,6 +97,5 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Cholesky:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    fields: dict[str, Field] = {"n": ORDER, "nb": Whole(), "broadcast": Choice(get_args(BroadcastAlgorithm), "ring")}
-    values = read("cholesky", parameters, model, fields)
+    values = read("cholesky", parameters, model, PARAMETERS)
     return Cholesky(BlockColumns(values["n"], values["nb"]), values["broadcast"])

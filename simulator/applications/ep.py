@@ -56,6 +56,18 @@ class Samples(Work):
         )
 
 
+PARAMETERS: dict[str, Field] = {
+    "samples": Whole(meaning="independent samples"),
+    "volume": Positive(1.0, "volume of a sample"),
+    "result_bytes": Whole(RESULT_BYTES, least=0, meaning="bytes of a process's result"),
+    "reduce": Choice(
+        get_args(AllReduceAlgorithm),
+        "recursive_doubling",
+        "the all-reduce: `recursive_doubling`, `ring` or `reduce_broadcast`",
+    ),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Samples:
     """Check the parameters: `samples`; `volume` of one; `result_bytes`; `reduce`, the all-reduce's algorithm.
 
@@ -64,10 +76,4 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Samples:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    fields: dict[str, Field] = {
-        "samples": Whole(),
-        "volume": Positive(1.0),
-        "result_bytes": Whole(RESULT_BYTES, least=0),
-        "reduce": Choice(get_args(AllReduceAlgorithm), "recursive_doubling"),
-    }
-    return Samples(**read("ep", parameters, model, fields))
+    return Samples(**read("ep", parameters, model, PARAMETERS))

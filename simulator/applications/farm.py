@@ -64,6 +64,15 @@ class Farm(Work):
         return team.program((pool,), np.full(team.units.size, WORD_BYTES * self.size))
 
 
+PARAMETERS: dict[str, Field] = {
+    "units": Whole(most=10**8, meaning="pieces of work"),
+    "volume": Positive(meaning="volume of a unit"),
+    "size": Whole(most=10**16, meaning="elements of a unit"),
+    "chunk": Whole(1, meaning="units that are pulled at once"),
+    "pull": Duration(0.0, "time of a pull, such as `10us`"),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Farm:
     """Check the parameters: `units`; `volume` and `size` of one; `chunk` (1); `pull`, a time (`0s`).
 
@@ -72,12 +81,5 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Farm:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    fields: dict[str, Field] = {
-        "units": Whole(most=10**8),
-        "volume": Positive(),
-        "size": Whole(most=10**16),
-        "chunk": Whole(1),
-        "pull": Duration(0.0),
-    }
-    values = read("farm", parameters, model, fields)
+    values = read("farm", parameters, model, PARAMETERS)
     return Farm(values["units"], values["volume"], values["size"], values["chunk"], values["pull"])

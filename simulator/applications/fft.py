@@ -11,13 +11,13 @@ bytes per row. Nothing else is counted: moving the own part, 16 r_i**2 bytes, co
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.applications.parameters import ORDER, Parameters, read
+from simulator.applications.parameters import ORDER, Field, Parameters, read
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -69,6 +69,11 @@ class Fft(Work):
         return team.program((transform, transpose, transform), 2 * POINT_BYTES * self.n * rows)
 
 
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="points of a row, and rows"),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Fft:
     """Check the parameters: `n`, points per row and rows.
 
@@ -77,4 +82,4 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Fft:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    return Fft(read("fft", parameters, model, {"n": ORDER})["n"])
+    return Fft(read("fft", parameters, model, PARAMETERS)["n"])

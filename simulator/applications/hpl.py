@@ -27,14 +27,14 @@ panel of 8 (n nb + nb + 1).
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.applications.block_columns import BlockColumns
-from simulator.applications.parameters import ORDER, Choice, Field, Parameters, Positive, Whole, read
+from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Positive, Whole, read
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -173,6 +173,24 @@ def _partners(sends: Ints, receives: Ints, processes: int) -> tuple[Ints, Ints]:
     return to, source
 
 
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="order of the matrix"),
+    "nb": Whole(meaning="columns of a block"),
+    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+    "phases": Choice(get_args(Phases), "main", "`main`: panels, broadcasts, updates; `all`: all that HPL does"),
+    "panel_speed": Positive(1.0, "speed of panels over that of the update"),
+    "solve_speed": Positive(1.0, "speed of the back substitution over that of the update; with `phases: all`"),
+    "swap_speed": Positive(
+        math.inf, "words of row swaps per second over the update's speed; with `phases: all`; no time if left out"
+    ),
+    "waiting": Choice(
+        get_args(Waiting),
+        "yielding",
+        "what a process does that waits: `yielding` leaves its PE, `polling` does not",
+    ),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Hpl:
     """Check the parameters: `n`, order; `nb`, columns of a block.
 
@@ -184,17 +202,7 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Hpl:
     ScenarioError
         If they do not fit, do not belong to the phases, or there is a model.
     """
-    fields: dict[str, Field] = {
-        "n": ORDER,
-        "nb": Whole(),
-        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring"),
-        "phases": Choice(get_args(Phases), "main"),
-        "panel_speed": Positive(1.0),
-        "solve_speed": Positive(1.0),
-        "swap_speed": Positive(math.inf),
-        "waiting": Choice(get_args(Waiting), "yielding"),
-    }
-    values = read("hpl", parameters, model, fields)
+    values = read("hpl", parameters, model, PARAMETERS)
     idle = [name for name in ("solve_speed", "swap_speed") if name in parameters and values["phases"] == "main"]
     if idle:
         raise ScenarioError(

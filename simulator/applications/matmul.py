@@ -1,12 +1,12 @@
 """C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.applications.parameters import ORDER, Parameters, read
+from simulator.applications.parameters import ORDER, Field, Parameters, read
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
@@ -86,6 +86,11 @@ class MatrixProduct(Work):
         )
 
 
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="order of the matrices"),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> MatrixProduct:
     """Check the parameters: `n`, the order of the square matrices.
 
@@ -94,7 +99,7 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> MatrixProduct:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    return MatrixProduct(read("matmul", parameters, model, {"n": ORDER})["n"])
+    return MatrixProduct(read("matmul", parameters, model, PARAMETERS)["n"])
 
 
 def _footprint_bytes(n: int, rows: int) -> int:

@@ -14,13 +14,13 @@ columns, or both (Kalinov and Lastovetsky, 2001). Grid rows or columns without e
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isqrt
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from simulator.applications.parameters import ORDER, Choice, Field, Parameters, Whole, read
+from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Whole, read
 from simulator.applications.team import Floats, Ints
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -148,6 +148,14 @@ def _shares(total: int, weights: Floats) -> Ints:
     return np.asarray(shares)
 
 
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="order of the matrices"),
+    "nb": Whole(meaning="width of a panel"),
+    "grid_rows": Whole(meaning="rows of the grid of processes"),
+    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> GridProduct:
     """Check the parameters: `n`, order; `nb`, width of a panel; `grid_rows`; `broadcast`, algorithm (`ring`).
 
@@ -156,10 +164,4 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> GridProduct:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    fields: dict[str, Field] = {
-        "n": ORDER,
-        "nb": Whole(),
-        "grid_rows": Whole(),
-        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring"),
-    }
-    return GridProduct(**read("matmul_2d", parameters, model, fields))
+    return GridProduct(**read("matmul_2d", parameters, model, PARAMETERS))

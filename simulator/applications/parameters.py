@@ -22,6 +22,14 @@ class Field(Protocol):
     def default(self) -> Any:
         """Its value where it is not given; None if it must be."""
 
+    @property
+    def meaning(self) -> str:
+        """What it is, for those who write scenarios."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Its JSON Schema."""
+
     def parse(self, value: float | str) -> Any:
         """Its value.
 
@@ -39,6 +47,12 @@ class Whole:
     default: int | None = None
     least: int = 1
     most: int = 2**53
+    meaning: str = ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Integers within the bounds."""
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
     def parse(self, value: float | str) -> int:
         """The integer."""
@@ -56,12 +70,20 @@ class Whole:
 ORDER = Whole(most=10**8)
 """Of a matrix: more elements than any machine holds, and bytes and operations still fit into 64 bits."""
 
+BROADCAST = "how panels reach the others: `ring`, `modified_ring`, `two_rings`, `binomial`, `linear` or `scatter_ring`"
+
 
 @dataclass(frozen=True)
 class Positive:
     """A finite number above 0."""
 
     default: float | None = None
+    meaning: str = ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Numbers above 0."""
+        return {"type": "number", "exclusiveMinimum": 0}
 
     def parse(self, value: float | str) -> float:
         """The number."""
@@ -76,6 +98,12 @@ class Choice:
 
     names: tuple[str, ...]
     default: str
+    meaning: str = ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The names."""
+        return {"enum": list(self.names)}
 
     def parse(self, value: float | str) -> str:
         """The name."""
@@ -89,6 +117,12 @@ class Duration:
     """A time with its unit, in seconds."""
 
     default: float
+    meaning: str = ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """A text."""
+        return {"type": "string"}
 
     def parse(self, value: float | str) -> float:
         """Seconds."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.applications.parameters import Parameters, Whole, read
+from simulator.applications.parameters import Field, Parameters, Whole, read
 from simulator.applications.team import Ints, Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -67,6 +67,11 @@ class Sort(Work):
         return team.program(tuple(row), 2 * WORD_BYTES * keys)
 
 
+PARAMETERS: dict[str, Field] = {
+    "n": Whole(meaning="keys"),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Sort:
     """Check the parameters: `n`, keys.
 
@@ -75,4 +80,4 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Sort:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    return Sort(read("sort", parameters, model, {"n": Whole()})["n"])
+    return Sort(read("sort", parameters, model, PARAMETERS)["n"])

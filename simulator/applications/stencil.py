@@ -7,10 +7,10 @@ old and new, and two halo rows: n (2 r + 2); it holds 8 bytes for each.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from simulator.applications.parameters import ORDER, Parameters, Whole, read
+from simulator.applications.parameters import ORDER, Field, Parameters, Whole, read
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -62,6 +62,12 @@ class Stencil(Work):
         return team.program((Loop(self.iterations, body),), WORD_BYTES * size)
 
 
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="points of a row, and rows"),
+    "iterations": Whole(meaning="how often all points are computed"),
+}
+
+
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Stencil:
     """Check the parameters: `n`, points per row and rows; `iterations`.
 
@@ -70,4 +76,4 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Stencil:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    return Stencil(**read("stencil", parameters, model, {"n": ORDER, "iterations": Whole()}))
+    return Stencil(**read("stencil", parameters, model, PARAMETERS))

@@ -1,9 +1,12 @@
 """What a scenario file may say, as it is written; `resolve` makes a `Scenario` of it."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
+from simulator.applications import APPLICATIONS, PARAMETERS
+from simulator.applications.parameters import Field as ParameterField
 from simulator.models.resource import Method
 from simulator.networks import Contention
 from simulator.scenario_file.form import FileName, Form, Name, Parameter, Size
@@ -93,8 +96,31 @@ class PlatformFileForm(Form):
     """Nodes with what joins them, or a platform file of SimGrid."""
 
 
+def _by_application(schema: dict[str, Any]) -> None:
+    """Add the names of applications, and what parameters each has."""
+    schema["properties"]["name"]["enum"] = sorted(APPLICATIONS)
+    schema["allOf"] = [
+        {
+            "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
+            "then": {"properties": {"parameters": _parameters(fields)}},
+        }
+        for name, fields in PARAMETERS.items()
+    ]
+
+
+def _parameters(fields: Mapping[str, ParameterField]) -> dict[str, Any]:
+    shown = {}
+    for name, field in fields.items():
+        said = {"default": field.default} if isinstance(field.default, str | int) else {}
+        shown[name] = {"description": f"{field.meaning[0].upper()}{field.meaning[1:]}.", **said, **field.schema}
+    needed = [name for name, field in fields.items() if field.default is None]
+    return {"properties": shown, "required": needed, "additionalProperties": False}
+
+
 class ApplicationForm(Form):
     """What runs."""
+
+    model_config = ConfigDict(json_schema_extra=_by_application)
 
     name: str
     """One of the applications, such as `matmul`; see Applications."""
@@ -119,6 +145,8 @@ class StepForm(Form):
 
 class SegApplicationForm(ApplicationForm):
     """A software execution graph under a parallel template."""
+
+    model_config = ConfigDict(json_schema_extra={})
 
     name: Literal["seg"]
     """`seg`."""

@@ -3,11 +3,14 @@
 `python -m simulator.scenario_file.reference` writes them anew; a test compares.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simulator import files
+from simulator.applications import PARAMETERS
+from simulator.applications.parameters import Duration, Field
 from simulator.scenario_file.form import Form
 from simulator.scenario_file.forms import (
     ApplicationForm,
@@ -133,6 +136,26 @@ def _topologies() -> str:
     return _table(("topology", "fields", "routes"), rows)
 
 
+def _parameters() -> str:
+    """Parameters of the applications whose costs are counted."""
+    rows = [
+        (f"`{application}`", f"`{name}`", field.meaning, _usual(field))
+        for application, fields in PARAMETERS.items()
+        for name, field in fields.items()
+    ]
+    return _table(("application", "parameter", "meaning", "if left out"), rows)
+
+
+def _usual(field: Field) -> str:
+    """What a parameter is where it is left out."""
+    if field.default is None:
+        return "needed"
+    if isinstance(field.default, str):
+        return f"`{field.default}`"
+    unit = "s" if isinstance(field, Duration) else ""
+    return "" if math.isinf(field.default) else f"`{field.default:g}{unit}`"
+
+
 def _graph_nodes() -> str:
     rows = []
     for form in _GRAPH_NODES:
@@ -175,6 +198,7 @@ _TABLES: dict[str, Callable[[], str]] = {
     "simgrid": lambda: _fields(("", SimgridForm, ())),
     "configurations": lambda: _fields(("", ConfigurationForm, ())),
     "application": lambda: _fields(("", ApplicationForm, ())),
+    "parameters": _parameters,
     "seg": lambda: _fields(("", SegApplicationForm, ("model", "memory"))),
     "graphs": lambda: _fields(
         ("", SegForm, ()),

@@ -59,10 +59,6 @@ def _untitled(schema: Schema) -> Schema:
 def _part(schema: Schema) -> Schema:
     """What a file that extends another may say of something: any of its fields, and null in place of one."""
     part: Schema = _everywhere(schema, _loosened)
-    if "properties" in part:
-        part["properties"] = {name: _or_null(field) for name, field in part["properties"].items()}
-    if isinstance(part.get("additionalProperties"), dict):
-        part["additionalProperties"] = _or_null(part["additionalProperties"])
     return part
 
 
@@ -72,18 +68,22 @@ def _or_null(schema: Schema) -> Schema:
 
 
 def _loosened(schema: Schema) -> Schema:
-    """A schema that asks for no field; of alternatives, several may hold then."""
+    """A schema that asks for no field and takes null for each; of alternatives, several may hold then."""
     loose = {key: value for key, value in schema.items() if key not in ("required", "discriminator", "not")}
     alternatives = [one for one in loose.pop("oneOf", ()) if set(one) - {"required"}]
     if alternatives:
         loose["anyOf"] = alternatives
     if "$ref" in loose:
         loose["$ref"] += _PART
+    if "properties" in loose:
+        loose["properties"] = {name: _or_null(field) for name, field in loose["properties"].items()}
+    if isinstance(loose.get("additionalProperties"), dict):
+        loose["additionalProperties"] = _or_null(loose["additionalProperties"])
     return loose
 
 
 def _everywhere(value: Any, change: Callable[[Schema], Schema]) -> Any:
-    """Data with every mapping in it changed, the innermost ones first; names of fields are none."""
+    """A schema with every schema in it changed, the innermost ones first, but conditions."""
     if isinstance(value, list):
         return [_everywhere(entry, change) for entry in value]
     if not isinstance(value, dict):
@@ -91,6 +91,8 @@ def _everywhere(value: Any, change: Callable[[Schema], Schema]) -> Any:
     inner = {
         key: {name: _everywhere(field, change) for name, field in below.items()}
         if key == "properties"
+        else below
+        if key == "if"
         else _everywhere(below, change)
         for key, below in value.items()
     }
