@@ -103,7 +103,9 @@ def load_platform(path: str | Path) -> Platform:
         As `load_scenario`.
     """
     document = read_extended(Path(path))
-    return _platform(document) if _is_platform(document) else _scenario(document, (), oversized=True)[0].platform
+    if isinstance(document.data, dict) and "application" in document.data:
+        return _scenario(document, (), oversized=True)[0].platform
+    return _platform(document)
 
 
 def load_either(path: str | Path, *, changes: Sequence[str] = ()) -> Scenario | Platform:
