@@ -79,6 +79,14 @@ def test_a_pe_without_a_name_is_the_one_called_after_its_node(merged):
     assert nodes[1]["pes"] == [{"speeds": {"k": "1 Gflop/s"}, "cores": 4}]
 
 
+def test_a_name_twice_here_is_not_merged_away(merged):
+    """Whoever writes it twice hears of it from what checks names."""
+    path = merged("platform: {nodes: [{name: desk}, {name: desk, pes: [{speeds: {k: 1 Gflop/s}}]}]}\n").path
+    assert len(read_extended(path).data["platform"]["nodes"]) == 3
+    with pytest.raises(ScenarioError, match="node 'desk' named twice found"):
+        load_scenario(path)
+
+
 def test_other_lists_are_replaced(merged):
     data = merged("notes: [third]\nconfigurations: {two: {partition: [50, 50]}}\n").data
     assert data["notes"] == ["third"]
