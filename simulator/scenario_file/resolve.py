@@ -19,6 +19,7 @@ from simulator.scenario import (
 )
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
+from simulator.scenario_file.hpl_dat import with_hpl_dat
 from simulator.scenario_file.memory_levels import Measured, told, use_of
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
@@ -45,13 +46,13 @@ def resolve(
     ScenarioError
         With file, line, column and field.
     """
-    made, application = _parts(form, document, named, replace(measured, application=form.application))
+    made, application, told_of_it = _parts(form, document, named, replace(measured, application=form.application))
     platform = made.platform
     if application.prepared is not None:
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
-    notes, faults = (*form.notes, *made.notes), Faults(document)
+    notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
     scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes)
     configurations = []
     for name, entry in form.configurations.items():  # partition and parameters are checked now, not in the middle
@@ -72,8 +73,8 @@ def resolve(
 
 def _parts(
     form: ScenarioForm, document: Document, named: NamedFiles, measured: Measured
-) -> tuple[MadePlatform, Application]:
-    """Platform and application; the faults of both, where the application needs no platform."""
+) -> tuple[MadePlatform, Application, tuple[str, ...]]:
+    """Platform, application and what is to be known of it; faults of both, where the application needs no platform."""
     faults = Faults(document)
     with faults.at("platform"):
         made = make_platform(form.platform, document, named, measured=measured)
@@ -81,7 +82,7 @@ def _parts(
         with faults.at("application"):
             _application(form.application, document, named, platform=None)
     faults.tell()
-    return made, _application(form.application, document, named, platform=made.platform)
+    return made, *_application(form.application, document, named, platform=made.platform)
 
 
 def _needed(scenario: Scenario, found: Extrapolation) -> float:
@@ -152,16 +153,19 @@ def _partition(
 
 def _application(
     form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform | None
-) -> Application:
+) -> tuple[Application, tuple[str, ...]]:
+    """What runs, and what is to be known of it."""
     if isinstance(form, SegApplicationForm) and platform is not None:
-        return seg_application(form, document, named, platform=platform)
+        return seg_application(form, document, named, platform=platform), ()
+    with document.at("application", "parameters", "hpl_dat"):
+        parameters, notes = with_hpl_dat(form.parameters, named) if form.name == "hpl" else (form.parameters, ())
     model = None
     if form.model is not None:
         with document.at("application", "model"):
             model = named.runtime_model(form.model)
     with document.at("application"):
-        make_work(form.name, form.parameters, model)  # its faults are told here
+        make_work(form.name, parameters, model)  # its faults are told here
     nodes = () if platform is None else platform.nodes
     matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in nodes)
     memory = use_of(form) if matters else None
-    return Application(form.name, form.kernel, form.parameters, model, memory=memory)
+    return Application(form.name, form.kernel, parameters, model, memory=memory), notes
