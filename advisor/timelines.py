@@ -126,25 +126,43 @@ def _moments(log: Sequence[Any], kinds: Sequence[str], makespan: int) -> _Bars:
 
 
 def _merged(bars: _Bars, most: int) -> _Bars:
-    """At most about so many: short ones of a process and kind that begin in the same stretch of time become one."""
-    order = np.lexsort((bars.start, bars.kind, bars.process))
-    process, kind, start, end, count = (
-        getattr(bars, name)[order] for name in ("process", "kind", "start", "end", "count")
-    )
-    stretch = MOMENTS // 16_384
-    first = np.ones(process.size, dtype=np.bool_)
-    while process.size and first.sum() > most and stretch < MOMENTS:
-        short, cell = end - start < stretch, start // stretch
-        alike = (process[1:] == process[:-1]) & (kind[1:] == kind[:-1]) & (cell[1:] == cell[:-1])
-        first[1:] = ~(alike & short[1:] & short[:-1])
-        stretch *= 2
-    starts = np.flatnonzero(first)
-    if starts.size == process.size:
+    """At most about so many: in stretches of time, ever longer ones, short bars of a process are joined by kind.
+
+    In such a stretch the kinds follow each other, each as long as it took in all: amounts stay right, places do not.
+    """
+    if bars.process.size <= most:
         return bars
-    ends = np.maximum.reduceat(end, starts)
-    found = _Bars(process[starts], kind[starts], start[starts], ends, np.add.reduceat(count, starts))
-    order = np.lexsort((found.end, found.start, found.process))
-    return _Bars(found.process[order], found.kind[order], found.start[order], found.end[order], found.count[order])
+    stretch, lasts = MOMENTS // 16_384, bars.end - bars.start
+    while True:
+        cell = np.where(lasts < stretch, bars.start // stretch, -1 - np.arange(lasts.size))  # long ones stay alone
+        _, group, place = np.unique(
+            np.stack([bars.process, cell, bars.kind], axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        if group.size <= most or stretch >= MOMENTS:
+            break
+        stretch *= 2
+    place = place.reshape(-1)
+    start = np.full(group.size, np.iinfo(np.int64).max)
+    np.minimum.at(start, place, bars.start)
+    total = np.bincount(place, weights=lasts, minlength=group.size).astype(np.int64)
+    count = np.bincount(place, minlength=group.size)
+    process, kind, cells = bars.process[group], bars.kind[group], cell[group]
+    order = np.lexsort((start, cells, process))
+    process, kind, cells, start, total, count = (part[order] for part in (process, kind, cells, start, total, count))
+    start = _one_after_another(process, cells, start, total, count)
+    order = np.lexsort((start, process))
+    return _Bars(process[order], kind[order], start[order], (start + total)[order], count[order])
+
+
+def _one_after_another(process: Ints, cells: Ints, start: Ints, total: Ints, count: Ints) -> Ints:
+    """Starts of bars, sorted by process, cell and start: in cells where anything is joined, without overlap."""
+    head = np.concatenate([[True], (process[1:] != process[:-1]) | (cells[1:] != cells[:-1])])
+    heads = np.flatnonzero(head)
+    group = np.cumsum(head) - 1
+    before = np.cumsum(total) - total
+    laid = start[heads][group] + before - before[heads][group]
+    joined = np.maximum.reduceat(count, heads)[group] > 1
+    return np.where(joined, laid, start)
 
 
 def _flat(bars: _Bars, processes: int) -> list[list[int]]:

@@ -31,12 +31,12 @@ def waits_text(parts: Sequence[Document]) -> str:
     others = [part for part in known if part.get("what") != "message"]
     named = others if len(others) == MOST_NAMED + 1 else others[:MOST_NAMED]
     told = [(float(part["share"]), _who(part)) for part in named]
-    if len(others) > len(named):
-        rest = sum(float(part["share"]) for part in others[len(named) :])
-        told.append((rest, f"{len(others) - len(named)} more PEs"))
     if messages:
         told.append((sum(float(part["share"]) for part in messages), _messages(messages)))
     told = [one for one in sorted(told, key=lambda one: -one[0]) if one[0] >= LEAST_SHARE] or told[:1]
+    if len(others) > len(named):
+        rest = sum(float(part["share"]) for part in others[len(named) :])
+        told += [(rest, f"{len(others) - len(named)} more PEs")] if rest >= LEAST_SHARE else []
     (first, what), *more = told
     return ", ".join(
         [

@@ -7,6 +7,7 @@ need different ones.
 """
 
 from simulator.plots.builders import plot_builders
+from simulator.plots.changes import costs_svg, gains_svg
 from simulator.plots.load import load_svg
 from simulator.plots.memory import plot_memory_fit
 from simulator.plots.network import network_fit_svg
@@ -20,6 +21,8 @@ from simulator.plots.timeline import gantt_svg
 
 __all__ = [
     "baselines_svg",
+    "costs_svg",
+    "gains_svg",
     "gantt_svg",
     "load_svg",
     "network_fit_svg",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from advisor.report.page import Page
-from advisor.report.pages import advice, papers, quickstart, simulation, verification
+from advisor.report.pages import advice, papers, quickstart, simulation, verification, whatif
 from advisor.report.wording import Document
 
 PAGES: Mapping[str, Callable[[Document], Page]] = {
@@ -12,6 +12,7 @@ PAGES: Mapping[str, Callable[[Document], Page]] = {
     "reproduce": papers.page,
     "simulate": simulation.page,
     "verify": verification.page,
+    "whatif": whatif.page,
 }
 """By the `command` of a document."""
 

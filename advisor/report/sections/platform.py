@@ -27,7 +27,7 @@ def _blocks(platform: Document) -> Iterator[Block]:
     curves = [{"name": kernel, "pe": kind.get("name"), "points": kind.get("points")} for kind in kinds]
     drawn = ""
     if any(len(curve["points"] or ()) > 1 for curve in curves):
-        drawn = plots.speed_bands_svg([curve for curve in curves if len(curve["points"] or ()) > 1])
+        drawn = plots.speed_bands_svg([curve for curve in curves if len(curve["points"] or ()) > 1], unit="units/s")
     facts = _kinds(kinds, kernel), _network(platform.get("network") or {})
     if drawn:
         caption = (

@@ -38,7 +38,12 @@ def _blocks(document: Document, timelines: Sequence[Document]) -> Iterator[Block
     which = f"replication {first.get('replication')} of {first.get('replications')}"
     nearest = f"{which}, the one nearest the median of {name}" if (first.get("replications") or 1) > 1 else which
     yield Text(f"{name}: {said}." if said else f"{name}: nothing took any time.")
-    yield Text(f"This is {nearest}; the same draws for every configuration.", quiet=True)
+    same = (
+        "; the same draws for every configuration"
+        if len(timelines) > 1 and (first.get("replications") or 1) > 1
+        else ""
+    )
+    yield Text(f"This is {nearest}{same}.", quiet=True)
     data = {"timelines": [_shown(entry) for entry in timelines], "moments": first.get("moments")}
     yield Widget("gantt", "Timeline", data, (_still(first),))
     for entry in timelines:

@@ -206,6 +206,7 @@
       const { merged, operations, messages_left_out: fewer } = scene.timeline;
       const notes = [`${operations.toLocaleString("en")} operations`];
       if (merged) notes.push(`${merged.toLocaleString("en")} of them drawn together with their neighbours of the same kind`);
+      if (AXIS + scene.height + 6 > parseFloat(canvas.style.height)) notes.push("scroll in it to see all processes");
       if (fewer) notes.push(`the ${fewer.toLocaleString("en")} shortest messages are not drawn`);
       range.dataset.notes = notes.join("; ");
     }
@@ -411,7 +412,7 @@
       const who = `${row.pe}, process ${process}`;
       if (bar < 0 || bar >= own.start.length) return `${who}: nothing here`;
       const kind = scene.timeline.kinds[own.kind[bar]], from = seconds(own.start[bar]), to = seconds(own.end[bar]);
-      const several = own.many[bar] ? " (several, drawn as one)" : "";
+      const several = own.many[bar] ? " (several, drawn as one: the amount is right, the place is not)" : "";
       const critical = onPath(process, own.start[bar], own.end[bar]) ? "; on the critical path" : "";
       return `${who}: ${WORDS[kind] || kind}${several} for ${duration(to - from)}, from ${duration(from, 6)} ` +
         `to ${duration(to, 6)}${critical}`;
