@@ -19,7 +19,8 @@ INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 def commands(name):
     """Arguments of each command of a text, and what it shows of the output."""
-    for block in re.findall(r"```console\n(.*?)```", (FOLDER / name).read_text(encoding="utf-8"), re.DOTALL):
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for part in block.split("$ ")[1:]:
             line, _, shown = part.partition("\n")
             program, *arguments = shlex.split(line)
@@ -55,7 +56,7 @@ def test_every_step_is_in_the_index():
 
 
 @pytest.mark.usefixtures("at_root")
-@pytest.mark.parametrize(("name", "count"), [("networks.md", 4), ("memory.md", 3)])
+@pytest.mark.parametrize(("name", "count"), [("networks.md", 4), ("memory.md", 3), ("../papers/README.md", 1)])
 def test_a_text_prints_what_it_shows(capsys, name, count):
     assert len(list(follow(name, capsys))) == count
 

@@ -146,9 +146,9 @@ def _compute(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str,
         given: dict[str, Any] = {"simulate": True} if name == "characterisation" else {}
         from simulator import files
 
-        if drawn and name in {"apexmap", "characterisation"}:
+        if drawn:
             files.make_folder(folder)
-            given["folder" if name == "apexmap" else "figures"] = folder
+            given["figures" if name == "characterisation" else "folder"] = folder
         return dict(module.reproduce(**given))
     budget_s = _budget_s(asked.budget or BUDGETS[name])
     if name == "gbbp":

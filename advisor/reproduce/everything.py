@@ -17,9 +17,9 @@ from simulator import ApportionError, files, provenance
 FORMAT = 1
 REPORT, PAGE, INVENTORY, CELLS = "report.json", "report.html", "inventory.csv", "cells.csv"
 UNFINISHED, RESULT, TEXT = "unfinished.json", "result.json", "result.txt"
-FIGURES = ".svg"
-LARGEST_DRAWING = 100_000
-"""Bytes of a drawing that the page takes in; larger ones stay beside it."""
+FIGURES = (".svg", ".png")
+ON_PAGE = ("characterisation",)
+"""Papers whose drawings are made for a page, in its colours; others stay beside it."""
 CELL_COLUMNS = ("where", "what", "unit", "printed", "ours", "difference", "off_percent", "within_rounding")
 
 Document = dict[str, Any]
@@ -127,7 +127,8 @@ def _paper(paper: Paper, folder: Path | None, on_paper: Callable[[str, str], Non
         if kept is not None and folder is not None:
             files.make_folder(kept.parent)
             files.write_text(kept.with_name(TEXT), paper.text(result) + "\n")
-            entry["figures"] = [str(path.relative_to(folder)) for path in sorted(kept.parent.glob(f"*{FIGURES}"))]
+            drawn = sorted(path for path in kept.parent.iterdir() if path.suffix in FIGURES)
+            entry["figures"] = [str(path.relative_to(folder)) for path in drawn]
             if not kept.exists():
                 files.write_json(kept, result)
     except (ApportionError, ArithmeticError, OSError, ValueError) as error:
@@ -180,14 +181,12 @@ def _write(document: Document, folder: Path) -> None:
 
 
 def _drawings(document: Document, folder: Path) -> dict[str, list[tuple[str, str]]]:
-    """Paper -> name and markup of its small drawings, which are ours and hold nothing from outside."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for entry in document["papers"]:
-        for name in entry["figures"]:
-            path = folder / name
-            if path.stat().st_size <= LARGEST_DRAWING:
-                found.setdefault(entry["name"], []).append((path.stem, files.read_text(path)))
-    return found
+    """Paper -> name and markup of its drawings, which are ours and hold nothing from outside."""
+    return {
+        entry["name"]: [(Path(name).stem, files.read_text(folder / name)) for name in entry["figures"]]
+        for entry in document["papers"]
+        if entry["name"] in ON_PAGE
+    }
 
 
 def _inventory(document: Document) -> str:

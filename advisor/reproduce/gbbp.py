@@ -21,9 +21,17 @@ PAPER_STEP_S = 60.0
 PAPER_HISTORY = 240
 
 
-def reproduce(table_1: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The paper's Table 1 (`table_1`: by default on recorded speeds) and its load-function study."""
-    return {"table_1": table_1 or gbbp_table.table(), "load_study": study_shipped_trace()}
+def reproduce(table_1: dict[str, Any] | None = None, folder: Path | None = None) -> dict[str, Any]:
+    """The paper's Table 1 and its load-function study.
+
+    Parameters
+    ----------
+    table_1
+        By default on recorded speeds.
+    folder
+        Where figures of recorded speeds go; None for nowhere.
+    """
+    return {"table_1": table_1 or gbbp_table.table(folder), "load_study": study_shipped_trace()}
 
 
 def text(result: dict[str, Any]) -> str:

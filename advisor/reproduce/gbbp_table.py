@@ -4,13 +4,15 @@ The three recordings that ship were really measured (`scenarios/papers/gbbp_*.cs
 `ReplaySource`; the held-out sweep lies between the recordings' sizes at places of its own.
 """
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
-from simulator import files
-from simulator.calibration.bands import CutRule, ReplaySource, build, read_recorded_sizes
+from simulator import files, plots
+from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, build, read_recorded_sizes
 
 KERNELS = ("naive_matmul", "dgemm", "cholesky")
 HELD_OUT = 40
@@ -18,21 +20,38 @@ HELD_OUT = 40
 BAND = 0.05
 
 
-def table() -> dict[str, Any]:
-    """Per kernel and method: `speedup_over_grid`, `points`, `mean_error_percent`, `max_error_percent`."""
-    rows = {
-        kernel: compare(read_recorded_sizes(files.shipped("scenarios", f"papers/gbbp_{kernel}.csv")))
-        for kernel in KERNELS
-    }
+def table(folder: Path | None = None) -> dict[str, Any]:
+    """Per kernel and method: `speedup_over_grid`, `points`, `mean_error_percent`, `max_error_percent`.
+
+    Parameters
+    ----------
+    folder
+        Where a figure of each kernel's bands goes, as in the paper's figure 10; None for nowhere.
+    """
+    rows = {}
+    for kernel in KERNELS:
+        source = read_recorded_sizes(files.shipped("scenarios", f"papers/gbbp_{kernel}.csv"))
+        built = {method: build(source, method=method, rule=CutRule(band=BAND)) for method in METHODS}
+        sizes = held_out(source)
+        rows[kernel] = score(built, sizes, source.speeds(sizes))
+        if folder is not None:
+            _draw(kernel, built, rows[kernel], source, folder)
     return {"clock": "simulated", "held_out_sizes": HELD_OUT, "band": BAND, "kernels": rows, "paper": paper_rows()}
 
 
-def compare(source: ReplaySource) -> dict[str, Any]:
-    """Every method on one recording; errors against a sweep that none of them saw."""
+def _draw(
+    kernel: str, built: Mapping[str, BuiltBand], rows: Mapping[str, Any], source: ReplaySource, folder: Path
+) -> None:
     sizes = held_out(source)
-    truth = source.speeds(sizes)
-    built = {method: build(source, method=method, rule=CutRule(band=BAND)) for method in METHODS}
-    return score(built, sizes, truth)
+    drawn = {
+        f"{method}: {row['points']} points, mean error {row['mean_error_percent']:.1f} %": (
+            built[method].band,
+            built[method].to_dict()["points"],
+        )
+        for method, row in rows.items()
+    }
+    title = f"{kernel} on recorded speeds"
+    plots.plot_builders(drawn, folder / f"{kernel}.png", title=title, held_out=(sizes, source.speeds(sizes)))
 
 
 def held_out(source: ReplaySource) -> np.ndarray[Any, np.dtype[np.float64]]:

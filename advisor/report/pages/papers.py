@@ -96,6 +96,9 @@ def _section(document: Document) -> Any:
         if entry.get("misprints"):
             items = tuple((f"{k}", clean(line)) for k, line in enumerate(entry["misprints"], start=1))
             blocks.append(Folded("Misprints and open points, and what we took them for", (Pairs(items),)))
+        beside = [clean(path) for path in entry.get("figures") or () if entry.get("name") not in drawings]
+        if beside:
+            blocks.append(Text(f"Drawings beside this page: {', '.join(beside)}.", quiet=True))
         blocks += [
             Figure(svg, f"{NAMES.get(name, name)}: {clean(title)}")
             for title, svg in drawings.get(entry.get("name"), ())

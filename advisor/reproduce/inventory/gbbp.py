@@ -28,7 +28,8 @@ def tables(result: Document) -> list[Compared]:
         lost(
             "figure 10",
             "Speed bands on both machines",
-            "A drawing without its points; X1 (Pentium Xeon, 2 GHz) and X2 (UltraSparc IIi, 440 MHz) are gone.",
+            "A drawing without its points; X1 (Pentium Xeon, 2 GHz) and X2 (UltraSparc IIi, 440 MHz) are gone. Bands "
+            "of the same kernels elsewhere are drawn beside.",
         ),
         _table_1(result["table_1"]),
         _load(result["load_study"]),
