@@ -21,7 +21,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario
 #   scenario_file
 #   costs, results
-#   result_files
+#   result_files, job_files
 #   engines
 #   timelines, whatif, sweep, plots
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
+    from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
     from simulator.models.load import LoadTrace, availability
@@ -66,6 +67,7 @@ _HOMES = {
     "CalibrationError": "simulator.errors",
     "Configuration": "simulator.configuration",
     "Interrupted": "simulator.errors",
+    "JOB_FILES": "simulator.job_files",
     "JoinedPlatform": "simulator.scenario_file.joined",
     "LinkModel": "simulator.models.network",
     "Load": "simulator.platform",
@@ -91,6 +93,7 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
+    "job_lines": "simulator.job_files",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
     "load_profiles": "simulator.timelines.loads",
@@ -128,6 +131,7 @@ _MODULES = (
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
+    "JOB_FILES",
     "PE",
     "Application",
     "ApportionError",
@@ -162,6 +166,7 @@ __all__ = [
     "expanded",
     "files",
     "formula",
+    "job_lines",
     "join_platform",
     "load_platform",
     "load_profiles",

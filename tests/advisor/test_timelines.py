@@ -5,7 +5,7 @@ import pytest
 
 from advisor import timelines as module
 from advisor.timelines import MOMENTS, _Bars, _merged, median_replication, timelines
-from simulator import run
+from simulator import Configuration, run
 from tests.advisor.report.illustrated import simulated
 
 
@@ -119,3 +119,21 @@ def test_bars_drawn_together_keep_amounts_order_and_bounds():
         assert np.all(begin[1:] >= end[:-1])
     assert np.count_nonzero(drawn.end - drawn.start >= MOMENTS // 10) == processes
     assert _merged(every, process.size) is every
+
+
+def test_another_replication_has_its_own_draws():
+    """Other starts of the load, and other places in the speed bands: without a load nothing is lost to one."""
+    given, _, _ = simulated("three-pes.yaml", 5)
+    most = {"cached": (100, 1000, 100), "busy": (100, 100, 1000)}
+    scenario = given.with_configurations(
+        tuple(Configuration(name, partition, (0, 1, 2)) for name, partition in most.items())
+    )
+    runs = run(scenario, replications=5, engine="process")
+    for replication in (1, 4):
+        lost = {}
+        for entry in timelines(scenario, runs, runs.configurations, replication=replication):
+            assert entry["makespan_s"] == runs.of(entry["configuration"])[replication]
+            computing = [part for part in entry["waits_for"] if part["what"] == "computing"]
+            lost |= {part["where"]: part["held_up_s"] for part in computing}
+        assert lost["cached"] == 0
+        assert lost["busy"] > 0
