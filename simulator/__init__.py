@@ -21,6 +21,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario
 #   scenario_file
 #   costs, results
+#   result_tables
 #   result_files
 #   engines
 #   whatif, sweep, plots

@@ -155,8 +155,8 @@ class Platform:
     def draw_names(self) -> tuple[str, ...]:
         """What each PE's draws are keyed by: its name without leading zeros, and so without the width of a `count`.
 
-        `slow7` of nine and `slow07` of twelve draw the same. No two PEs draw alike: where names differ in zeros only, the
-        shortest one is keyed so, the others by their whole names.
+        `slow7` of nine and `slow07` of twelve draw the same. No two PEs draw alike: where names differ in zeros only,
+        the shortest one is keyed so, the others by their whole names.
         """
         plain = [_ZEROS.sub("", pe.name) for pe in self.pes]
         owners: dict[str, str] = {}

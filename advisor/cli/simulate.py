@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Changes, Json, ResourceModel, load_changed, print_json, print_warnings
+from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_json, print_warnings
 from advisor.cli.progress import counting_bar
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder for runs.csv, manifest.json and a Gantt chart each.")
     ] = None,
+    table_form: TableForm = "csv",
     timeline: Annotated[
         Path | None,
         typer.Option(help="Replication 0 as a file: .json for Perfetto or Chrome, .svg for a Gantt chart."),
@@ -57,7 +58,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         )
     document = _document(loaded, runs)
     if output is not None:
-        _save(runs, output, document)
+        _save(runs, output, document, table_form)
     if timeline is not None:
         _save_timeline(runs, timeline)
     if as_json:
@@ -99,10 +100,11 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     }
 
 
-def _save(runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+def _save(runs: "RunSet", folder: Path, document: dict[str, Any], form: Literal["csv", "parquet"]) -> None:
     from simulator import files, plots, save_runs
 
-    save_runs(runs, folder, manifest=document)
+    changed = {change["path"]: change["after"] for change in document["changes"]}
+    save_runs(runs, folder, manifest=document, parameters=changed, form=form)
     for number, name in enumerate(runs.configurations):
         drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
         if drawing:

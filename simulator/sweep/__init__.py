@@ -1,6 +1,6 @@
 """Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +8,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import Interrupted, SweepError
-from simulator.sweep.clusters import SLURM_HELP, cores_here, existing, local, slurm, slurm_options
+from simulator.result_files import makespans_s as configurations_of
+from simulator.result_tables import Form
+from simulator.sweep.clusters import cores_here, existing, local
 from simulator.sweep.dispatch import Dispatcher, now_s
 from simulator.sweep.folder import Keep
 from simulator.sweep.plan import Ask, Plan, Point, make_plan
-from simulator.sweep.work import Ready, configurations_of, simulated
+from simulator.sweep.slurm import SLURM_HELP, slurm, slurm_options
+from simulator.sweep.work import Ready, simulated
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,10 +44,8 @@ class Swept:
     """What a sweep found."""
 
     plan: Plan
-    rows: tuple[dict[str, Any], ...]
-    """One per point and configuration, as in `points.csv`."""
-    documents: dict[str, dict[str, Any]]
-    """Of each finished point, by its hash."""
+    documents: Mapping[str, dict[str, Any]]
+    """Of each finished point, by its hash; read each time that one is asked for, so that memory holds none of them."""
     failed: dict[str, str]
     """Why points have no answer, by their hash."""
     spent: dict[str, Any]
@@ -57,6 +58,7 @@ def sweep(
     *,
     folder: Path | None = None,
     resume: bool = False,
+    form: Form = "csv",
     progress: Callable[[int, int], None] = lambda _done, _of: None,
     waiting: Callable[[], None] = lambda: None,
 ) -> Swept:
@@ -70,6 +72,8 @@ def sweep(
         Where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
     resume
         Go on with what is finished there.
+    form
+        Of the tables there: `csv`, or `parquet` where pyarrow is installed.
     progress
         Told how many points are done, of how many.
     waiting
@@ -78,13 +82,23 @@ def sweep(
     Raises
     ------
     ScenarioError
-        If the folder holds other results.
+        If the folder holds other results or another process is at it, or pyarrow is asked for and not installed.
     SweepError, Interrupted
-        If the cluster is lost, or the user stops it; what is finished is kept.
+        If the cluster is lost, the disk is full, or the user stops it; what is finished is kept.
     """
-    keep = Keep(plan, folder)
-    keep.begin(resume=resume)
-    todo = [place for place, point in enumerate(plan.points) if not keep.has(point.hash)]
+    keep = Keep(plan, folder, form)
+    with keep.begun(resume=resume):
+        return _swept(keep, where, progress, waiting)
+
+
+def _swept(
+    keep: Keep,
+    where: Callable[[], AbstractContextManager["Client"]],
+    progress: Callable[[int, int], None],
+    waiting: Callable[[], None],
+) -> Swept:
+    plan = keep.plan
+    todo = [place for place, point in enumerate(plan.points) if point.hash not in keep.documents]
     failed: dict[str, str] = {}
     times: list[tuple[float, float]] = []
     begun = now_s()
@@ -94,22 +108,22 @@ def sweep(
         if answer["text"] is None:
             failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer["errors"])
         else:
-            keep.put(point.hash, answer["text"])
+            keep.documents.put(point.hash, answer["text"])
             times.append((answer["asked_s"], answer["spent_s"] - answer["asked_s"] + answer["way_s"]))
         progress(len(plan.points) - len(todo) + len(times) + len(failed), len(plan.points))
 
-    if todo:
-        try:
+    try:
+        if todo:
             with where() as client:
                 lost = Dispatcher(client, plan, told, waiting).work_off(todo)
-        except KeyboardInterrupt:
-            raise Interrupted(_kept(keep, "stopped")) from None
-        except SweepError as error:
-            raise SweepError(_kept(keep, error.lines[0])) from None
-        failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
-    spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
-    rows = keep.close(failed, {"spent": spent})
-    return Swept(plan, tuple(rows), keep.documents, failed, spent)
+            failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
+        spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
+        keep.close(failed, {"spent": spent})
+    except KeyboardInterrupt:
+        raise Interrupted(_kept(keep, "stopped")) from None
+    except SweepError as error:
+        raise SweepError(_kept(keep, error.lines[0])) from None
+    return Swept(plan, keep.documents, failed, spent)
 
 
 def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
