@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
     from simulator.result_files import Results, chrome_trace, load_results, save_runs
+    from simulator.result_tables import check_form
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
@@ -79,6 +80,7 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
+    "check_form": "simulator.result_tables",
     "chrome_trace": "simulator.result_files",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
@@ -143,6 +145,7 @@ __all__ = [
     "availability",
     "calibration",
     "characterisation",
+    "check_form",
     "chrome_trace",
     "critical_path",
     "describe",

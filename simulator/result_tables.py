@@ -17,6 +17,8 @@ from simulator.errors import ScenarioError
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["check_form"]
+
 Form = Literal["csv", "parquet"]
 FORMS: tuple[Form, ...] = ("csv", "parquet")
 LIMIT_BYTES = 2**30
@@ -53,8 +55,9 @@ def kind_of(values: Iterable[Any]) -> str:
     kinds -= {type(None)}
     if kinds == {bool}:
         return "boolean" if lacking else "bool"
-    if kinds == {int} and all(-_LARGEST <= value < _LARGEST for value in listed if value is not None):
-        return "Int64" if lacking else "int64"
+    if kinds == {int}:
+        fits = all(-_LARGEST <= value < _LARGEST for value in listed if value is not None)
+        return "str" if not fits else "Int64" if lacking else "int64"
     return "float64" if kinds and kinds <= {int, float} else "str"
 
 

@@ -45,8 +45,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
-    from simulator import ScenarioError, on_compile, run
+    from simulator import ScenarioError, check_form, on_compile, run
 
+    check_form(table_form)
     if timeline is not None and timeline.suffix not in (".json", ".svg"):
         raise ScenarioError(f"--timeline: {timeline.name} found, a name that ends in .json or .svg allowed")
     on_compile.append(_say_compiling)

@@ -156,7 +156,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(swept, tmp_path, monkeypatch
 def test_a_disk_that_is_full_from_the_beginning(swept, tmp_path, monkeypatch):
     plan, _, whole = swept
     fill(monkeypatch, "manifest.json", errno.ENOSPC)
-    with pytest.raises(ApportionError, match="manifest.json: no space left on device"):
+    with pytest.raises(ApportionError, match=r"manifest.json: no space left on device"):
         sweep(plan, never, folder=tmp_path / "out")
     monkeypatch.undo()
     sweep(plan, thread, folder=tmp_path / "out")
