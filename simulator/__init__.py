@@ -24,7 +24,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   result_tables
 #   result_files
 #   engines
-#   whatif, sweep, plots
+#   timelines, whatif, sweep, plots
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
     from simulator.engines.log import critical_path, waits_by_pe
+    from simulator.engines.waited_for import messages_of, path_parts
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
-    from simulator.result_files import Results, chrome_trace, load_results, save_runs
+    from simulator.result_files import Results, load_results, save_runs
     from simulator.result_tables import check_form
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.timelines import write_timeline
+    from simulator.timelines.loads import load_profiles
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -81,7 +84,6 @@ _HOMES = {
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "check_form": "simulator.result_tables",
-    "chrome_trace": "simulator.result_files",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -91,11 +93,14 @@ _HOMES = {
     "expanded": "simulator.scenario_file.names",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
+    "load_profiles": "simulator.timelines.loads",
     "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
+    "messages_of": "simulator.engines.waited_for",
     "on_compile": "simulator.engines.compiled",
+    "path_parts": "simulator.engines.waited_for",
     "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
@@ -105,6 +110,7 @@ _HOMES = {
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
     "waits_by_pe": "simulator.engines.log",
+    "write_timeline": "simulator.timelines",
 }
 """Public name -> the module that it comes from."""
 
@@ -146,7 +152,6 @@ __all__ = [
     "calibration",
     "characterisation",
     "check_form",
-    "chrome_trace",
     "critical_path",
     "describe",
     "describe_node",
@@ -158,11 +163,14 @@ __all__ = [
     "formula",
     "join_platform",
     "load_platform",
+    "load_profiles",
     "load_results",
     "load_scenario",
     "load_seg",
     "matmul",
+    "messages_of",
     "on_compile",
+    "path_parts",
     "plots",
     "provenance",
     "randomness",
@@ -178,6 +186,7 @@ __all__ = [
     "units",
     "waits_by_pe",
     "whatif",
+    "write_timeline",
 ]
 
 

@@ -1,12 +1,13 @@
 """The only opener of files: bounded reads, writes that are whole or absent, hashes, and the data that is shipped."""
 
 import contextlib
+import gzip
 import hashlib
 import json
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +26,7 @@ __all__ = [
     "user_cache",
     "write_bytes",
     "write_json",
+    "write_pieces",
     "write_text",
 ]
 
@@ -121,6 +123,24 @@ def write_bytes(path: Path, data: bytes, *, synced: bool = True) -> None:
     """
     with open_whole(path, synced=synced) as stream:
         stream.write(data)
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write a text atomically as its pieces come, for texts larger than memory; packed if the name ends in `.gz`.
+
+    Raises
+    ------
+    ApportionError
+        As `write_bytes`.
+    """
+    with open_whole(path) as stream:
+        if path.suffix != ".gz":
+            for piece in pieces:
+                stream.write(piece.encode())
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as packed:  # same bytes
+            for piece in pieces:
+                packed.write(piece.encode())
 
 
 @contextlib.contextmanager

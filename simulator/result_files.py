@@ -1,8 +1,8 @@
-"""Results on disk: a folder with one row per run, a manifest, and timelines for people and for trace viewers."""
+"""Results on disk: a folder with one row per run, a manifest, and what reads them again."""
 
 import html
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ from simulator.results import RunSet
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "chrome_trace", "load_results", "save_runs"]
+__all__ = ["Results", "load_results", "save_runs"]
 
 FORMAT = 1
 KINDS = ("runs", "sweep")
@@ -214,34 +214,3 @@ def is_manifest(document: Any) -> bool:
     if document["kind"] == "sweep":
         forms |= dict.fromkeys(("sweep", "parameters", "points", "failed"), dict)
     return all(isinstance(document.get(name), form) for name, form in forms.items())
-
-
-def chrome_trace(timelines: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Timelines in the Trace Event Format, which Perfetto and Chrome show.
-
-    Parameters
-    ----------
-    timelines
-        Per configuration what `RunSet.timeline` gives; each becomes a process of the viewer, ours become its threads.
-    """
-    events: list[dict[str, Any]] = []
-    for number, (name, timeline) in enumerate(timelines.items()):
-        events.append({"ph": "M", "name": "process_name", "pid": number, "args": {"name": name}})
-        named = {entry["process"]: f"process {entry['process']} on {entry['pe']}" for entry in timeline}
-        events += [
-            {"ph": "M", "name": "thread_name", "pid": number, "tid": process, "args": {"name": text}}
-            for process, text in sorted(named.items())
-        ]
-        events += [
-            {
-                "ph": "X",
-                "name": entry["operation"],
-                "cat": entry["operation"],
-                "pid": number,
-                "tid": entry["process"],
-                "ts": entry["start_s"] * 1e6,
-                "dur": (entry["end_s"] - entry["start_s"]) * 1e6,
-            }
-            for entry in timeline
-        ]
-    return {"displayTimeUnit": "ms", "traceEvents": events}

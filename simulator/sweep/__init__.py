@@ -1,6 +1,6 @@
 """Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from simulator.sweep.slurm import SLURM_HELP, slurm, slurm_options
 from simulator.sweep.work import Ready, simulated
 
 if TYPE_CHECKING:
+    import pandas as pd
     from distributed import Client
 
 __all__ = [
@@ -38,18 +39,31 @@ __all__ = [
     "sweep",
 ]
 
+ROWS_AT_ONCE = 1000
+
 
 @dataclass(frozen=True)
 class Swept:
     """What a sweep found."""
 
     plan: Plan
+    table: "pd.DataFrame"
+    """One row per point and configuration, as in `points.csv`."""
     documents: Mapping[str, dict[str, Any]]
     """Of each finished point, by its hash; read each time that one is asked for, so that memory holds none of them."""
     failed: dict[str, str]
     """Why points have no answer, by their hash."""
     spent: dict[str, Any]
     """Points run now, seconds in all, and medians per point of asking, and of all else that keeps a worker from it."""
+
+    @property
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The table row by row."""
+        for first in range(0, len(self.table), ROWS_AT_ONCE):
+            yield from (
+                {str(name): value for name, value in row.items()}
+                for row in self.table[first : first + ROWS_AT_ONCE].to_dict(orient="records")
+            )
 
 
 def sweep(
@@ -118,12 +132,12 @@ def _swept(
                 lost = Dispatcher(client, plan, told, waiting).work_off(todo)
             failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
         spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
-        keep.close(failed, {"spent": spent})
+        frame = keep.close(failed, {"spent": spent})
     except KeyboardInterrupt:
         raise Interrupted(_kept(keep, "stopped")) from None
     except SweepError as error:
         raise SweepError(_kept(keep, error.lines[0])) from None
-    return Swept(plan, keep.documents, failed, spent)
+    return Swept(plan, frame, keep.documents, failed, spent)
 
 
 def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator import files
 from simulator.errors import ApportionError, ScenarioError, SweepError
@@ -14,6 +14,9 @@ from simulator.result_tables import FORMS, LIMIT_BYTES, Form, check_form, kinds_
 from simulator.sweep.plan import Plan
 from simulator.sweep.shelf import Shelf
 from simulator.sweep.table import table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
 _WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
@@ -86,18 +89,18 @@ class Keep:
             found = f"a sweep with {len(others)} points that this one lacks found"
             raise ScenarioError(f"{self.folder}: {found}, results of this one allowed")
 
-    def close(self, failed: Mapping[str, str], spent: Mapping[str, Any]) -> None:
-        """Write the table and what came of it all.
+    def close(self, failed: Mapping[str, str], spent: Mapping[str, Any]) -> "pd.DataFrame":
+        """Write the table and what came of it all; the table.
 
         Raises
         ------
         SweepError
             If they cannot be written, or a point that was kept is gone.
         """
-        if self.folder is None:
-            return
         try:
             frame = table(self.plan, self.documents, failed)
+            if self.folder is None:
+                return frame
             columns = kinds_of(frame)
             names = [f"points.{self.form}"]
             write_table(self.folder / names[0], [frame])
@@ -110,6 +113,7 @@ class Keep:
                     files.remove(self.folder / name)  # of an earlier end of this sweep
         except ApportionError as error:
             raise SweepError(error.lines) from None
+        return frame
 
     def _runs(self) -> Iterator[Any]:
         for number, point in enumerate(self.plan.points):
