@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import RunSet, Scenario, critical_path, load_profiles, messages_of, path_parts, run
+from simulator import Message, Part, RunSet, Scenario, Step, load_profiles, run, waited_for
 
 MOST_BARS = 20_000
 """Bars of all timelines of a page."""
 MOST_MESSAGES = 4_000
 MOST_STEPS = 4_000
 """Steps of critical paths."""
-MOST_OPERATIONS = 400_000
+MOST_OPERATIONS = 150_000
 """Operations of a configuration beyond which it is not looked at."""
 MOMENTS = 10_000_000
 """Parts of the makespan that times are told in."""
@@ -55,40 +55,42 @@ def timelines(scenario: Scenario, runs: RunSet, names: Sequence[str], *, replica
     runs
         Of it: for its seed, and how many replications there are.
     names
-        Of the configurations, the one to show first in front; those that are too long are left out.
+        Of the configurations, the one to show first in front; of those that are too long only this is told.
     replication
         Which one: the same of each, so that the draws are the same.
     """
     by_name = {configuration.name: configuration for configuration in scenario.configurations}
-    chosen = scenario.with_configurations(tuple(by_name[name] for name in names))
-    logged = run(chosen, replications=1, seed=runs.seed, first_replication=replication, log_replications=1)
-    kept = [place for place in range(len(names)) if len(logged.logs[place, 0]) <= MOST_OPERATIONS]
-    share = max(1, len(kept))
-    return [
-        {
-            "configuration": names[place],
-            "replication": replication,
-            "replications": int(runs.makespan_ticks.shape[1]),
-            **_timeline(chosen, logged, place, bars=MOST_BARS // share, lines=MOST_MESSAGES // share),
-            "loads": _loads(chosen, logged, place, replication=replication, most=MOST_LOADS // share),
-        }
-        for place in kept
-    ]
+    share = max(1, len(names))
+    found = []
+    for name in names:
+        chosen = scenario.with_configurations((by_name[name],))
+        logged = run(chosen, replications=1, seed=runs.seed, first_replication=replication, log_replications=1)
+        head = {"configuration": name, "replication": replication, "replications": int(runs.makespan_ticks.shape[1])}
+        operations = len(logged.logs[0, 0])
+        if operations > MOST_OPERATIONS:
+            found.append({**head, "operations": operations, "left_out": True})
+        else:
+            found.append({**head, **_timeline(chosen, logged, replication, share=share)})
+    return found
 
 
-def _timeline(scenario: Scenario, runs: RunSet, place: int, *, bars: int, lines: int) -> dict[str, Any]:
-    """Rows of whole numbers, to be read in groups.
+def _timeline(scenario: Scenario, runs: RunSet, replication: int, *, share: int) -> dict[str, Any]:
+    """Rows of whole numbers, to be read in groups, for the only configuration.
 
     `bars`: of each process, per bar its kind (twice, and 1 more if several operations are drawn as one), how long after
     the last one's end it begins, how long it lasts. `path`: process, begin, end. `messages`: sender, begin, receiver,
     end.
+
+    Parameters
+    ----------
+    share
+        Of a page's bounds.
     """
-    log, makespan = runs.logs[place, 0], int(runs.makespan_ticks[place, 0])
-    configuration = scenario.configurations[place]
+    log, makespan = runs.logs[0, 0], int(runs.makespan_ticks[0, 0])
+    configuration = scenario.configurations[0]
     kinds = list(dict.fromkeys(entry.operation for entry in log))
-    every = _moments(log, kinds, makespan)
-    drawn = _merged(every, bars)
-    messages, left_out = _messages(scenario, runs, place, lines)
+    drawn = _merged(_moments(log, kinds, makespan), MOST_BARS // share)
+    waited = waited_for(scenario, runs, 0, 0, first_replication=replication)
     used = list(dict.fromkeys(configuration.placement))
     return {
         "makespan_s": makespan * runs.tick_s,
@@ -99,11 +101,12 @@ def _timeline(scenario: Scenario, runs: RunSet, place: int, *, bars: int, lines:
         "bars": _flat(drawn, len(configuration.placement)),
         "operations": len(log),
         "merged": int(drawn.count[drawn.count > 1].sum()),
-        "path": _path(scenario, runs, place),
-        "messages": messages,
-        "messages_left_out": left_out,
-        "waits_for": _waits_for(scenario, runs, place),
-        "spent": _spent(scenario, runs, place),
+        "path": _path(waited.path, makespan, MOST_STEPS // share),
+        "messages": _messages(waited.messages, makespan, MOST_MESSAGES // share),
+        "messages_left_out": max(0, len(waited.messages) - MOST_MESSAGES // share),
+        "waits_for": _waits_for(waited.parts, makespan * runs.tick_s),
+        "loads": _loads(scenario, runs, replication, MOST_LOADS // share),
+        "spent": _spent(scenario, runs),
     }
 
 
@@ -123,24 +126,43 @@ def _moments(log: Sequence[Any], kinds: Sequence[str], makespan: int) -> _Bars:
 
 
 def _merged(bars: _Bars, most: int) -> _Bars:
-    """At most so many: neighbours of one process and kind that are near each other become one, ever further ones."""
-    order = np.lexsort((bars.start, bars.kind, bars.process))
-    process, kind, start, end, count = (
-        getattr(bars, name)[order] for name in ("process", "kind", "start", "end", "count")
-    )
-    gap = MOMENTS // 16_000
-    first = np.ones(process.size, dtype=np.bool_)
-    while process.size and first.sum() > most and gap <= 2 * MOMENTS:
-        same = (process[1:] == process[:-1]) & (kind[1:] == kind[:-1])
-        first[1:] = ~(same & (start[1:] - end[:-1] <= gap))
-        gap *= 2
-    starts = np.flatnonzero(first)
-    if starts.size == process.size:
+    """At most about so many: in stretches of time, ever longer ones, short bars of a process are joined by kind.
+
+    In such a stretch the kinds follow each other, each as long as it took in all: amounts stay right, places do not.
+    """
+    if bars.process.size <= most:
         return bars
-    ends = np.maximum.reduceat(end, starts)
-    found = _Bars(process[starts], kind[starts], start[starts], ends, np.add.reduceat(count, starts))
-    order = np.lexsort((found.end, found.start, found.process))
-    return _Bars(found.process[order], found.kind[order], found.start[order], found.end[order], found.count[order])
+    stretch, lasts = MOMENTS // 16_384, bars.end - bars.start
+    while True:
+        cell = np.where(lasts < stretch, bars.start // stretch, -1 - np.arange(lasts.size))  # long ones stay alone
+        _, group, place = np.unique(
+            np.stack([bars.process, cell, bars.kind], axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        if group.size <= most or stretch >= MOMENTS:
+            break
+        stretch *= 2
+    place = place.reshape(-1)
+    start = np.full(group.size, np.iinfo(np.int64).max)
+    np.minimum.at(start, place, bars.start)
+    total = np.bincount(place, weights=lasts, minlength=group.size).astype(np.int64)
+    count = np.bincount(place, minlength=group.size)
+    process, kind, cells = bars.process[group], bars.kind[group], cell[group]
+    order = np.lexsort((start, cells, process))
+    process, kind, cells, start, total, count = (part[order] for part in (process, kind, cells, start, total, count))
+    start = _one_after_another(process, cells, start, total, count)
+    order = np.lexsort((start, process))
+    return _Bars(process[order], kind[order], start[order], (start + total)[order], count[order])
+
+
+def _one_after_another(process: Ints, cells: Ints, start: Ints, total: Ints, count: Ints) -> Ints:
+    """Starts of bars, sorted by process, cell and start: in cells where anything is joined, without overlap."""
+    head = np.concatenate([[True], (process[1:] != process[:-1]) | (cells[1:] != cells[:-1])])
+    heads = np.flatnonzero(head)
+    group = np.cumsum(head) - 1
+    before = np.cumsum(total) - total
+    laid = start[heads][group] + before - before[heads][group]
+    joined = np.maximum.reduceat(count, heads)[group] > 1
+    return np.where(joined, laid, start)
 
 
 def _flat(bars: _Bars, processes: int) -> list[list[int]]:
@@ -153,42 +175,38 @@ def _flat(bars: _Bars, processes: int) -> list[list[int]]:
     return found
 
 
-def _path(scenario: Scenario, runs: RunSet, place: int) -> list[int]:
-    """The critical path: steps of one process that follow each other as one, short ones joined where there are many."""
-    makespan = int(runs.makespan_ticks[place, 0])
+def _path(path: Sequence[Step], makespan: int, most: int) -> list[int]:
+    """The critical path: steps of one process that follow each other as one, the longest ones where there are many."""
     joined: list[list[int]] = []
-    for step in critical_path(scenario, runs, place, 0):
+    for step in path:
         if joined and joined[-1][0] == step.operation.process:
             joined[-1][2] = step.to_ticks
         elif step.to_ticks > step.from_ticks:
             joined.append([step.operation.process, step.from_ticks, step.to_ticks])
     rows = np.array(joined, dtype=np.int64).reshape(-1, 3)
-    if rows.shape[0] > MOST_STEPS:  # the longest ones; what is between them is too short to be seen
-        longest = np.argsort(rows[:, 1] - rows[:, 2], kind="stable")[:MOST_STEPS]
+    if rows.shape[0] > most:  # what is between the longest is too short to be seen
+        longest = np.argsort(rows[:, 1] - rows[:, 2], kind="stable")[:most]
         rows = rows[np.sort(longest)]
     rows[:, 1:] = _scaled(rows[:, 1:], makespan)
     found: list[int] = rows.reshape(-1).tolist()
     return found
 
 
-def _messages(scenario: Scenario, runs: RunSet, place: int, most: int) -> tuple[list[int], int]:
-    """Those that take longest, by their beginning, and how many there are more."""
-    every = messages_of(scenario, runs, place, 0)
-    makespan = int(runs.makespan_ticks[place, 0])
+def _messages(every: Sequence[Message], makespan: int, most: int) -> list[int]:
+    """Those that take longest, by their beginning."""
     longest = sorted(every, key=lambda one: (one.start_ticks - one.end_ticks, one.start_ticks, one.sender))[:most]
     longest.sort(key=lambda one: (one.start_ticks, one.sender, one.receiver))
-    rows = np.array(
-        [(one.sender, one.start_ticks, one.receiver, one.end_ticks) for one in longest], dtype=np.int64
-    ).reshape(-1, 4)
+    told = [(one.sender, one.start_ticks, one.receiver, one.end_ticks) for one in longest]
+    rows = np.array(told, dtype=np.int64).reshape(-1, 4)
     rows[:, 1::2] = _scaled(rows[:, 1::2], makespan)
     found: list[int] = rows.reshape(-1).tolist()
-    return found, len(every) - len(longest)
+    return found
 
 
-def _loads(scenario: Scenario, runs: RunSet, place: int, *, replication: int, most: int) -> list[dict[str, Any]]:
+def _loads(scenario: Scenario, runs: RunSet, replication: int, most: int) -> list[dict[str, Any]]:
     """Of PEs that take part: from which moment on what load is there; the first ones where they are too many."""
-    makespan, pes = int(runs.makespan_ticks[place, 0]), scenario.platform.pes
-    used = {pe for pe in scenario.configurations[place].placement if pes[pe].load is not None}
+    makespan, pes = int(runs.makespan_ticks[0, 0]), scenario.platform.pes
+    used = {pe for pe in scenario.configurations[0].placement if pes[pe].load is not None}
     each = max(12, most // max(1, len(used)))
     own = replace(scenario, seed=runs.seed)
     profiles = load_profiles(own, replication=replication, end_s=makespan * runs.tick_s, most=each)
@@ -201,17 +219,15 @@ def _loads(scenario: Scenario, runs: RunSet, place: int, *, replication: int, mo
     return found
 
 
-def _waits_for(scenario: Scenario, runs: RunSet, place: int) -> list[dict[str, Any]]:
+def _waits_for(parts: Sequence[Part], total_s: float) -> list[dict[str, Any]]:
     """Parts of the critical path with their share of the makespan, largest first; small ones beyond many left out."""
-    total_s = int(runs.makespan_ticks[place, 0]) * runs.tick_s
-    parts = path_parts(scenario, runs, place, 0)[:MOST_PARTS]
-    return [{**asdict(part), "share": part.seconds / total_s if total_s else 0.0} for part in parts]
+    return [{**asdict(part), "share": part.seconds / total_s if total_s else 0.0} for part in parts[:MOST_PARTS]]
 
 
-def _spent(scenario: Scenario, runs: RunSet, place: int) -> list[dict[str, Any]]:
+def _spent(scenario: Scenario, runs: RunSet) -> list[dict[str, Any]]:
     """What each process gets and does, in this replication."""
-    configuration = scenario.configurations[place]
-    busy, finish = runs.busy_ticks[place][0], runs.finish_ticks[place][0]
+    configuration = scenario.configurations[0]
+    busy, finish = runs.busy_ticks[0][0], runs.finish_ticks[0][0]
     return [
         {
             "process": process,

@@ -22,7 +22,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario_file
 #   costs, results
 #   result_tables
-#   result_files
+#   result_files, job_files
 #   engines
 #   timelines, whatif, sweep, plots
 
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
-    from simulator.engines.log import critical_path, waits_by_pe
-    from simulator.engines.waited_for import messages_of, path_parts
+    from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
+    from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
     from simulator.models.load import LoadTrace, availability
@@ -68,19 +69,23 @@ _HOMES = {
     "CalibrationError": "simulator.errors",
     "Configuration": "simulator.configuration",
     "Interrupted": "simulator.errors",
+    "JOB_FILES": "simulator.job_files",
     "JoinedPlatform": "simulator.scenario_file.joined",
     "LinkModel": "simulator.models.network",
     "Load": "simulator.platform",
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.machine",
+    "Message": "simulator.engines.waited_for",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
+    "Part": "simulator.engines.waited_for",
     "Platform": "simulator.platform",
     "Results": "simulator.result_files",
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
     "SpeedBand": "simulator.models.speed",
+    "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "check_form": "simulator.result_tables",
@@ -91,6 +96,7 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
+    "job_lines": "simulator.job_files",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
     "load_profiles": "simulator.timelines.loads",
@@ -98,9 +104,7 @@ _HOMES = {
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
     "matmul": "simulator.applications",
-    "messages_of": "simulator.engines.waited_for",
     "on_compile": "simulator.engines.compiled",
-    "path_parts": "simulator.engines.waited_for",
     "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.machine",
@@ -109,6 +113,7 @@ _HOMES = {
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
     "this_machine": "simulator.machine",
+    "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
     "write_timeline": "simulator.timelines",
 }
@@ -129,6 +134,7 @@ _MODULES = (
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
+    "JOB_FILES",
     "PE",
     "Application",
     "ApportionError",
@@ -140,13 +146,16 @@ __all__ = [
     "Load",
     "LoadTrace",
     "Machine",
+    "Message",
     "NodeDescription",
+    "Part",
     "Platform",
     "Results",
     "RunSet",
     "Scenario",
     "ScenarioError",
     "SpeedBand",
+    "Step",
     "TraceError",
     "availability",
     "calibration",
@@ -161,6 +170,7 @@ __all__ = [
     "expanded",
     "files",
     "formula",
+    "job_lines",
     "join_platform",
     "load_platform",
     "load_profiles",
@@ -168,9 +178,7 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
-    "messages_of",
     "on_compile",
-    "path_parts",
     "plots",
     "provenance",
     "randomness",
@@ -184,6 +192,7 @@ __all__ = [
     "sweep",
     "this_machine",
     "units",
+    "waited_for",
     "waits_by_pe",
     "whatif",
     "write_timeline",

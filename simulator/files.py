@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import weakref
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
@@ -93,14 +94,21 @@ def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
 
 
 @contextlib.contextmanager
-def open_lines(path: Path) -> Iterator[IO[bytes]]:
-    """Stream a file line by line, for inputs that may be too large for memory."""
+def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Stream a file line by line, for inputs that may be too large for memory; unpacked if its name ends in `.gz`."""
     try:
         stream = path.open("rb")
     except OSError as error:
         raise ScenarioError(f"{path}: {_reason(error)}") from error
     with stream:
-        yield stream
+        if path.suffix != ".gz":
+            yield stream
+            return
+        try:
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                yield unpacked
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise ScenarioError(f"{path}: {error}, a file packed with gzip allowed") from error
 
 
 def write_text(path: Path, text: str) -> None:

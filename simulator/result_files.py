@@ -1,6 +1,8 @@
 """Results on disk: a folder with one row per run, a manifest, and what reads them again."""
 
+import csv
 import html
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from simulator.result_tables import (
     write_table,
 )
 from simulator.results import RunSet
+from simulator.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +37,12 @@ __all__ = ["Results", "load_results", "save_runs"]
 
 FORMAT = 1
 KINDS = ("runs", "sweep")
+MOST_ROWS = 2_000_000
+"""Of `processes.csv`; what has more is left to the manifest's means."""
+PROCESS_COLUMNS = (
+    *("configuration", "replication", "seed", "process", "pe", "node", "units"),
+    *("busy_s", "waiting_s", "idle_s", "finish_s"),
+)
 SHOWN_ROWS = 40
 """Rows of a table that a notebook shows."""
 _SEAL = ',"seal":"'
@@ -44,13 +53,19 @@ def save_runs(
     folder: Path,
     *,
     manifest: Mapping[str, Any],
+    scenario: Scenario | None = None,
     parameters: Mapping[str, Any] | None = None,
     form: Form = "csv",
 ) -> tuple[Path, ...]:
-    """Write `runs.csv` (configuration, replication, seed, makespan_s) and `manifest.json`, and name them.
+    """Write `runs.csv`, `processes.csv` and `manifest.json`, and name them.
+
+    `runs.csv` has configuration, replication, seed, makespan_s; `processes.csv` where the time of each process went in
+    each replication, if that is at most `MOST_ROWS` rows.
 
     Parameters
     ----------
+    scenario
+        What was simulated; without it there is no `processes.csv`.
     folder
         Made if it is missing; what is in it stays, but for files of these names.
     manifest
@@ -73,12 +88,35 @@ def save_runs(
         cell = plain(value)
         frame.insert(place, path, framed({path: [cell] * len(frame)}, {path: kind_of([cell])})[path])
     write_table(table, [frame])
-    document = {"format": FORMAT, "kind": "runs", "files": [table.name], "columns": kinds_of(frame), **manifest}
-    files.write_json(described, document)
+    written = [table]
+    rows = sum(busy.size for busy in runs.busy_ticks)
+    if scenario is not None and rows <= MOST_ROWS:
+        written.append(folder / "processes.csv")
+        files.write_pieces(written[-1], _process_rows(runs, scenario))
+    head = {"format": FORMAT, "kind": "runs", "files": [one.name for one in written], "columns": kinds_of(frame)}
+    files.write_json(described, {**head, **manifest})
     for other in FORMS:
         if other != form:
             files.remove(folder / f"runs.{other}")  # of an earlier run
-    return table, described
+    return *written, described
+
+
+def _process_rows(runs: RunSet, scenario: Scenario) -> Iterator[str]:
+    """Busy, waiting and idle seconds of each process, which add up to the makespan; a piece of CSV per replication."""
+    piece = io.StringIO()
+    rows = csv.writer(piece, lineterminator="\n")
+    rows.writerow(PROCESS_COLUMNS)
+    for k, configuration in enumerate(scenario.configurations):
+        pes = [scenario.platform.pes[place] for place in configuration.placement]
+        who = [(pe.name, pe.node, units) for pe, units in zip(pes, configuration.partition, strict=True)]
+        for replication, makespan in enumerate(runs.makespan_ticks[k].tolist()):
+            busy, finish = (ticks[k][replication].tolist() for ticks in (runs.busy_ticks, runs.finish_ticks))
+            for process, (spent, end) in enumerate(zip(busy, finish, strict=True)):
+                seconds = [ticks * runs.tick_s for ticks in (spent, end - spent, makespan - end, end)]
+                rows.writerow((configuration.name, replication, runs.seed, process, *who[process], *seconds))
+            yield piece.getvalue()
+            piece.seek(0)
+            piece.truncate()
 
 
 def sealed(document: Mapping[str, Any]) -> str:

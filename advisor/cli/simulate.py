@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simulator import RunSet, Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
-TIMELINES = (".json", ".json.gz", ".svg")
+TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
@@ -35,12 +35,15 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     ] = "auto",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Folder for report.html, runs.csv, manifest.json, charts."),
+        typer.Option("-o", "--output", help="Folder for report.html, runs.csv, processes.csv, manifest.json, charts."),
+    ] = None,
+    jobs: Annotated[
+        Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
     ] = None,
     table_form: TableForm = "csv",
     timeline: Annotated[
         Path | None,
-        typer.Option(help="One replication as a file: .json or .json.gz for Perfetto or Chrome, .svg for a chart."),
+        typer.Option(help="One replication: .json(.gz) for Perfetto, .csv(.gz), .paje for ViTE, .svg a chart."),
     ] = None,
     replication: Annotated[int, typer.Option(min=0, help="The one that --timeline shows.")] = 0,
     configuration: Annotated[
@@ -54,12 +57,15 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
-    from simulator import ScenarioError, check_form, on_compile, run
+    from simulator import JOB_FILES, ScenarioError, check_form, files, job_lines, on_compile, run
 
     check_form(table_form)
-    if timeline is not None and not timeline.name.endswith(TIMELINES):
-        allowed = f"a name that ends in {', '.join(TIMELINES[:-1])} or {TIMELINES[-1]} allowed"
-        raise ScenarioError(f"--timeline: {timeline.name} found, {allowed}")
+    for option, path, endings in (("timeline", timeline, TIMELINES), ("jobs", jobs, JOB_FILES)):
+        if path is not None and not path.name.endswith(endings):
+            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
+            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
+    if timeline is None and (replication or configuration is not None):
+        raise ScenarioError("--replication, --configuration: found without --timeline, which they are for")
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else _shown(loaded, replications, replication, configuration)
@@ -71,6 +77,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     document = _document(loaded, runs)
     if output is not None:
         _save(loaded, runs, output, document, table_form)
+    if jobs is not None:
+        files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
     if timeline is not None and shown is not None:
         _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
     if as_json:
@@ -123,7 +131,7 @@ def _save(
     from simulator import files, plots, save_runs
 
     changed = {change["path"]: change["after"] for change in document["changes"]}
-    save_runs(runs, folder, manifest=document, parameters=changed, form=form)
+    save_runs(runs, folder, manifest=document, scenario=loaded, parameters=changed, form=form)
     judged = compared(loaded, runs)
     shown = (judged["recommended"], *runs.configurations)
     files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))

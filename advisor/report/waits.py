@@ -11,6 +11,8 @@ LEAST_SHARE = 0.02
 MOST_NAMED = 2
 """PEs that the sentence names."""
 MOST_ROWS = 12
+LOST = 0.05
+"""Part of a part, from which on it is said to be lost to others."""
 WORDS = {
     "computing": "computing",
     "farm": "working for a farm",
@@ -27,13 +29,14 @@ def waits_text(parts: Sequence[Document]) -> str:
         return ""
     messages = [part for part in known if part.get("what") == "message"]
     others = [part for part in known if part.get("what") != "message"]
-    told = [(float(part["share"]), _who(part)) for part in others[:MOST_NAMED]]
-    if len(others) > MOST_NAMED:
-        rest = sum(float(part["share"]) for part in others[MOST_NAMED:])
-        told.append((rest, f"{len(others) - MOST_NAMED} more PEs"))
+    named = others if len(others) == MOST_NAMED + 1 else others[:MOST_NAMED]
+    told = [(float(part["share"]), _who(part)) for part in named]
     if messages:
         told.append((sum(float(part["share"]) for part in messages), _messages(messages)))
     told = [one for one in sorted(told, key=lambda one: -one[0]) if one[0] >= LEAST_SHARE] or told[:1]
+    if len(others) > len(named):
+        rest = sum(float(part["share"]) for part in others[len(named) :])
+        told += [(rest, f"{len(others) - len(named)} more PEs")] if rest >= LEAST_SHARE else []
     (first, what), *more = told
     return ", ".join(
         [
@@ -45,7 +48,10 @@ def waits_text(parts: Sequence[Document]) -> str:
 
 def _who(part: Document) -> str:
     what = str(part.get("what"))
-    return f"{clean(part.get('where'))} {WORDS.get(what, clean(what))}"
+    seconds, held_up = number(part.get("seconds")) or 0.0, number(part.get("held_up_s")) or 0.0
+    lost = held_up / seconds if seconds else 0.0
+    why = f" ({wording.percent(lost)} of that lost to load and sharing)" if what == "computing" and lost > LOST else ""
+    return f"{clean(part.get('where'))} {WORDS.get(what, clean(what))}{why}"
 
 
 def _messages(messages: Sequence[Document]) -> str:
@@ -58,9 +64,9 @@ def _messages(messages: Sequence[Document]) -> str:
     elif float(first["share"]) >= 0.5 * total:
         where = f", most of it {_over(first)}"
     else:
-        where = f" over {len(messages)} links, {clean(first.get('where'))} first of all"
+        where = f" over {len(messages)} links, above all {clean(first.get('where'))}"
     busy = (
-        f" ({wording.percent(held_up / seconds)} of that waiting for links in use)" if held_up > 0.05 * seconds else ""
+        f" ({wording.percent(held_up / seconds)} of that waiting for links in use)" if held_up > LOST * seconds else ""
     )
     return f"messages{where}{busy}"
 
@@ -77,7 +83,9 @@ def waits_table(parts: Sequence[Document], caption: str) -> Table:
         what = str(part.get("what"))
         rows.append(
             [
-                _who(part) if what != "message" else f"messages {_over(part)}",
+                f"messages {_over(part)}"
+                if what == "message"
+                else f"{clean(part.get('where'))} {WORDS.get(what, clean(what))}",
                 wording.percent(part.get("share"), 1),
                 wording.duration(part.get("seconds")),
                 wording.duration(part["held_up_s"]) if number(part.get("held_up_s")) else wording.NOTHING,
@@ -104,5 +112,5 @@ def waits_table(parts: Sequence[Document], caption: str) -> Table:
         rows,
         note="The chain of operations that ends last, back to the start: each waited for the one before it. A "
         "message counts for the link of its route that had most to carry for its bandwidth meanwhile. Held up: longer "
-        "than with the links to itself.",
+        "than with the links, or the PE, to itself.",
     )

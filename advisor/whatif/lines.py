@@ -102,7 +102,7 @@ def elasticity(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
     if len(kept) < 2:
         return None
     base = next((place for place, (stop, _) in enumerate(kept) if stop.as_is), None)
-    ends = (0, len(kept) - 1) if base is None else _about([stop.value or 1.0 for stop, _ in kept], base)
+    ends = (0, len(kept) - 1) if base is None else _about([_value(stop) for stop, _ in kept], base)
     steps = [_slope(kept[place], kept[place + 1], outcomes, len(kept) - 1) for place in range(len(kept) - 1)]
     return {
         "field": line.field,
@@ -121,7 +121,7 @@ def _about(values: Sequence[float], base: int) -> tuple[int, int]:
 
 
 def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> dict[str, Any]:
-    run = math.log((other[0].value or 1.0) / (one[0].value or 1.0))
+    run = math.log(_value(other[0]) / _value(one[0]))
     times = outcomes.own_s(np.array([one[1], other[1]]))
     rise, half = product_of_means(np.array([-1.0, 1.0]), times, comparisons=comparisons)
     return {
@@ -131,6 +131,10 @@ def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, c
         "low": (rise - half) / run,
         "high": (rise + half) / run,
     }
+
+
+def _value(stop: Stop) -> float:
+    return math.nan if stop.value is None else stop.value
 
 
 def by_size(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,21 +1,22 @@
 """What the makespan of a logged run waits for: its critical path summed up by PE and by link, and its messages."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.columns import Kind
+from simulator.costs import lower
 from simulator.costs.messages import MessageCosts, capacities, message_costs
 from simulator.engines.faults import link_name
-from simulator.engines.log import Causes, explain
+from simulator.engines.log import Causes, Step, explain
 from simulator.results import LoggedOperation, RunSet
-from simulator.scenario import Scenario
+from simulator.scenario import Scenario, draw
 
-__all__ = ["Message", "Part", "messages_of", "path_parts"]
+__all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 
 Floats = NDArray[np.float64]
 WHAT = {
@@ -39,7 +40,7 @@ class Part:
     """The PE, link or disk."""
     seconds: float
     held_up_s: float
-    """Of these, how long messages or transfers took longer than with the links and the disk to themselves."""
+    """Of these, how much longer it took than with the links, the disk or the PE to itself and without its load."""
     steps: int
     """Operations of the path in it."""
 
@@ -58,41 +59,70 @@ class Message:
     size_bytes: float
 
 
-def messages_of(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> list[Message]:
-    """All messages of a run, in the order of their receives, process after process.
+@dataclass(frozen=True)
+class WaitedFor:
+    """What the makespan of one run waits for."""
 
-    Raises
-    ------
-    ScenarioError
-        If this replication was not logged.
-    """
-    log, causes = explain(scenario, runs, configuration, replication)
-    found = []
-    for received, sent in causes.sender_of.items():
-        start, end = _span(log, causes, sent, received)
-        size_bytes = float(causes.columns.amount[sent])
-        found.append(Message(log[sent].process, log[received].process, start, end, size_bytes))
-    return found
+    path: tuple[Step, ...]
+    """The critical path, as `critical_path` gives it."""
+    parts: tuple[Part, ...]
+    """What it consists of, largest first; they add up to the makespan."""
+    messages: tuple[Message, ...]
+    """All messages of the run, in the order of their receives, process after process."""
 
 
-def path_parts(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> list[Part]:
-    """What a run's critical path consists of, largest first; the parts add up to its makespan.
+def waited_for(
+    scenario: Scenario, runs: RunSet, configuration: int, replication: int, *, first_replication: int = 0
+) -> WaitedFor:
+    """Follow a logged run back from its end, and sum up by PE and by link.
 
     A message counts for one link of its route: the one with most to carry for its bandwidth while this step lasted,
     or the slowest one where messages do not share links. Without links it counts for `the network`, within a node for
     that node.
 
+    Parameters
+    ----------
+    replication, first_replication
+        Which of the runs, and the number of the first one, as given to `run`.
+
     Raises
     ------
     ScenarioError
         If this replication was not logged.
     """
     log, causes = explain(scenario, runs, configuration, replication)
+    path = causes.path()
+    nominal = _nominal_ticks(
+        scenario, configuration, first_replication + replication, seed=runs.seed, tick_s=runs.tick_s
+    )
+    return WaitedFor(
+        tuple(Step(log[row], begin, log[row].end_ticks) for row, begin in path),
+        tuple(_parts(scenario, runs, configuration, log, causes, path, nominal)),
+        tuple(_messages(log, causes)),
+    )
+
+
+def _messages(log: tuple[LoggedOperation, ...], causes: Causes) -> Iterator[Message]:
+    for received, sent in causes.sender_of.items():
+        start, end = _span(log, causes, sent, received)
+        size_bytes = float(causes.columns.amount[sent])
+        yield Message(log[sent].process, log[received].process, start, end, size_bytes)
+
+
+def _parts(
+    scenario: Scenario,
+    runs: RunSet,
+    configuration: int,
+    log: tuple[LoggedOperation, ...],
+    causes: Causes,
+    path: Sequence[tuple[int, int]],
+    nominal: Mapping[int, int],
+) -> list[Part]:
     placement = np.array([scenario.configurations[configuration].placement], dtype=np.int64)
     costs = message_costs(scenario.platform, causes.columns, placement, tick_s=runs.tick_s)
     links = _Links(scenario, log, causes, costs, tick_s=runs.tick_s)
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for row, begin in causes.path():
+    for row, begin in path:
         end, kind = log[row].end_ticks, Kind(causes.columns.kind[row])
         if end <= begin:
             continue
@@ -106,6 +136,7 @@ def path_parts(scenario: Scenario, runs: RunSet, configuration: int, replication
             held_up = max(0.0, end - begin - links.alone_ticks(row))
         else:
             what, where = WHAT.get(kind, log[row].operation), log[row].pe
+            held_up = min(end - begin, max(0.0, end - begin - nominal.get(row, end - begin)))
         for place, value in enumerate((end - begin, held_up, 1)):
             sums[what, where][place] += value
     parts = [
@@ -113,6 +144,16 @@ def path_parts(scenario: Scenario, runs: RunSet, configuration: int, replication
         for (what, where), (ticks, held_up, steps) in sums.items()
     ]
     return sorted(parts, key=lambda part: (-part.seconds, part.what, part.where))
+
+
+def _nominal_ticks(
+    scenario: Scenario, configuration: int, replication: int, *, seed: int, tick_s: float
+) -> Mapping[int, int]:
+    """What each computation takes alone and without load."""
+    one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1, seed=seed)
+    (costs,) = lower(one, draw(one, first=replication), tick_s=tick_s)
+    rows = np.flatnonzero(costs.columns.kind == Kind.COMPUTE)
+    return dict(zip(rows.tolist(), costs.nominal_ticks[0, 0].tolist(), strict=True))
 
 
 def _span(log: tuple[LoggedOperation, ...], causes: Causes, sent: int, received: int) -> tuple[int, int]:
@@ -157,7 +198,7 @@ class _Links:
         directed = int(route[place])
         name, links = link_name(platform, directed), platform.network.links
         one_way = directed < 2 * len(links) and not links[directed // 2].shared
-        return f"{name}, {('up', 'down')[directed % 2]}" if one_way else name
+        return f"{name} ({('up', 'down')[directed % 2]})" if one_way else name
 
     def alone_ticks(self, row: int) -> float:
         """What a transfer takes with all links to itself."""

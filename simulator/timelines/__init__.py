@@ -1,5 +1,7 @@
 """Timelines of simulated runs as files of trace viewers."""
 
+import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +11,15 @@ from simulator import files
 from simulator.errors import ScenarioError
 from simulator.results import RunSet
 from simulator.scenario import Scenario, draw
-from simulator.timelines.chrome import View, events
+from simulator.timelines.chrome import events
 from simulator.timelines.happened import happened
+from simulator.timelines.paje import paje
+from simulator.timelines.table import table
+from simulator.timelines.words import View
 
 __all__ = ["SUFFIXES", "write_timeline"]
 
-SUFFIXES = (".json", ".json.gz")
+SUFFIXES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje")
 """Names that `write_timeline` knows end in one of these."""
 
 
@@ -28,7 +33,9 @@ def write_timeline(
     first_replication: int = 0,
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write what every process did in one replication, for Perfetto or Chrome; packed if the name ends in `.gz`.
+    """Write what every process did in one replication; packed if the name ends in `.gz`.
+
+    `.json` is for Perfetto or Chrome, `.csv` a table with a row per operation, `.paje` (one configuration) for ViTE.
 
     Parameters
     ----------
@@ -56,26 +63,29 @@ def write_timeline(
     chosen = [k for k, name in enumerate(runs.configurations) if configurations is None or name in configurations]
     one = replace(scenario, replications=1, seed=runs.seed)
     starts_s = draw(one, first=first_replication + replication).load_starts_s[0].tolist()
-    files.write_pieces(path, _chrome(scenario, runs, chosen, replication=replication, starts_s=starts_s, about=about))
+    views = _views(scenario, runs, chosen, replication=replication, starts_s=starts_s)
+    if ".csv" in path.suffixes[-2:]:
+        names = [runs.configurations[k] for k in chosen]
+        named = enumerate(zip(views, names, strict=True))
+        tables = (table(view, configuration=name, head=not number) for number, (view, name) in named)
+        files.write_pieces(path, itertools.chain.from_iterable(tables))
+        return
+    if path.suffix == ".paje":
+        if len(chosen) > 1:
+            raise ScenarioError(f"{path}: {len(chosen)} configurations found, one allowed in a Paje trace: choose it")
+        files.write_pieces(path, paje(next(views), configuration=runs.configurations[chosen[0]]))
+        return
+    files.write_pieces(path, _chrome(views, about or {}))
 
 
-def _chrome(
-    scenario: Scenario,
-    runs: RunSet,
-    chosen: Sequence[int],
-    *,
-    replication: int,
-    starts_s: Sequence[float],
-    about: Mapping[str, Any] | None,
-) -> Iterator[str]:
-    """The text of the file, a line per event."""
-    import json
-
-    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about or {}, allow_nan=False)},"traceEvents":['
-    pids, pes, between, first_flow = len(scenario.platform.node_names) + 1, len(scenario.platform.pes), "\n", 0
+def _views(
+    scenario: Scenario, runs: RunSet, chosen: Sequence[int], *, replication: int, starts_s: Sequence[float]
+) -> Iterator[View]:
+    """Each run with ids of its own."""
+    pids, pes, first_flow = len(scenario.platform.node_names) + 1, len(scenario.platform.pes), 0
     for number, configuration in enumerate(chosen):
         run = happened(scenario, runs, configuration, replication)
-        view = View(
+        yield View(
             run,
             scenario.platform,
             starts_s,
@@ -84,8 +94,15 @@ def _chrome(
             first_flow=first_flow,
             prefix="" if len(chosen) == 1 else f"{runs.configurations[configuration]}: ",
         )
+        first_flow += run.sends.size
+
+
+def _chrome(views: Iterator[View], about: Mapping[str, Any]) -> Iterator[str]:
+    """The text of a trace, a line per event."""
+    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about, allow_nan=False)},"traceEvents":['
+    between = "\n"
+    for view in views:
         for event in events(view):
             yield between + event
             between = ",\n"
-        first_flow += run.sends.size
     yield "\n]}\n"

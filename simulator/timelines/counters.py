@@ -24,18 +24,17 @@ def load_points(trace: LoadTrace, start_s: float, end_s: float, most: int) -> tu
 
     Where the trace changes more often than `most` times, means over equal steps.
     """
-    if trace.after_end == "cycle":
-        turns = np.arange(np.floor(start_s / trace.end_s), np.floor((start_s + end_s) / trace.end_s) + 1)
-    else:
-        turns = np.zeros(1)
-    if turns.size * trace.times_s.size <= 4 * most + 8 * trace.times_s.size:
+    first = np.floor(start_s / trace.end_s) if trace.after_end == "cycle" else 0.0
+    last = np.floor((start_s + end_s) / trace.end_s) if trace.after_end == "cycle" else 0.0
+    if (last - first + 1) * trace.times_s.size <= 4 * most + 8 * trace.times_s.size:
+        turns = np.arange(first, last + 1)
         knots = (turns[:, np.newaxis] * trace.end_s + trace.times_s).reshape(-1) - start_s
         inside = knots[(knots > 0) & (knots < end_s)]
         if inside.size < most:
             times = np.concatenate(([0.0], inside))
             return times, _value_at(trace, start_s + (times + np.append(times[1:], end_s)) / 2)
     edges = np.linspace(0.0, end_s, most + 1)
-    return edges[:-1], np.diff(_total(trace, start_s + edges)) / np.diff(edges)
+    return edges[:-1], np.maximum(0.0, np.diff(_total(trace, start_s + edges)) / np.diff(edges))
 
 
 def messages_on_links(run: Happened, most: int) -> dict[int, tuple[Ticks, Floats]]:
@@ -59,9 +58,8 @@ def _under_way(run: Happened) -> tuple[Ticks, Ticks, Ticks]:
     every = run.costs.route[0]
     sends, receives = run.sends, run.receives
     request = np.where(run.eager, run.begin[sends], np.maximum(run.begin[sends], run.begin[receives]))
-    alone = request + run.costs.ticks[0][sends]
     waited = run.end[receives] > np.maximum(run.begin[receives], request)
-    arrival = np.where(waited, run.end[receives], np.minimum(alone, run.begin[receives]))
+    arrival = np.where(waited, run.end[receives], np.minimum(request + run.alone, run.begin[receives]))
     both = np.minimum(run.end[sends], run.end[receives])  # of an exchange the other half may have ended later
     arrival = np.maximum(np.where(run.eager, arrival, both), request)
     disks = np.flatnonzero((every >= 0) & ~np.isin(np.arange(every.size), sends))

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from simulator.columns import Columns
 from simulator.configuration import Configuration
-from simulator.costs.messages import MessageCosts, message_costs
+from simulator.costs.messages import UNITS_PER_BYTE, MessageCosts, message_costs
 from simulator.engines.log import Causes, explain
+from simulator.platform import Platform
 from simulator.results import RunSet
 from simulator.scenario import Scenario
 
@@ -40,8 +41,10 @@ class Happened:
     """Operation that received it; (message,)."""
     eager: NDArray[np.bool_]
     """Whether it was sent without waiting for its receiver; (message,)."""
+    alone: Ticks
+    """What it takes where it meets no other; (message,)."""
     costs: MessageCosts
-    """Routes and times of what is sent."""
+    """Routes of what is sent."""
 
 
 def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> Happened:
@@ -63,6 +66,7 @@ def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: 
         critical[row] = end[row] - part
     sends = np.array(sorted(causes.receiver_of), dtype=np.int64)
     receives = np.array([causes.receiver_of[row] for row in sends.tolist()], dtype=np.int64)
+    costs = message_costs(scenario.platform, columns, placement[np.newaxis], tick_s=runs.tick_s)
     return Happened(
         chosen,
         columns,
@@ -77,8 +81,22 @@ def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: 
         sends,
         receives,
         causes.eager[sends],
-        message_costs(scenario.platform, columns, placement[np.newaxis], tick_s=runs.tick_s),
+        _alone(scenario.platform, costs, sends, runs.tick_s),
+        costs,
     )
+
+
+def _alone(platform: Platform, costs: MessageCosts, sends: Ticks, tick_s: float) -> Ticks:
+    """Ticks of messages that meet no other: of flows the latency, and the bytes over the narrowest link."""
+    found: Ticks = costs.ticks[0][sends].copy()
+    flows = np.flatnonzero((costs.units[0][sends] > 0) & (costs.route[0][sends] >= 0))
+    speeds = np.array([link.bandwidth_bytes_per_s for link in platform.network.links])
+    for row in flows.tolist():
+        route = costs.route[0, sends[row]]
+        passed = costs.route_links[costs.route_first[route] : costs.route_first[route + 1]]
+        seconds = costs.units[0, sends[row]] / UNITS_PER_BYTE / speeds[passed // 2].min()
+        found[row] += round(seconds / tick_s)
+    return found
 
 
 def _waits(causes: Causes, begin: Ticks, columns: Columns) -> tuple[Ticks, Ticks]:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from advisor.report.page import Page
-from advisor.report.pages import advice, quickstart, simulation, verification, whatif
+from advisor.report.pages import advice, papers, quickstart, simulation, verification, whatif
 from advisor.report.wording import Document
 
 PAGES: Mapping[str, Callable[[Document], Page]] = {
     "advise": advice.page,
     "quickstart": quickstart.page,
+    "reproduce": papers.page,
     "simulate": simulation.page,
     "verify": verification.page,
     "whatif": whatif.page,

@@ -14,7 +14,9 @@ def page(document: Document) -> Page:
     """Compared, followed in time, broken down."""
     several = len(document.get("baselines") or ()) > 1
     sections: list[Section | None] = [
-        strategies.section(document, heading="Configurations compared" if several else "Makespan", tag="fastest"),
+        strategies.section(document, heading="Configurations compared", noun="configuration", tag="fastest")
+        if several
+        else strategies.section(document, heading="Makespan", noun="configuration", tag=""),
         timeline.section(document),
         time_spent.section(document),
         changes.section(document),

@@ -8,12 +8,13 @@ from advisor.report.page import Beside, Block, Figure, Section, Table, Text, pai
 from advisor.report.wording import Document, clean, number, percent
 
 HEADING = "Why, and how far it holds"
+NONE = "Not asked for: with --explain, advise tells why, where another strategy is best, and what to measure next."
 
 
 def section(document: Document) -> Section:
     """The explanation in words, tables and a figure."""
     if "explanation" not in document:
-        return Section("explanation", HEADING, (Text("Not asked for: --explain tells it."),))
+        return Section("explanation", HEADING, (Text(NONE),))
     blocks = [*_why(document), *_sensitivity(document), *_switches(document), *_next(document), *_spent(document)]
     return Section("explanation", HEADING, tuple(blocks))
 

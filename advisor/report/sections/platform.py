@@ -27,7 +27,7 @@ def _blocks(platform: Document) -> Iterator[Block]:
     curves = [{"name": kernel, "pe": kind.get("name"), "points": kind.get("points")} for kind in kinds]
     drawn = ""
     if any(len(curve["points"] or ()) > 1 for curve in curves):
-        drawn = plots.speed_bands_svg([curve for curve in curves if len(curve["points"] or ()) > 1])
+        drawn = plots.speed_bands_svg([curve for curve in curves if len(curve["points"] or ()) > 1], unit="units/s")
     facts = _kinds(kinds, kernel), _network(platform.get("network") or {})
     if drawn:
         caption = (
@@ -68,7 +68,7 @@ def _speed(kind: Document) -> str:
     speeds = [mid for point in kind.get("points") or () if (mid := number((point.get("speed") or {}).get("mid")))]
     if not speeds:
         return wording.NOTHING
-    low, high = (units.show_rate(speed, "/s").replace(" /s", "/s") for speed in (min(speeds), max(speeds)))
+    low, high = (units.show_rate(speed, "units/s") for speed in (min(speeds), max(speeds)))
     return low if low == high else f"{low} to {high}"
 
 

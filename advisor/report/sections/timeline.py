@@ -15,9 +15,11 @@ MOST_OPEN = 16
 
 def section(document: Document) -> Section:
     """Timelines to zoom into, the critical path in words and numbers, and what each process does."""
-    timelines = [entry for entry in document.get("timelines") or () if entry.get("bars")]
-    if timelines:
-        return Section("timeline", HEADING, tuple(_blocks(document, timelines)))
+    every = list(document.get("timelines") or ())
+    timelines = [entry for entry in every if entry.get("bars")]
+    long = tuple(_too_long(entry) for entry in every if entry.get("left_out"))
+    if timelines or long:
+        return Section("timeline", HEADING, (*(_blocks(document, timelines) if timelines else ()), *long))
     from simulator import plots
 
     processes = _recorded(document)
@@ -36,22 +38,30 @@ def _blocks(document: Document, timelines: Sequence[Document]) -> Iterator[Block
     which = f"replication {first.get('replication')} of {first.get('replications')}"
     nearest = f"{which}, the one nearest the median of {name}" if (first.get("replications") or 1) > 1 else which
     yield Text(f"{name}: {said}." if said else f"{name}: nothing took any time.")
-    yield Text(f"This is {nearest}; the same draws for every configuration.", quiet=True)
+    same = (
+        "; the same draws for every configuration"
+        if len(timelines) > 1 and (first.get("replications") or 1) > 1
+        else ""
+    )
+    yield Text(f"This is {nearest}{same}.", quiet=True)
     data = {"timelines": [_shown(entry) for entry in timelines], "moments": first.get("moments")}
     yield Widget("gantt", "Timeline", data, (_still(first),))
     for entry in timelines:
-        tables = _tables(document, entry)
-        if entry is first:
-            yield tables[0]
-            wide = len(entry.get("spent") or ()) > MOST_OPEN
-            yield (
-                Folded(f"What each of {len(entry['spent'])} processes gets and does", (tables[1],))
-                if wide
-                else tables[1]
-            )
-        else:
+        waits, processes = _tables(document, entry)
+        if entry is not first:
             told = waits_text(entry.get("waits_for") or ())
-            yield Folded(f"{clean(entry.get('configuration'))}: {told or 'nothing took any time'}", tables)
+            both = (waits, processes)
+            yield Folded(f"{clean(entry.get('configuration'))}: {told or 'nothing took any time'}", both)
+        elif len(processes.rows) > MOST_OPEN:
+            yield waits
+            yield Folded(f"What each of {len(entry['spent'])} processes gets and does", (processes,))
+        else:
+            yield Beside(waits, (processes,))
+
+
+def _too_long(entry: Document) -> Text:
+    name = clean(entry.get("configuration"))
+    return Text(f"{name} has {entry.get('operations'):,} operations: too many to be followed one by one.")
 
 
 def _shown(entry: Document) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
     folder, trace = tmp_path / "runs", tmp_path / "trace.json"
     simulate(THREE, "--replications", "3", "-o", folder, "--timeline", trace)
     names = {path.name for path in folder.iterdir()}
-    assert names == {"runs.csv", "manifest.json", "timeline-0.svg", "timeline-1.svg", "timeline-2.svg"}
+    charts = {f"timeline-{k}.svg" for k in range(3)}
+    assert names == {"report.html", "runs.csv", "processes.csv", "manifest.json"} | charts
     rows = (folder / "runs.csv").read_text().splitlines()
     assert rows[0] == "configuration,replication,seed,makespan_s"
     assert len(rows) == 1 + 3 * 3
@@ -63,9 +64,14 @@ def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
     assert told["provenance"]["seed"] == manifest["seed"]
 
 
-def test_a_timeline_of_another_kind_is_refused():
-    done = simulate(THREE, "--timeline", "x.png", code=2)
-    assert done.stderr == "error: --timeline: x.png found, a name that ends in .json, .json.gz or .svg allowed\n"
+def test_files_of_another_kind_are_refused(capsys):
+    assert _run(["simulate", str(ROOT / THREE), "--jobs", "x.txt"]) == 2
+    assert capsys.readouterr().err == "error: --jobs: x.txt found, a name that ends in .swf or .csv allowed\n"
+    assert _run(["simulate", str(ROOT / THREE), "--replication", "1"]) == 2
+    assert capsys.readouterr().err.startswith("error: --replication, --configuration: found without --timeline")
+    assert _run(["simulate", str(ROOT / THREE), "--timeline", "x.png"]) == 2
+    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz, .paje or .svg allowed"
+    assert capsys.readouterr().err == f"error: --timeline: x.png found, {allowed}\n"
 
 
 def test_a_timeline_of_a_later_replication_and_one_configuration(tmp_path, capsys):

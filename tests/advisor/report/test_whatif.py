@@ -125,6 +125,15 @@ def test_what_the_sliders_leave_out_is_said_and_what_matters_stays(document):
     assert data["fields"][0]["asIs"] == 0
 
 
+def test_what_the_scenario_has_is_found_among_the_values_that_are_left(tmp_path):
+    plan = plan_of(tmp_path, f"{LATENCY}=/8,/6,/4,/2,x1,x2,x4")
+    document = whatif_document(cheap(plan))
+    data, _ = grid_data(document, most_bytes=1)
+    (field,) = data["fields"]
+    assert len(field["stops"]) < len(document["grid"]["fields"][0]["stops"])
+    assert field["stops"][field["asIs"]] == "50 us (x1)"
+
+
 def hostile(value):
     """The document with every word in it replaced that comes from a file."""
     if isinstance(value, dict):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import stdtr
 
 from advisor.ranking import chances_of_fastest, gains, reliability
 from advisor.whatif import whatif_document
@@ -104,6 +105,19 @@ def test_points_that_are_alike_share_their_chance():
     assert found.tolist() == [0, 0, 0, 1]
     found = chances_of_fastest(np.stack([times[0], times[0] + 0.5, times[0]]), seed=1)
     assert found.tolist() == [1, 0, 1]
+    found = chances_of_fastest(np.stack([times[0], times[1], times[0]]), seed=1)
+    assert 0 < found[0] == found[2] < 1
+    assert found[0] + found[1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("replications", [3, 5, 40])
+def test_the_chance_of_one_of_two_is_that_of_a_paired_t_test(replications):
+    """Common draws cancel however large they are."""
+    generator = np.random.default_rng(replications)
+    common, rest = generator.normal(0, 5, replications), generator.normal(0, 1, replications)
+    rest = (rest - rest.mean()) / rest.std(ddof=1)
+    times = np.stack([100 + common, 100 + common + rest + 1.5 / np.sqrt(replications)])
+    assert chances_of_fastest(times, seed=1)[0] == pytest.approx(stdtr(replications - 1, 1.5), abs=0.025)
 
 
 def test_intervals_of_many_gains_hold_together():
@@ -128,6 +142,14 @@ def test_elasticity_and_where_more_gains_nothing(tmp_path):
     (beyond,) = document["diminishing"]
     assert beyond["beyond"] == "8 Gbit/s (x8)"
     assert beyond["rest"]["low"] <= 1 < beyond["rest"]["high"] < 1.1
+
+
+def test_a_value_of_zero_has_no_percent(tmp_path):
+    plan = plan_of(tmp_path, "platform.nodes.slow.count=0,6,12,24")
+    document = whatif_document(swept_of(plan, lambda point, _: np.full(20, [2.0, 9.0, 4.0, 2.0, 1.0][point])))
+    (found,) = document["elasticity"]
+    assert [step["mean"] for step in found["steps"]] == pytest.approx([-1, -1])
+    assert (found["here"]["from"], found["here"]["to"]) == ("6", "24")
 
 
 def test_more_may_be_slower(tmp_path):
@@ -155,6 +177,21 @@ def test_changes_that_help_each_other_and_those_that_overlap(square):
         assert factors[straight]["low"] < 1 < factors[straight]["high"]
     assert document["interactions"][0]["point"] == document["pays_most"]
     assert document["interactions"][0]["product"] == pytest.approx(1 / (0.5 * 0.7), rel=0.05)
+
+
+def test_three_changes_that_simply_multiply(tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x1,x2", f"{LATENCY}=x1,/2", f"{N}=1600,1500")
+    draw = noise(4)
+
+    def makespan(point, _):
+        bits = [max(point - 1, 0) >> place & 1 for place in range(3)]
+        return 3 * 0.9 ** bits[0] * 0.8 ** bits[1] * 0.7 ** bits[2] * (1 + draw())
+
+    document = whatif_document(swept_of(plan, makespan))
+    assert document["combinations"] == 4
+    (found,) = [one for one in document["interactions"] if len(one["parts"]) == 3]
+    assert found["factor"]["low"] < 1 < found["factor"]["high"]
+    assert found["product"] == pytest.approx(1 / (0.9 * 0.8 * 0.7), rel=0.1)
 
 
 def test_what_the_scenario_has_lies_on_the_grid_however_it_is_written(square):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from simulator.engines import process
-from simulator.engines.waited_for import Part, messages_of, path_parts
+from simulator.engines.waited_for import Part, waited_for
 from simulator.errors import ApportionError
 from simulator.networks import Link
 from simulator.platform import Node
@@ -14,7 +14,7 @@ from tests.simulator.engines.test_rules import EAGER, TICK, build, simulate, sta
 
 
 def parts(rows, **options):
-    return path_parts(build(rows, **options), simulate(rows, **options), 0, 0)
+    return list(waited_for(build(rows, **options), simulate(rows, **options), 0, 0).parts)
 
 
 def test_computing_counts_for_its_pe_and_messages_for_the_network():
@@ -34,7 +34,9 @@ def test_barriers_take_no_time_and_sleep_is_no_computing():
 def test_a_message_alone_counts_for_the_slowest_link_of_its_route():
     rows = [[Send(1, 12)], [Recv(0)]]
     for contention in ("none", "fifo"):
-        assert parts(rows, network=star([4, 3], contention=contention)) == [Part("message", "link1, down", 4.0, 0.0, 1)]
+        assert parts(rows, network=star([4, 3], contention=contention)) == [
+            Part("message", "link1 (down)", 4.0, 0.0, 1)
+        ]
 
 
 def test_messages_that_share_a_link_count_for_it_and_were_held_up():
@@ -54,7 +56,7 @@ def test_messages_begin_when_both_are_ready_or_at_once():
     rows = [[Compute(2, 1), Send(1, 5)], [Compute(4, 1), Recv(0)]]
     for network, start in ((None, 4), (EAGER, 2)):
         options = {} if network is None else {"network": network}
-        (message,) = messages_of(build(rows, **options), simulate(rows, **options), 0, 0)
+        (message,) = waited_for(build(rows, **options), simulate(rows, **options), 0, 0).messages
         assert (message.sender, message.receiver, message.size_bytes) == (0, 1, 5.0)
         assert (message.start_ticks, message.end_ticks) == (start, start + 6)
 
@@ -69,6 +71,6 @@ def test_the_parts_add_up_to_the_makespan(case):
     except ApportionError:
         assume(False)
     for place in range(len(made.configurations)):
-        found = path_parts(made, runs, place, 0)
+        found = waited_for(made, runs, place, 0).parts
         assert sum(part.seconds for part in found) == int(runs.makespan_ticks[place, 0])
         assert all(0 <= part.held_up_s <= part.seconds for part in found)

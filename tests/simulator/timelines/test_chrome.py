@@ -110,14 +110,25 @@ def test_loads_and_links_are_counters(shown):
     assert out["args"]["route"] == "link0 up link1 down"
 
 
+@pytest.mark.parametrize("contention", ["none", "fifo", "fair"])
+def test_an_eager_message_is_on_its_links_until_it_is_there(shown, contention):
+    """Nobody waits for it, so the log does not say when that was."""
+    network = star([1, 2], contention=contention, eager_bytes=9)
+    events = shown([[Send(1, 6), Compute(1, 1)], [Delay(50), Recv(0)]], network=network)
+    counted = [(e["name"], e["ts"] / SECOND) for e in events if e["ph"] == "C" and e["args"] == {"messages": 0.0}]
+    assert counted == [("link0 up", 6), ("link1 down", 6)]
+
+
 def test_a_load_that_changes_often_is_told_by_means(shown):
+    """Steps of 10 ms over 200 s, and over six thousand years."""
     times = np.arange(5000) * 0.01
     load = Load(trace(times, np.arange(5000) % 2, 50), "given", drawn=False)
     pes = [PE("pe", "n", {"k": flat(1)}, load)]
-    events = shown([[Compute(100, 1)]], pes=pes)
-    values = [event["args"]["available"] for event in events if event["ph"] == "C"]
-    assert len(values) == 1000
-    assert np.allclose(values, 0.5)
+    for volume in (100, 10**11):
+        events = shown([[Compute(volume, 1)]], pes=pes)
+        values = [event["args"]["available"] for event in events if event["ph"] == "C"]
+        assert len(values) == 1000
+        assert np.allclose(values, 0.5)
 
 
 @settings(max_examples=15, deadline=None)

@@ -14,7 +14,7 @@
 
   // Seconds with a unit and so many digits.
   function duration(seconds, digits = 3) {
-    const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]].find(([scale]) => Math.abs(seconds) >= scale) ||
+    const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "us"]].find(([scale]) => Math.abs(seconds) >= scale) ||
       (seconds === 0 ? [1, "s"] : [1e-9, "ns"]);
     const value = seconds / scale;
     return `${Math.abs(value) >= 10 ** (digits - 1) ? value.toFixed(0) : Number(value.toPrecision(digits))} ${unit}`;
@@ -206,6 +206,7 @@
       const { merged, operations, messages_left_out: fewer } = scene.timeline;
       const notes = [`${operations.toLocaleString("en")} operations`];
       if (merged) notes.push(`${merged.toLocaleString("en")} of them drawn together with their neighbours of the same kind`);
+      if (AXIS + scene.height + 6 > parseFloat(canvas.style.height)) notes.push("scroll in it to see all processes");
       if (fewer) notes.push(`the ${fewer.toLocaleString("en")} shortest messages are not drawn`);
       range.dataset.notes = notes.join("; ");
     }
@@ -353,7 +354,7 @@
       const power = 10 ** Math.floor(Math.log10(wish));
       const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= wish) || 10 * power;
       const end = Math.max(seconds(view.to), step);
-      const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]].find(([scale]) => end >= scale) || [1e-9, "ns"];
+      const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "us"]].find(([scale]) => end >= scale) || [1e-9, "ns"];
       const decimals = clamp(Math.ceil(-Math.log10(step / scale) - 1e-9), 0, 12);
       const list = [];
       for (let number = Math.ceil(seconds(view.from) / step - 1e-9); number * step <= seconds(view.to) + 1e-15; number++) {
@@ -411,7 +412,7 @@
       const who = `${row.pe}, process ${process}`;
       if (bar < 0 || bar >= own.start.length) return `${who}: nothing here`;
       const kind = scene.timeline.kinds[own.kind[bar]], from = seconds(own.start[bar]), to = seconds(own.end[bar]);
-      const several = own.many[bar] ? " (several, drawn as one)" : "";
+      const several = own.many[bar] ? " (several, drawn as one: the amount is right, the place is not)" : "";
       const critical = onPath(process, own.start[bar], own.end[bar]) ? "; on the critical path" : "";
       return `${who}: ${WORDS[kind] || kind}${several} for ${duration(to - from)}, from ${duration(from, 6)} ` +
         `to ${duration(to, 6)}${critical}`;
