@@ -21,6 +21,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario
 #   scenario_file
 #   costs, results
+#   result_tables
 #   result_files, job_files
 #   engines
 #   timelines, whatif, sweep, plots
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
     from simulator.result_files import Results, load_results, save_runs
+    from simulator.result_tables import check_form
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
@@ -86,6 +88,7 @@ _HOMES = {
     "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
+    "check_form": "simulator.result_tables",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -157,6 +160,7 @@ __all__ = [
     "availability",
     "calibration",
     "characterisation",
+    "check_form",
     "critical_path",
     "describe",
     "describe_node",
