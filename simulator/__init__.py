@@ -22,6 +22,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario_file
 #   platform_export
 #   costs, results
+#   result_tables
 #   result_files, job_files, process_table
 #   engines
 #   timelines, whatif, sweep, plots
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from simulator.platform_export import SimgridExport, export_simgrid
     from simulator.process_table import process_lines
     from simulator.result_files import Results, load_results, save_runs
+    from simulator.result_tables import check_form
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
@@ -91,6 +93,7 @@ _HOMES = {
     "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
+    "check_form": "simulator.result_tables",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -166,6 +169,7 @@ __all__ = [
     "availability",
     "calibration",
     "characterisation",
+    "check_form",
     "critical_path",
     "describe",
     "describe_node",

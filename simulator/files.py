@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
@@ -33,6 +34,8 @@ __all__ = [
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
+SPOOL_BYTES = 16 * 2**20
+"""Bytes of a `Spool` up to which it stays in memory."""
 
 
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
@@ -168,6 +171,61 @@ def open_whole(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+class Spool:
+    """Texts kept outside of memory for as long as this process lives: in a file without a name, once they are many."""
+
+    def __init__(self) -> None:
+        self._stream = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - closed with this object
+        weakref.finalize(self, self._stream.close)
+
+    def put(self, data: bytes) -> tuple[int, int]:
+        """Keep bytes; where they are, for `get`.
+
+        Raises
+        ------
+        ApportionError
+            If the folder for temporary files is full.
+        """
+        try:
+            start = self._stream.seek(0, os.SEEK_END)
+            self._stream.write(data)
+            self._stream.flush()
+        except OSError as error:
+            raise ApportionError(f"{tempfile.gettempdir()}: {_reason(error)}") from error
+        return start, len(data)
+
+    def get(self, place: tuple[int, int]) -> bytes:
+        """What was put there."""
+        self._stream.seek(place[0])
+        return self._stream.read(place[1])
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Have a folder to oneself; false if another process has it. Ends with the process, however that ends.
+
+    Where the file system has no locks, or the system no folders that can be locked, everybody has it.
+    """
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield True
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mine = True
+    except BlockingIOError:
+        mine = False
+    except OSError:
+        mine = True
+    try:
+        yield mine
+    finally:
+        os.close(handle)
 
 
 def write_json(path: Path, document: object) -> None:

@@ -1,6 +1,7 @@
 """PEs, the nodes that hold them, and the network between them: who has which models."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, 
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
+
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,19 @@ class Platform:
     def uniform(cls, pes: tuple[PE, ...], link: MessageModel) -> "Platform":
         """PEs any two of which exchange messages in the same time."""
         return cls(pes, Network.uniform(link))
+
+    @cached_property
+    def draw_names(self) -> tuple[str, ...]:
+        """What each PE's draws are keyed by: its name without leading zeros, and so without the width of a `count`.
+
+        `slow7` of nine and `slow07` of twelve draw the same. No two PEs draw alike: where names differ in zeros only,
+        the shortest one is keyed so, the others by their whole names.
+        """
+        plain = [_ZEROS.sub("", pe.name) for pe in self.pes]
+        owners: dict[str, str] = {}
+        for name, pe in sorted(zip(plain, self.pes, strict=True), key=lambda pair: (len(pair[1].name), pair[1].name)):
+            owners.setdefault(name, pe.name)
+        return tuple(name if owners[name] == pe.name else pe.name for name, pe in zip(plain, self.pes, strict=True))
 
     @cached_property
     def node_names(self) -> tuple[str, ...]:

@@ -340,7 +340,7 @@ def check_routes(platform: Platform, configuration: Configuration, program: Prog
 
 @dataclass(frozen=True)
 class Draws:
-    """What differs between replications, each drawn from a stream keyed by (replication, PE name, use)."""
+    """What differs between replications, each drawn from a stream keyed by (replication, PE's draw name, use)."""
 
     load_starts_s: NDArray[np.float64]
     """Where in its trace each PE's load starts; axes (replication, PE)."""
@@ -355,6 +355,7 @@ def draw(scenario: Scenario, *, first: int = 0) -> Draws:
     """
     shape = (scenario.replications, len(scenario.platform.pes))
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
+    names = scenario.platform.draw_names
     for index, pe in enumerate(scenario.platform.pes):
         band = pe.speeds.get(scenario.application.kernel)
         wide = band is not None and band.wide
@@ -362,7 +363,7 @@ def draw(scenario: Scenario, *, first: int = 0) -> Draws:
         if not wide and not loaded:
             continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
         for replication in range(scenario.replications):
-            key = scenario.seed, first + replication, pe.name
+            key = scenario.seed, first + replication, names[index]
             if wide:
                 positions[replication, index] = _uniform(*key, "speed")
             if pe.load is not None and loaded:

@@ -11,6 +11,12 @@ from advisor.cli import main
 from tests.benchmarks import simgrid_cpp
 
 Command = Callable[..., tuple[int, str, str]]
+EXTRAS = {
+    "test_mpi*.py": ("mpi4py", "mpi4py", "mpi"),
+    "test_parquet*.py": ("pyarrow", "pyarrow", "parquet"),
+    "test_slurm*.py": ("dask_jobqueue", "dask-jobqueue", "cluster"),
+}
+"""Test files about extras: the package without which they are left out, its name for users, and the extra."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,22 +33,20 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Files `test_simgrid*.py` need SimGrid: an oracle, no dependency; where it is missing they are left out.
 
-    So are `test_mpi*.py` without the extra with MPI, and `test_slurm*.py` without the one for clusters.
+    So are those of `EXTRAS` without the extra that they are about.
     """
-    if collection_path.match("test_slurm*.py") and find_spec("dask_jobqueue") is None:
-        return True
-    if collection_path.match("test_mpi*.py") and find_spec("mpi4py") is None:
-        return True
+    for pattern, (package, _, _) in EXTRAS.items():
+        if collection_path.match(pattern) and find_spec(package) is None:
+            return True
     return True if collection_path.match("test_simgrid*.py") and simgrid_cpp.why_not() else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if why_not := simgrid_cpp.why_not():
         terminalreporter.write_line(f"test_simgrid*.py left out. {why_not}")
-    if find_spec("mpi4py") is None:
-        terminalreporter.write_line("test_mpi*.py left out: mpi4py is not installed (extra [mpi])")
-    if find_spec("dask_jobqueue") is None:
-        terminalreporter.write_line("test_slurm*.py left out: dask-jobqueue is not installed (extra [cluster])")
+    for pattern, (package, name, extra) in EXTRAS.items():
+        if find_spec(package) is None:
+            terminalreporter.write_line(f"{pattern} left out: {name} is not installed (extra [{extra}])")
     if config.getoption("no_skips") and (skipped := len(terminalreporter.stats.get("skipped", []))):
         terminalreporter.write_line(f"--no-skips: {skipped} skipped, so this run fails", red=True)
 

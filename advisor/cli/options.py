@@ -5,7 +5,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -28,6 +28,9 @@ ResourceModel = Annotated[
         metavar="poc|hllc|intcc|icc|ct|dbc",
         help="For scenarios of the application seg: how PEs cost its graph, in place of the scenario's resource_model.",
     ),
+]
+TableForm = Annotated[
+    Literal["csv", "parquet"], typer.Option("--format", help="Of the tables in -o; parquet needs extra [parquet].")
 ]
 RESOURCE_MODEL = "application.resource_model"
 """What `--resource-model` sets in a scenario."""

@@ -80,26 +80,27 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def counting_lines(what: str) -> Iterator[Callable[[int, int], None]]:
+def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int], None]]:
     """The counting bar for whoever watches; a line with the time left at every tenth where it goes into a file.
 
-    Told -1, it says that there is no worker yet, at most every ten seconds.
+    Told -1, it says that there is no worker, at most every ten seconds, and every minute with the hint what to look at.
     """
     import sys
     import time
 
-    begun, told, said = time.monotonic(), 0, -10.0
+    begun, told, said, waits = time.monotonic(), 0, -10.0, 0
     watched = sys.stderr.isatty()
 
     with counting_bar(what) as bar:
 
         def tell(done: int, total: int) -> None:
-            nonlocal told, said
+            nonlocal told, said, waits
             now = time.monotonic()
             if done < 0:
                 if now - said >= 10:
-                    said = now
-                    print("waiting for a worker", file=sys.stderr, flush=True)
+                    said, waits = now, waits + 1
+                    more = f": {hint}" if hint and waits % 6 == 2 else ""
+                    print(f"waiting for a worker{more}", file=sys.stderr, flush=True)
             elif watched:
                 bar(done, total)
             elif total and done * 10 // total > told and now - begun >= 1:

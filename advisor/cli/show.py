@@ -106,19 +106,19 @@ def _show_results(folder: Path, *, as_json: bool) -> None:
         rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
         print_json({"command": "show", "manifest": dict(results.manifest), "rows": rows})
         return
+    print(results.headline(len(frame)))
+    failed = results.manifest.get("failed", {})
     if results.kind == "sweep":
         parameters = list(results.manifest["parameters"])
         frame["hash"] = frame["hash"].str[:12]
         shown = ["mean_s", "low_s", "high_s", "difference_mean_s", "difference_low_s", "difference_high_s"]
         frame = frame[["point", "hash", *parameters, "configuration", *shown]]
-        failed = results.manifest["failed"]
-        print(f"{folder}: {results.manifest['source']}, {len(results.manifest['points'])} points, {len(failed)} failed")
-    else:
-        print(f"{folder}: {len(frame)} runs")
     print(frame.to_string(index=False, float_format="{:.4g}".format, max_rows=MOST_ROWS, na_rep=""))
+    for name, reason in list(failed.items())[:MOST_ROWS]:
+        print(f"failed: {name[:12]} ({', '.join(results.manifest['points'][name])}): {reason}")
+    if len(failed) > MOST_ROWS:
+        print(f"{len(failed) - MOST_ROWS} more points failed; all with --json")
     if results.kind == "sweep":
-        for name, reason in results.manifest["failed"].items():
-            print(f"failed: {name[:12]} ({', '.join(results.manifest['points'][name])}): {reason}")
         print("a point alone, the same bits: the same command with --only HASH")
 
 

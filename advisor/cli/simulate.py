@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Changes, Json, ResourceModel, load_changed, print_json, print_warnings
+from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_json, print_warnings
 from advisor.cli.progress import counting_bar
+
+Form = Literal["csv", "parquet"]
 
 if TYPE_CHECKING:
     from simulator import RunSet, Scenario
@@ -40,6 +42,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     jobs: Annotated[
         Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
     ] = None,
+    table_form: TableForm = "csv",
     timeline: Annotated[
         Path | None,
         typer.Option(help="One replication: .json(.gz) for Perfetto, .csv(.gz), .paje for ViTE, .svg a chart."),
@@ -56,8 +59,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
-    from simulator import JOB_FILES, ScenarioError, files, job_lines, on_compile, run
+    from simulator import JOB_FILES, ScenarioError, check_form, files, job_lines, on_compile, run
 
+    check_form(table_form)
     for option, path, endings in (("timeline", timeline, TIMELINES), ("jobs", jobs, JOB_FILES)):
         if path is not None and not path.name.endswith(endings):
             allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
@@ -74,7 +78,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         )
     document = _document(loaded, runs)
     if output is not None:
-        _save(loaded, runs, output, document)
+        _save(loaded, runs, output, document, table_form)
     if jobs is not None:
         files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
     if timeline is not None and shown is not None:
@@ -121,12 +125,15 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     }
 
 
-def _save(loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+def _save(
+    loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any], form: Literal["csv", "parquet"]
+) -> None:
     from advisor.illustrated import compared, illustrated
     from advisor.report import render_html
     from simulator import files, plots, process_lines, save_runs
 
-    save_runs(runs, folder, manifest=document)
+    changed = {change["path"]: change["after"] for change in document["changes"]}
+    save_runs(runs, folder, manifest=document, parameters=changed, form=form)
     if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
         files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
     judged = compared(loaded, runs)

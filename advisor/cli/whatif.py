@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import Json, TableForm, print_json
 from advisor.cli.progress import counting_lines
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     job_script: Annotated[bool, typer.Option("--job-script", help="With --slurm: print the script; no more.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="Folder for points, points.csv, report.html, manifest.json, scenario.yaml."
-        ),
+        typer.Option("-o", "--output", help="Folder for points, their table, report.html, manifest.json."),
     ] = None,
+    table_form: TableForm = "csv",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is finished in -o.")] = False,
     only: Annotated[
         str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
@@ -66,16 +65,27 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     if only is not None:
         _again(plan, only, output, as_json=as_json)
         return
-    with counting_lines("points") as told:
+    with counting_lines("points", hint=_hint(dask, slurm)) as told:
         swept = sweep(
             plan,
             _where(plan, workers, dask, slurm),
             folder=output,
             resume=resume,
+            form=table_form,
             progress=told,
             waiting=lambda: told(-1, 0),
         )
     _tell(swept, output, as_json=as_json)
+
+
+def _hint(dask: str | None, slurm: str | None) -> str:
+    """Where to look when no worker comes."""
+    if slurm is not None:
+        return (
+            "squeue shows jobs that wait; slurm-JOBID.out (or the folder of 'logs=') says why one ended; where jobs "
+            "cannot reach the address in the script above, name the network with 'interface=NAME'"
+        )
+    return f"start some with: dask worker {dask}" if dask is not None else "they start or start again"
 
 
 def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:

@@ -38,7 +38,7 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
     alone = _most([entry for entry in pays if len(entry["differs"]) == 1])
     fastest = _most([entry for entry in entries if entry["chance"] is not None])
     nearly = None if most is None else _simplest(entries, most)
-    warnings = _warnings(swept) + ([ONE_DRAW] if blind else [])
+    warnings = _warnings(outcomes) + ([ONE_DRAW] if blind else [])
     document = {
         "format": 1,
         "command": "whatif",
@@ -56,7 +56,7 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
         "nearly": _number(nearly),
         "single": [entry["point"] for entry in _by_gain(entries) if len(entry["differs"]) == 1],
         **_effects(entries, grid, outcomes, fastest=_number(fastest), most=_number(most)),
-        "fronts": together.add_costs(entries, _rates(swept), outcomes),
+        "fronts": together.add_costs(entries, outcomes),
         "failed": len(swept.failed),
         "spent": swept.spent,
         "warnings": warnings,
@@ -86,7 +86,7 @@ def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> lis
                 "together": None,
                 "chance": None,
                 "same_as": None,
-                "advice": swept.documents.get(point.hash, {}).get("advice"),
+                "advice": outcomes.told[number].get("advice"),
                 "error": swept.failed.get(point.hash),
             }
         )
@@ -197,15 +197,11 @@ def _mean(entry: Mapping[str, Any]) -> float:
     return min(float(one["makespan_s"]["mean"]) for one in entry["configurations"])
 
 
-def _rates(swept: Swept) -> list[dict[str, float]]:
-    return [swept.documents.get(point.hash, {}).get("rates", {}) for point in swept.plan.points]
-
-
-def _warnings(swept: Swept) -> list[str]:
+def _warnings(outcomes: Outcomes) -> list[str]:
     """What points warn of, in the order of the plan: each line once, with how many say so."""
     counts: dict[str, int] = {}
-    for point in swept.plan.points:
-        for line in swept.documents.get(point.hash, {}).get("warnings", ()):
+    for said in outcomes.told:
+        for line in said.get("warnings", ()):
             counts[line] = counts.get(line, 0) + 1
     listed = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]
     return (

@@ -1,6 +1,8 @@
 """What a sweep found, as arrays: makespans of each point and configuration, and which configuration is best there."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,8 @@ class Outcomes:
     """(point, configuration)."""
     best: NDArray[np.int64]
     """The configuration with the least mean at each point, -1 where the point has no answer; (point,)."""
+    told: tuple[Mapping[str, Any], ...]
+    """What each point's document says beside makespans: `advice`, `rates`, `warnings`; per point."""
 
     @property
     def answered(self) -> NDArray[np.int64]:
@@ -40,11 +44,13 @@ class Outcomes:
 def outcomes_of(swept: Swept) -> Outcomes:
     """The makespans of a sweep."""
     points = swept.plan.points
-    found = {
-        number: configurations_of(swept.documents[point.hash])
-        for number, point in enumerate(points)
-        if point.hash in swept.documents
-    }
+    found: dict[int, dict[str, Floats]] = {}
+    told: list[dict[str, Any]] = []
+    for number, point in enumerate(points):
+        document = swept.documents.get(point.hash, {})  # once each: they may be read from a disk
+        if document:
+            found[number] = configurations_of(document)
+        told.append({key: document[key] for key in ("advice", "rates", "warnings") if key in document})
     names = tuple(dict.fromkeys(name for times in found.values() for name in times))
     makespans_s = np.full((len(points), len(names), swept.plan.replications), np.nan)
     for number, times in found.items():
@@ -55,4 +61,4 @@ def outcomes_of(swept: Swept) -> Outcomes:
     some = np.flatnonzero(~np.all(np.isnan(means_s), axis=1))
     if some.size:
         best[some] = np.nanargmin(means_s[some], axis=1)
-    return Outcomes(names, makespans_s, means_s, best)
+    return Outcomes(names, makespans_s, means_s, best, tuple(told))

@@ -63,15 +63,14 @@ RATES = {"cost": ("cost_per_s", "units of cost"), "energy": ("power_w", "J")}
 """What a platform may say: the entry of a point's document, and the unit of that times seconds."""
 
 
-def add_costs(
-    entries: Sequence[dict[str, Any]], rates: Sequence[Mapping[str, float]], outcomes: Outcomes
-) -> list[dict[str, Any]]:
+def add_costs(entries: Sequence[dict[str, Any]], outcomes: Outcomes) -> list[dict[str, Any]]:
     """Put cost and energy of a run into entries of points, and return the fronts of makespan and cost.
 
     All PEs of the platform at the point count for the whole makespan, used or not: that is what one pays for.
     """
     fronts = []
     for of, (key, unit) in RATES.items():
+        rates = [said.get("rates", {}) for said in outcomes.told]
         told = [point for point in outcomes.answered.tolist() if key in rates[point]]
         for point in told:
             rate = rates[point][key]

@@ -1,6 +1,6 @@
 """Sweeps: many points of a scenario on Dask, here or on other machines; what is finished is not lost or run twice."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +8,17 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import Interrupted, SweepError
-from simulator.sweep.clusters import SLURM_HELP, cores_here, existing, local, slurm, slurm_options
+from simulator.result_files import makespans_s as configurations_of
+from simulator.result_tables import Form
+from simulator.sweep.clusters import cores_here, existing, local
 from simulator.sweep.dispatch import Dispatcher, now_s
 from simulator.sweep.folder import Keep
 from simulator.sweep.plan import Ask, Plan, Point, make_plan
-from simulator.sweep.work import Ready, configurations_of, simulated
+from simulator.sweep.slurm import SLURM_HELP, slurm, slurm_options
+from simulator.sweep.work import Ready, simulated
 
 if TYPE_CHECKING:
+    import pandas as pd
     from distributed import Client
 
 __all__ = [
@@ -35,20 +39,31 @@ __all__ = [
     "sweep",
 ]
 
+ROWS_AT_ONCE = 1000
+
 
 @dataclass(frozen=True)
 class Swept:
     """What a sweep found."""
 
     plan: Plan
-    rows: tuple[dict[str, Any], ...]
-    """One per point and configuration, as in `points.csv`."""
-    documents: dict[str, dict[str, Any]]
-    """Of each finished point, by its hash."""
+    table: "pd.DataFrame"
+    """One row per point and configuration, as in `points.csv`."""
+    documents: Mapping[str, dict[str, Any]]
+    """Of each finished point, by its hash; read each time that one is asked for, so that memory holds none of them."""
     failed: dict[str, str]
     """Why points have no answer, by their hash."""
     spent: dict[str, Any]
     """Points run now, seconds in all, and medians per point of asking, and of all else that keeps a worker from it."""
+
+    @property
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The table row by row."""
+        for first in range(0, len(self.table), ROWS_AT_ONCE):
+            yield from (
+                {str(name): value for name, value in row.items()}
+                for row in self.table[first : first + ROWS_AT_ONCE].to_dict(orient="records")
+            )
 
 
 def sweep(
@@ -57,6 +72,7 @@ def sweep(
     *,
     folder: Path | None = None,
     resume: bool = False,
+    form: Form = "csv",
     progress: Callable[[int, int], None] = lambda _done, _of: None,
     waiting: Callable[[], None] = lambda: None,
 ) -> Swept:
@@ -70,6 +86,8 @@ def sweep(
         Where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
     resume
         Go on with what is finished there.
+    form
+        Of the tables there: `csv`, or `parquet` where pyarrow is installed.
     progress
         Told how many points are done, of how many.
     waiting
@@ -78,13 +96,23 @@ def sweep(
     Raises
     ------
     ScenarioError
-        If the folder holds other results.
+        If the folder holds other results or another process is at it, or pyarrow is asked for and not installed.
     SweepError, Interrupted
-        If the cluster is lost, or the user stops it; what is finished is kept.
+        If the cluster is lost, the disk is full, or the user stops it; what is finished is kept.
     """
-    keep = Keep(plan, folder)
-    keep.begin(resume=resume)
-    todo = [place for place, point in enumerate(plan.points) if not keep.has(point.hash)]
+    keep = Keep(plan, folder, form)
+    with keep.begun(resume=resume):
+        return _swept(keep, where, progress, waiting)
+
+
+def _swept(
+    keep: Keep,
+    where: Callable[[], AbstractContextManager["Client"]],
+    progress: Callable[[int, int], None],
+    waiting: Callable[[], None],
+) -> Swept:
+    plan = keep.plan
+    todo = [place for place, point in enumerate(plan.points) if point.hash not in keep.documents]
     failed: dict[str, str] = {}
     times: list[tuple[float, float]] = []
     begun = now_s()
@@ -94,22 +122,22 @@ def sweep(
         if answer["text"] is None:
             failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer["errors"])
         else:
-            keep.put(point.hash, answer["text"])
+            keep.documents.put(point.hash, answer["text"])
             times.append((answer["asked_s"], answer["spent_s"] - answer["asked_s"] + answer["way_s"]))
         progress(len(plan.points) - len(todo) + len(times) + len(failed), len(plan.points))
 
-    if todo:
-        try:
+    try:
+        if todo:
             with where() as client:
                 lost = Dispatcher(client, plan, told, waiting).work_off(todo)
-        except KeyboardInterrupt:
-            raise Interrupted(_kept(keep, "stopped")) from None
-        except SweepError as error:
-            raise SweepError(_kept(keep, error.lines[0])) from None
-        failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
-    spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
-    rows = keep.close(failed, {"spent": spent})
-    return Swept(plan, tuple(rows), keep.documents, failed, spent)
+            failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
+        spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
+        frame = keep.close(failed, {"spent": spent})
+    except KeyboardInterrupt:
+        raise Interrupted(_kept(keep, "stopped")) from None
+    except SweepError as error:
+        raise SweepError(_kept(keep, error.lines[0])) from None
+    return Swept(plan, frame, keep.documents, failed, spent)
 
 
 def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:

@@ -36,6 +36,10 @@ class Point:
     values: Mapping[str, Any]
     """What stands at each path then."""
 
+    def at(self, path: str, before: Any) -> Any:
+        """What stands at a path of the sweep, where it has `before` in the base."""
+        return self.values.get(path, before)
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -13,6 +13,7 @@ from simulator import files
 from simulator.engines import run
 from simulator.errors import ApportionError, ScenarioError, SweepError
 from simulator.platform import Platform
+from simulator.result_files import sealed
 from simulator.scenario import Scenario
 from simulator.scenario_file import Template
 from simulator.sweep.plan import LIMIT_BYTES, Ask, Plan, version_of
@@ -70,7 +71,7 @@ class Ready:
             **_rates(scenario.platform),
             **found,
         }
-        return json.dumps(document, allow_nan=False, separators=(",", ":")) + "\n", asked_s
+        return sealed(document), asked_s
 
 
 def _rates(platform: Platform) -> dict[str, Any]:
@@ -142,13 +143,3 @@ def answer_batch(name: str, payload: str, folder: str, places: list[int], ask: A
         spent_s = time.perf_counter() - begun
         answers.append({"place": place, "text": text, "errors": lines, "asked_s": asked_s, "spent_s": spent_s})
     return json.dumps(answers)
-
-
-def configurations_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Makespans in seconds of each configuration of a point's document; (replication,) each."""
-    import numpy as np
-
-    return {
-        entry["name"]: np.array(entry["makespan_ticks"], dtype=np.int64) * entry["tick_s"]
-        for entry in document["configurations"]
-    }

@@ -10,7 +10,6 @@ import pytest
 from advisor.report import render_html
 from advisor.whatif import whatif_document
 from simulator.sweep import sweep
-from simulator.sweep.folder import save_table
 from tests.advisor.report.test_html import HOSTILE
 from tests.advisor.report.test_whatif import hostile
 from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
@@ -51,7 +50,7 @@ def folder(tmp_path_factory):
         return mean * (1 + common + generator.normal(0, 0.003, 20))
 
     swept = swept_of(plan, makespans_s, names=NAMES, failed={6})
-    save_table(folder, swept.rows)
+    swept.table.to_csv(folder / "points.csv", index=False)
     document = whatif_document(swept)
     (folder / "report.html").write_text(render_html(document), encoding="utf-8")
     (folder / "hostile.html").write_text(render_html(hostile(document)), encoding="utf-8")

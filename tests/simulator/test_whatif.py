@@ -29,6 +29,7 @@ def test_values(text, values):
     ("texts", "zipped", "message"),
     [
         (["a.b"], False, "--vary: 'a.b' found, PATH=v1,v2,... such as platform.link.bandwidth=x1,x2 allowed"),
+        (["=1"], False, "--vary: '=1' found, PATH=v1,v2,... such as platform.link.bandwidth=x1,x2 allowed"),
         (["a="], False, "--vary a: '' found, values parted by single commas allowed"),
         (["a=1,,2"], False, "--vary a: '1,,2' found, values parted by single commas allowed"),
         (["a=8..0"], False, "--vary a: '8..0' found, which holds no value, a range that ascends allowed"),
@@ -75,3 +76,11 @@ def test_a_path_that_does_not_exist_names_the_nearest(change, nearest):
 
 def test_values_that_break_the_scenario_are_no_wrong_paths():
     whatif.check_paths(read_template(TWO_CORES), [("application.parameters.n=-3",), ("platform.nodes.0.memory=1",)])
+
+
+def test_paths_are_looked_for_where_configurations_do_not_count(monkeypatch):
+    """With `--advise` what memory holds of a scenario's own configurations is nobody's question."""
+    template, asked = read_template(TWO_CORES), []
+    monkeypatch.setattr(type(template), "scenario", lambda _, changes, *, oversized: asked.append((changes, oversized)))
+    whatif.check_paths(template, [("application.parameters.n=3",)], oversized=True)
+    assert asked == [(["application.parameters.n=3"], True)]

@@ -259,8 +259,7 @@ def _competitors(kinds: Sequence[PEKind]) -> Iterator[None]:
         for kind in kinds:
             if kind.competitors:
                 trace = LoadTrace(np.zeros(1), np.array([kind.competitors]), 60.0)
-                for pe in kind.pes:
-                    assert pe.cpu is not None  # noqa: S101 - checked before
-                    competitor = stack.enter_context(Competitor(pe.cpu, trace, apart=True))
+                for cpu in (pe.cpu for pe in kind.pes if pe.cpu is not None):  # all have one: it was checked before
+                    competitor = stack.enter_context(Competitor(cpu, trace, apart=True))
                     stack.enter_context(competitor.replay(0.0))
         yield

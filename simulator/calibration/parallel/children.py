@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from simulator.errors import CalibrationError
 
@@ -67,8 +67,7 @@ class Children:
 
     def tell(self, number: int, command: Mapping[str, Any] | None) -> None:
         """Hand one command to a child."""
-        stream = self._children[number].stdin
-        assert stream is not None  # noqa: S101 - asked for above
+        stream = _piped(self._children[number].stdin)
         try:
             stream.write(json.dumps(command).encode() + b"\n")
             stream.flush()
@@ -89,8 +88,7 @@ class Children:
         end = time.monotonic() + limit_s
         with selectors.DefaultSelector() as selector:
             for number in commands:
-                stream = self._children[number].stdout
-                assert stream is not None  # noqa: S101 - asked for above
+                stream = _piped(self._children[number].stdout)
                 selector.register(stream, selectors.EVENT_READ, (number, stream))
             while len(answers) < len(commands):
                 ready = selector.select(max(0.0, end - time.monotonic()))
@@ -134,3 +132,10 @@ class Children:
         said = child.stderr.read().decode(errors="replace").strip().splitlines() if child.stderr is not None else []
         reason = said[-1] if said else f"exit code {child.wait()}"
         raise CalibrationError(f"{self._module} {number}: ended early: {reason}")
+
+
+def _piped(stream: IO[bytes] | None) -> IO[bytes]:
+    """A pipe that a child was started with."""
+    if stream is None:
+        raise TypeError("a child without this pipe")
+    return stream

@@ -4,7 +4,7 @@ import numpy as np
 
 from simulator import whatif
 from simulator.sweep import Swept, make_plan, simulated
-from simulator.sweep.folder import table
+from simulator.sweep.table import table
 from tests.simulator.sweep.points import write
 
 N, LINK, LATENCY = "application.parameters.n", "platform.link.bandwidth", "platform.link.latency"
@@ -35,4 +35,4 @@ def swept_of(plan, makespans_s, *, names=("equal",), failed=(), rates=None):
             **({} if rates is None else {"rates": rates(number)}),
         }
     spent = {"run_now": len(plan.points), "seconds": 1.0}
-    return Swept(plan, tuple(table(plan, documents, lost)), documents, lost, spent)
+    return Swept(plan, table(plan, documents, lost), documents, lost, spent)

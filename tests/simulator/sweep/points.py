@@ -2,8 +2,14 @@
 
 import os
 import signal
+import sys
+import time
+from pathlib import Path
 
-from simulator.sweep import simulated
+import numpy as np
+
+from simulator import whatif
+from simulator.sweep import local, make_plan, simulated, sweep
 
 SCENARIO = """\
 format: 1
@@ -52,3 +58,32 @@ def faulty(scenario, threads):
     if scenario.application.parameters["n"] == POISON:
         raise ZeroDivisionError("something nobody thought of")
     return simulated(scenario, threads)
+
+
+def hungry(scenario, threads):
+    """As `simulated`, but one problem size takes memory and takes memory."""
+    if scenario.application.parameters["n"] == POISON:
+        held = []
+        for _ in range(80):
+            held.append(np.ones(2**21))
+            time.sleep(0.05)
+    return simulated(scenario, threads)
+
+
+def counted(scenario, threads):
+    """As `simulated`, and a line in the file that `COUNTED` names, each time that it is asked."""
+    handle = os.open(os.environ["COUNTED"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(handle, f"{scenario.application.parameters['n']}\n".encode())
+    os.close(handle)
+    return simulated(scenario, threads)
+
+
+def counted_plan(path, values):
+    """Points that are counted; more replications, so that they take a while."""
+    varied = whatif.read_varied(f"application.parameters.n={values}")
+    return make_plan(path, whatif.points([varied]), ask=counted, replications=400)
+
+
+if __name__ == "__main__":
+    plan = counted_plan(Path(sys.argv[1]), sys.argv[3])
+    sweep(plan, lambda: local(2), folder=Path(sys.argv[2]), resume=True)
