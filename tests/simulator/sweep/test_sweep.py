@@ -144,6 +144,16 @@ def test_results_of_another_sweep_are_refused(swept, tmp_path):
         sweep(plan_of(other, *varied), never, folder=folder, resume=True)
 
 
+def test_what_is_asked_in_place_of_the_scenarios_own(tmp_path):
+    plan = plan_of(write(tmp_path), f"{N}=1200", replications=2, seed=9)
+    document = json.loads(answer_alone(plan, plan.points[1]))
+    assert (document["replications"], document["seed"]) == (2, 9)
+    (entry,) = document["configurations"]
+    runs = run(load_scenario(plan.path, changes=[f"{N}=1200"]), replications=2, seed=9)
+    assert entry["makespan_ticks"] == runs.makespan_ticks[0].tolist()
+    assert plan.points[1].hash != plan_of(plan.path, f"{N}=1200", replications=2, seed=8).points[1].hash
+
+
 def test_files_that_values_name_travel_and_count(tmp_path):
     path = write(tmp_path)
     (tmp_path / "other.csv").write_text("time_s,load\n0,2\n3,2\n")

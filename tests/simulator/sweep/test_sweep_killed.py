@@ -30,12 +30,11 @@ from tests.simulator.sweep.test_sweep_survives import (
 
 pytestmark = pytest.mark.slow
 TUTORIAL = ROOT / "scenarios" / "tutorial"
-LATENCIES = ",".join(f"{number}us" for number in range(1, 13))
 SWEEPS = {
     "grid": "three-pes.yaml --vary platform.link.bandwidth=x1,x2,x10 --vary platform.link.latency=x1,x2,/2 "
-    "--replications 3000",
-    "zip": "shared-pes.yaml --zip --vary application.parameters.n=1000..1011 "
-    f"--vary platform.link.latency={LATENCIES} --replications 2000",
+    "--replications 300",
+    "zip": "cluster.yaml --zip --vary platform.network.link.latency=1us,2us,3us,4us "
+    "--vary platform.network.uplink.bandwidth=1Gbit/s,2Gbit/s,3Gbit/s,4Gbit/s",
     "advise": "two-cores.yaml --advise --vary application.parameters.n=1000..1006 --replications 200",
 }
 

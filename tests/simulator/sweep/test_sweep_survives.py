@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 COUNT = 24
 POINTS = ["--vary", f"application.parameters.n=1600..{1600 + COUNT - 2}", "--replications", "400"]
-PATIENCE_S = 180
+PATIENCE_S = 400
 
 
 def start(*arguments, **options):
