@@ -7,7 +7,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   errors
 #   units, topology
 #   files, machine
-#   randomness, provenance, formula
+#   randomness, provenance, formula, shipped
 #   models
 #   networks
 #   platform, program, columns, configuration
@@ -113,6 +113,7 @@ _MODULES = (
     "plots",
     "provenance",
     "randomness",
+    "shipped",
     "sweep",
     "units",
     "whatif",
@@ -169,6 +170,7 @@ __all__ = [
     "run",
     "save_runs",
     "scenario_schema",
+    "shipped",
     "sweep",
     "this_machine",
     "units",

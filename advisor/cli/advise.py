@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli.options import Json, ResourceModel, load_changed, print_json
+from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from advisor import Recommendation
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")],
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)],
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     vary: Annotated[str | None, typer.Option(metavar="partition|allocation|both", help=VARY_HELP)] = None,

@@ -7,6 +7,7 @@ import typer
 
 from advisor.cli import allocate_plan, allocate_run
 from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from advisor.allocation import ProcessCountAdvice
@@ -35,6 +36,7 @@ def fit(
         typer.Argument(
             metavar="RUNS.csv",
             help="Columns N, time_s and per kind KIND.pes, KIND.procs, perhaps KIND.comp_s, KIND.comm_s.",
+            **INPUT,
         ),
     ],
     model: Annotated[

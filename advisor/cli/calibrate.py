@@ -10,6 +10,7 @@ import typer
 
 from advisor.cli import calibrate_memory, calibrate_network, calibrate_resource, load_check
 from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
@@ -22,7 +23,7 @@ Command = Annotated[str | None, typer.Option(help="A command line to run; {n} st
 Size = Annotated[str | None, typer.Option(help="With --command: elements stored and processed, such as 3*n**2.")]
 Volume = Annotated[str | None, typer.Option(help="With --command: volume of computation, such as 2*n**3.")]
 Replay = Annotated[
-    Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.")
+    Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.", **INPUT)
 ]
 Method = Annotated[str, typer.Option(help="adaptive, gbbp or grid (20 equidistant sizes).")]
 Accuracy = Annotated[str, typer.Option(help="adaptive: mean error asked for.")]
@@ -46,7 +47,7 @@ Store = Annotated[
         help="Keep every finished point here for good; by default in MODEL.json.partial until done.",
     ),
 ]
-Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.")]
+Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.", **INPUT)]
 Column = Annotated[
     str | None, typer.Option(help="With --load: column to read, such as busy_cpu1; by default load.", metavar="NAME")
 ]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from advisor.cli.options import Changes, Json, print_json, print_warnings
+from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def check(
     scenario: Annotated[
         Path | None,
-        typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML), or a graph: NAME.seg.yaml."),
+        typer.Argument(metavar="SCENARIO", help=f"{SCENARIO_HELP} Or a graph: NAME.seg.yaml.", **SCENARIO),
     ] = None,
     resolved: Annotated[
         bool, typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario.")

@@ -8,11 +8,12 @@ import typer
 
 from advisor.cli.options import Changes, Json, ResourceModel, load_changed, print_json, print_warnings
 from advisor.cli.progress import counting_bar
+from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from simulator import RunSet, Scenario
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
     from simulator import Scenario
@@ -19,7 +20,10 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     what: Annotated[
-        Path, typer.Argument(metavar="SCENARIO_OR_ADVICE", help="A scenario file, or a folder that `advise -o` wrote.")
+        Path,
+        typer.Argument(
+            metavar="SCENARIO_OR_ADVICE", help="A scenario file, or a folder that `advise -o` wrote.", **SCENARIO
+        ),
     ],
     command: Annotated[
         str | None,

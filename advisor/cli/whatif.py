@@ -11,6 +11,7 @@ import typer
 
 from advisor.cli.options import Json, print_json
 from advisor.cli.progress import counting_lines
+from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -27,7 +28,9 @@ def register(app: typer.Typer) -> None:
 
 
 def whatif(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file.")],
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
+    ],
     vary: Annotated[list[str] | None, typer.Option("--vary", metavar="PATH=V1,V2,...", help=VARY_HELP)] = None,
     zipped: Annotated[bool, typer.Option("--zip", help="Values side by side in place of all combinations.")] = False,
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,

@@ -26,6 +26,7 @@ from simulator.scenario_file.names import counted
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
 from simulator.scenario_file.yaml_text import Document, read_document
+from simulator.shipped import locate
 
 __all__ = [
     "Template",
@@ -81,8 +82,13 @@ class Template:
 def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: bool = False) -> Scenario:
     """Read a scenario file; a path in it is relative to the file.
 
+    >>> load_scenario("two-cores").application.name
+    'matmul'
+
     Parameters
     ----------
+    path
+        The file, or the name of a shipped one; see `shipped.locate`.
     changes
         `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md. Where they
         set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
@@ -94,7 +100,7 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
     ScenarioError
         With one line per fault, each naming file, line, column and field.
     """
-    return _read(Path(path), changes, oversized=oversized)[0]
+    return _read(locate(path), changes, oversized=oversized)[0]
 
 
 def load_platform(path: str | Path) -> Platform:
@@ -105,11 +111,12 @@ def load_platform(path: str | Path) -> Platform:
     ScenarioError
         As `load_scenario`.
     """
-    document = read_document(Path(path))
+    path = locate(path)
+    document = read_document(path)
     if isinstance(document.data, dict) and "application" in document.data:
         return load_scenario(path, oversized=True).platform
     form = validated(PlatformFileForm, document)
-    named = NamedFiles(Path(path).parent, {Path(path).name: Path(path)})
+    named = NamedFiles(path.parent, {path.name: path})
     nothing = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
     return make_platform(form.platform, document, named, measured=Measured({}, nothing)).platform
 
@@ -124,7 +131,7 @@ def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
     ScenarioError
         As `load_scenario`.
     """
-    scenario, form = _read(Path(path), changes)
+    scenario, form = _read(locate(path), changes)
     return dump_scenario(scenario, traces=_trace_files(form), model=form.application.model)
 
 
@@ -137,7 +144,7 @@ def scenario_schema() -> str:
 
 def read_template(path: str | Path) -> Template:
     """Read a scenario file for many scenarios; see `load_scenario`."""
-    path = Path(path)
+    path = locate(path)
     document = read_document(path)
     return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {path.name: path}))
 
