@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from advisor.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
 from advisor.strategies import Strategies, certain, most_processes, renamed, strategies, within_memory, without_uneven
-from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, run, units
+from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, notebook, run, units
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VARIED = ("partition", "allocation")
 BUDGET = 300
@@ -108,14 +111,44 @@ class Recommendation:
             "regret": None if bound_s is None else entry.value_s / bound_s - 1,
         }
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{entry['name']}</td><td>{entry['partition']}</td>"
-            f"<td>{entry['predicted_makespan_s']['mean']:.4g}</td><td>{entry['gain_of_recommended']['mean']:.3f}</td></tr>"
-            for entry in self.to_dict()
+    def __repr__(self) -> str:
+        shown = f"{self.configuration.name} of {len(self.candidates)} candidates, {self.objective}"
+        return f"Recommendation({shown} {units.show_duration(self.ranking.best.value_s)})"
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """The ranking, best first, a row per candidate: what `ranked` says, the units and the PEs, and the gain."""
+        import pandas as pd
+
+        by_name = {one.name: one for one in self.candidates}
+        return pd.DataFrame(
+            [
+                {
+                    **entry,
+                    "gain_of_recommended": self.baselines[entry["name"]].mean,
+                    "partition": by_name[entry["name"]].partition,
+                    "placement": by_name[entry["name"]].placement,
+                }
+                for entry in self.ranked()
+            ]
         )
-        head = "<tr><th>name</th><th>partition</th><th>mean makespan (s)</th><th>gain</th></tr>"
-        return f"<p>recommended: <b>{self.configuration.name}</b></p><table>{head}{rows}</table>"
+
+    def _repr_html_(self) -> str:
+        by_name = {one.name: one for one in self.candidates}
+        shown = self.ranking.ranked[: notebook.MOST_ROWS]
+        spread = [(name := self.candidates[one.candidate].name, describe(self.runs.of(name))) for one in shown]
+        rows = [
+            {
+                "configuration": ", ".join((name, *self.strategies.names_of(name))),
+                "units": by_name[name].partition,
+                f"{self.objective} makespan": units.show_duration(one.value_s),
+                "chance of being best": f"{one.p_best:.0%}",
+                "takes (times recommended)": f"{self.baselines[name].mean:.3f}",
+            }
+            for one, (name, _) in zip(shown, spread, strict=True)
+        ]
+        table = notebook.table(rows, count=len(self.ranking.ranked))
+        chart = notebook.ranges([(name, s["p05"], s["median"], s["p95"]) for name, s in spread], unit="makespan (s)")
+        return notebook.page(f"Recommended: {self.configuration.name}", table, chart, warnings=self.strategies.left_out)
 
 
 def recommend(

@@ -5,7 +5,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 
 # Layers (a module imports only from earlier lines; names on one line do not import each other):
 #   errors
-#   units, topology
+#   units, topology, notebook
 #   files, machine
 #   randomness, provenance, formula, shipped
 #   models
@@ -23,13 +23,14 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   costs, results
 #   result_files
 #   engines
-#   whatif, sweep, plots
+#   whatif, sweep, plots, comparison
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.applications import matmul
+    from simulator.comparison import Comparison, compare
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         read_template,
         resolved_text,
         scenario_schema,
+        template_of,
     )
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
@@ -61,6 +63,7 @@ _HOMES = {
     "Application": "simulator.scenario",
     "ApportionError": "simulator.errors",
     "CalibrationError": "simulator.errors",
+    "Comparison": "simulator.comparison",
     "Configuration": "simulator.configuration",
     "Interrupted": "simulator.errors",
     "JoinedPlatform": "simulator.scenario_file.joined",
@@ -79,6 +82,7 @@ _HOMES = {
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "chrome_trace": "simulator.result_files",
+    "compare": "simulator.comparison",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -100,6 +104,7 @@ _HOMES = {
     "run": "simulator.engines",
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
+    "template_of": "simulator.scenario_file",
     "this_machine": "simulator.machine",
     "waits_by_pe": "simulator.engines.log",
 }
@@ -110,6 +115,7 @@ _MODULES = (
     "characterisation",
     "files",
     "formula",
+    "notebook",
     "plots",
     "provenance",
     "randomness",
@@ -125,6 +131,7 @@ __all__ = [
     "Application",
     "ApportionError",
     "CalibrationError",
+    "Comparison",
     "Configuration",
     "Interrupted",
     "JoinedPlatform",
@@ -144,6 +151,7 @@ __all__ = [
     "calibration",
     "characterisation",
     "chrome_trace",
+    "compare",
     "critical_path",
     "describe",
     "describe_node",
@@ -159,6 +167,7 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
+    "notebook",
     "on_compile",
     "plots",
     "provenance",
@@ -172,6 +181,7 @@ __all__ = [
     "scenario_schema",
     "shipped",
     "sweep",
+    "template_of",
     "this_machine",
     "units",
     "waits_by_pe",

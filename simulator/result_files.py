@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simulator import files
+from simulator import files, notebook
 from simulator.errors import ScenarioError
 from simulator.results import RunSet
 
@@ -44,6 +44,9 @@ class Results:
     folder: Path
     manifest: Mapping[str, Any]
     """What its `manifest.json` says."""
+
+    def __repr__(self) -> str:
+        return f"Results({str(self.folder)!r}, kind {self.kind})"
 
     @property
     def kind(self) -> str:
@@ -83,7 +86,9 @@ class Results:
                     }
 
     def _repr_html_(self) -> str:
-        return str(self.to_dataframe().to_html(index=False, float_format="{:.4g}".format))
+        frame = self.to_dataframe()
+        rows = [{str(name): value for name, value in row.items()} for row in frame.head(20).to_dict(orient="records")]
+        return notebook.page(f"Results in {self.folder}", notebook.table(rows, count=len(frame)))
 
 
 def load_results(folder: str | Path) -> Results:

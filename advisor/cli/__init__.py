@@ -78,7 +78,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _whole(
-    version: Annotated[  # noqa: ARG001 - its callback acts
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:

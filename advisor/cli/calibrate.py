@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,8 +110,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
     from simulator import files, units
-    from simulator.calibration import save_speed_model
-    from simulator.calibration.bands import build
+    from simulator.calibration import fit_speed, save_speed_model
 
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
@@ -125,11 +124,15 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     wanted = read_share(accuracy, "--accuracy")
     with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options)
-        with _open(source):
-            built = build(
-                source, method=method, rule=rule, budget_s=seconds, accuracy=wanted, verify_largest=verify_largest
-            )
-    built = _with_provenance(built, source, [path for path in (replay, load) if path is not None])
+        built = fit_speed(
+            source,
+            method=method,
+            rule=rule,
+            budget_s=seconds,
+            accuracy=wanted,
+            verify_largest=verify_largest,
+            inputs=[path for path in (replay, load) if path is not None],
+        )
     if output is not None:
         save_speed_model(built, output)
     if options["store"] is not None and store is None:
@@ -215,11 +218,6 @@ def _source(
     return RealSource.of_command(command, size=size, volume=volume, **options)
 
 
-def _open(source: "Source") -> AbstractContextManager[Any]:
-    """Stop what a source of real runs started, whatever ends the building."""
-    return source if isinstance(source, AbstractContextManager) else nullcontext()
-
-
 def _rule(
     band: str | None,
     recorded: tuple[Path | None, str | None],
@@ -252,19 +250,6 @@ def _rule(
     return CutRule.under_load(
         trace, window=width, history=length, availability=availability, band=half, outer_spread=real
     )
-
-
-def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -> "BuiltBand":
-    import dataclasses
-
-    from simulator import files, provenance
-    from simulator.calibration import RealSource
-
-    hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
-    real = source if isinstance(source, RealSource) else None
-    made = provenance.provenance(inputs=hashes, machine=None if real is None else real.machine)
-    made |= {"points_reused": getattr(source, "reused", 0)}
-    return dataclasses.replace(built, provenance=made, subject={} if real is None else real.subject)
 
 
 def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:

@@ -109,26 +109,13 @@ def _check(clusters: int, output: Path | None, slurm: str | None, resume: bool, 
 def _plan(
     path: Path, vary: list[str], *, zipped: bool, replications: int | None, seed: int | None, advise: bool
 ) -> "Plan":
-    from advisor.whatif import advised
-    from simulator import ScenarioError, read_template, whatif
-    from simulator.sweep import make_plan, simulated
+    from advisor.whatif import plan_whatif
+    from simulator import ScenarioError, whatif
 
     if not vary:
         raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
-    points = whatif.points([whatif.read_varied(text) for text in vary], zipped=zipped)
-    template = read_template(path)
-    if advise:
-        template = template.divided_equally()  # its own configurations are not looked at
-    whatif.check_paths(template, points, oversized=advise)
-    return make_plan(
-        path,
-        points,
-        ask=advised if advise else simulated,
-        replications=replications,
-        seed=seed,
-        oversized=advise,
-        template=template,
-    )
+    varied = [whatif.read_varied(text) for text in vary]
+    return plan_whatif(path, varied, zipped=zipped, replications=replications, seed=seed, advise=advise)
 
 
 def _where(

@@ -25,7 +25,7 @@ from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
-from simulator.scenario_file.yaml_text import Document, read_document
+from simulator.scenario_file.yaml_text import Document, read_document, read_value
 from simulator.shipped import locate
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "read_template",
     "resolved_text",
     "scenario_schema",
+    "template_of",
 ]
 
 
@@ -147,6 +148,17 @@ def read_template(path: str | Path) -> Template:
     path = locate(path)
     document = read_document(path)
     return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {path.name: path}))
+
+
+def template_of(scenario: Scenario) -> Template:
+    """A scenario as what `dump_scenario` would write of it, for many scenarios that differ by changes.
+
+    Raises
+    ------
+    ScenarioError
+        As `dump_scenario`.
+    """
+    return Template.of_data(read_value(dump_scenario(scenario)), Path("<scenario>"), {})
 
 
 def _read(path: Path, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:

@@ -12,7 +12,7 @@ from simulator.sweep.clusters import SLURM_HELP, cores_here, existing, local, sl
 from simulator.sweep.dispatch import Dispatcher, now_s
 from simulator.sweep.folder import Keep
 from simulator.sweep.plan import Ask, Plan, Point, make_plan
-from simulator.sweep.work import Ready, configurations_of, simulated
+from simulator.sweep.work import Ready, answer_here, configurations_of, simulated
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -53,7 +53,7 @@ class Swept:
 
 def sweep(
     plan: Plan,
-    where: Callable[[], AbstractContextManager["Client"]],
+    where: Callable[[], AbstractContextManager["Client"]] | None,
     *,
     folder: Path | None = None,
     resume: bool = False,
@@ -65,7 +65,7 @@ def sweep(
     Parameters
     ----------
     where
-        The Dask cluster: `local`, `existing` or `slurm` with its arguments.
+        The Dask cluster: `local`, `existing` or `slurm` with its arguments; None for this process, one by one.
     folder
         Where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
     resume
@@ -100,8 +100,12 @@ def sweep(
 
     if todo:
         try:
-            with where() as client:
-                lost = Dispatcher(client, plan, told, waiting).work_off(todo)
+            if where is None:
+                answer_here(plan, todo, told)
+                lost = {}
+            else:
+                with where() as client:
+                    lost = Dispatcher(client, plan, told, waiting).work_off(todo)
         except KeyboardInterrupt:
             raise Interrupted(_kept(keep, "stopped")) from None
         except SweepError as error:
