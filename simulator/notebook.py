@@ -32,7 +32,7 @@ def page(title: str, *parts: str, warnings: Sequence[str] = ()) -> str:
     told = "".join(f"<li>{_text(line)}</li>" for line in warnings[:MOST_ROWS])
     more = f"<li>and {len(warnings) - MOST_ROWS} more</li>" if len(warnings) > MOST_ROWS else ""
     listed = f'<ul class="warnings" style="opacity:.8">{told}{more}</ul>' if told else ""
-    return f'<div style="max-width:60em"><p><b>{_text(title)}</b></p>{"".join(parts)}{listed}</div>'
+    return f'<div style="max-width:60em"><p><b>{_text(title, most=400)}</b></p>{"".join(parts)}{listed}</div>'
 
 
 def facts(named: Mapping[str, object]) -> str:

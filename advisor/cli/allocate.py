@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli import allocate_plan, allocate_run
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.options import Json, offered, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -40,7 +40,12 @@ def fit(
         ),
     ],
     model: Annotated[
-        str, typer.Option(metavar="pooled|paper", help="The model's form; paper is Kishimoto's and Ichikawa's.")
+        str,
+        typer.Option(
+            metavar="pooled|paper",
+            help="The model's form; paper is Kishimoto's and Ichikawa's.",
+            autocompletion=offered("pooled", "paper"),
+        ),
     ] = "pooled",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the model (JSON).")] = None,
     as_json: Json = False,

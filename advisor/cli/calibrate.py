@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli import calibrate_memory, calibrate_network, calibrate_resource, load_check
-from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.options import Json, offered, print_answers, print_json, print_warnings, read_number, read_share
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -25,7 +25,12 @@ Volume = Annotated[str | None, typer.Option(help="With --command: volume of comp
 Replay = Annotated[
     Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.", **INPUT)
 ]
-Method = Annotated[str, typer.Option(help="adaptive, gbbp or grid (20 equidistant sizes).")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="adaptive, gbbp or grid (20 equidistant sizes).", autocompletion=offered("adaptive", "gbbp", "grid")
+    ),
+]
 Accuracy = Annotated[str, typer.Option(help="adaptive: mean error asked for.")]
 Band = Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")]
 Budget = Annotated[

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.options import Json, Seed, offered, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
     ],
     units: Annotated[int, typer.Option(help="How many units of work there are.")],
     method: Annotated[
-        str, typer.Option(help="equal, proportional, functional, discontinuous, banded or grid2d.")
+        str,
+        typer.Option(
+            help="equal, proportional, functional, discontinuous, banded or grid2d.",
+            autocompletion=offered("equal", "proportional", "functional", "discontinuous", "banded", "grid2d"),
+        ),
     ] = "functional",
     at: Annotated[
         str | None, typer.Option(help="proportional: size of the one benchmark, or peak; by default the smallest.")

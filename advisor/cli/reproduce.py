@@ -8,7 +8,7 @@ import typer
 
 from advisor.cli import allocation_live
 from advisor.cli.allocate_run import Before, Read
-from advisor.cli.options import Json, Seed, print_json
+from advisor.cli.options import Json, Seed, offered, print_json
 
 if TYPE_CHECKING:
     from simulator.calibration import MeasuredMemory
@@ -44,7 +44,9 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(  # noqa: PLR0913, PLR0917 - one per option
-    paper: Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.")] = "all",
+    paper: Annotated[
+        str, typer.Argument(help=f"{', '.join(PAPERS)} or all.", autocompletion=offered(*PAPERS, "all"))
+    ] = "all",
     recorded: Annotated[
         bool, typer.Option("--recorded", help="apexmap, characterisation, gbbp: on shipped recordings; nothing is run.")
     ] = False,

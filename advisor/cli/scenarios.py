@@ -1,5 +1,6 @@
 """`apportion scenarios`: what ships with the product; and how commands take a shipped file by its name."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,8 @@ import typer
 from advisor.cli.options import Json, print_json
 
 MOST_OFFERED = 200
+_PLAIN = re.compile(r"[\w.,@%+=:-]+")
+"""Names that a shell takes as they are; others are left to its own completion."""
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 
 
@@ -77,14 +80,16 @@ def _scenario_names(incomplete: str) -> list[str]:
     """What a scenario argument may go on as: files and folders here, shipped scenarios by name."""
     from simulator import shipped
 
-    return _offered(incomplete, [scenario.name for scenario in shipped.scenarios()], _SCENARIO_SUFFIXES)
+    known = [scenario.file if "/" in incomplete else scenario.name for scenario in shipped.scenarios()]
+    return _offered(incomplete, known, _SCENARIO_SUFFIXES)
 
 
 def _file_names(incomplete: str) -> list[str]:
-    """The same for any input file; shipped ones as the README calls them."""
+    """The same for any input file; shipped ones once there is a letter to go by."""
     from simulator import shipped
 
-    return _offered(incomplete, list(shipped.names()) if incomplete else [], ())
+    known = [name if "/" in incomplete else name.rpartition("/")[2] for name in shipped.names()]
+    return _offered(incomplete, known if incomplete else [], ())
 
 
 def _offered(incomplete: str, names: list[str], suffixes: tuple[str, ...]) -> list[str]:
@@ -109,6 +114,7 @@ def _entries(folder: Path, start: str, suffixes: tuple[str, ...]) -> list[Path]:
         path
         for path in entries
         if path.name.startswith(start)
+        and _PLAIN.fullmatch(path.name)
         and (start or not path.name.startswith("."))
         and (path.is_dir() or not suffixes or path.suffix in suffixes)
     ]

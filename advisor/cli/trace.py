@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json
+from advisor.cli.options import Json, Seed, offered, print_json
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -40,7 +40,12 @@ def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source 
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The foreign file.", **INPUT)],
     output: Output,
     kind: Annotated[
-        str, typer.Option("--from", help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains or swf.")
+        str,
+        typer.Option(
+            "--from",
+            help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains or swf.",
+            autocompletion=offered("csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "swf"),
+        ),
     ],
     measures: Annotated[
         str | None, typer.Option(help="load, busy, busy-percent, available or available-percent.")

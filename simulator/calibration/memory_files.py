@@ -32,6 +32,12 @@ class MemoryFit:
     provenance: dict[str, Any]
     warnings: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"MemoryFit({self.model!r})"
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
     @property
     def model(self) -> MemoryModel:
         """The model chosen."""

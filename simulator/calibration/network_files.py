@@ -38,6 +38,12 @@ class CalibratedNetwork:
     measured: dict[str, Any] | None = None
     """How they were measured, where they were."""
 
+    def __repr__(self) -> str:
+        return f"CalibratedNetwork({self.fit.model!r})"
+
+    def _repr_html_(self) -> str:
+        return self.fit.model._repr_html_()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: what a model file holds."""
         points = self.fit.points

@@ -29,6 +29,12 @@ class RuntimeFit:
     runs: dict[str, Runs]
     """What was measured, by response."""
 
+    def __repr__(self) -> str:
+        return f"RuntimeFit({self.model!r})"
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         plain = self.model.to_dict() | {"diagnostics": self.diagnostics, "provenance": self.provenance}
