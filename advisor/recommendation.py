@@ -15,10 +15,11 @@ from advisor.objectives import Objective, check_objective, statistic
 from advisor.partitioners import by_times, refined
 from advisor.partitioners.by_times import Times
 from advisor.ranking import Gain, Ranked, Ranking, gain, rank
+from advisor.ranking_page import ranking_page, ranking_rows
 from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
 from advisor.strategies import Strategies, certain, most_processes, renamed, strategies, within_memory, without_uneven
-from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, notebook, run, units
+from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, run, units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,36 +120,10 @@ class Recommendation:
         """The ranking, best first, a row per candidate: what `ranked` says, the units and the PEs, and the gain."""
         import pandas as pd
 
-        by_name = {one.name: one for one in self.candidates}
-        return pd.DataFrame(
-            [
-                {
-                    **entry,
-                    "gain_of_recommended": self.baselines[entry["name"]].mean,
-                    "partition": by_name[entry["name"]].partition,
-                    "placement": by_name[entry["name"]].placement,
-                }
-                for entry in self.ranked()
-            ]
-        )
+        return pd.DataFrame(ranking_rows(self))
 
     def _repr_html_(self) -> str:
-        by_name = {one.name: one for one in self.candidates}
-        shown = self.ranking.ranked[: notebook.MOST_ROWS]
-        spread = [(name := self.candidates[one.candidate].name, describe(self.runs.of(name))) for one in shown]
-        rows = [
-            {
-                "configuration": ", ".join((name, *self.strategies.names_of(name))),
-                "units": by_name[name].partition,
-                f"{self.objective} makespan": units.show_duration(one.value_s),
-                "chance of being best": f"{one.p_best:.0%}",
-                "takes (times recommended)": f"{self.baselines[name].mean:.3f}",
-            }
-            for one, (name, _) in zip(shown, spread, strict=True)
-        ]
-        table = notebook.table(rows, count=len(self.ranking.ranked))
-        chart = notebook.ranges([(name, s["p05"], s["median"], s["p95"]) for name, s in spread], unit="makespan (s)")
-        return notebook.page(f"Recommended: {self.configuration.name}", table, chart, warnings=self.strategies.left_out)
+        return ranking_page(self)
 
 
 def recommend(

@@ -293,6 +293,19 @@ def test_a_kernel_is_measured_in_one_call():
         calibration.measure("matmul", [16], cpus=[10**6])
 
 
+def test_tables_are_called_by_text_and_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted = calibration.fit_table("hpl-runs", ["N**3/(P*Q)"], responses=["time_s"])
+    calibration.save_runtime_fit(fitted, "model.json")
+    assert calibration.load_runtime_model("model.json").parts[0].formula.text == "N**3/(P*Q)"
+    assert repr(fitted).startswith("RuntimeFit(RuntimeModel(")
+    Page(fitted._repr_html_())
+    messages = calibration.fit_network_table("characterisation_unix")
+    assert repr(messages).startswith("CalibratedNetwork(NetworkModel(")
+    Page(messages._repr_html_())
+    assert advisor.read_speeds("speeds.json").pes.names[0] == "fast"
+
+
 def public_objects():
     for package in PACKAGES:
         module = importlib.import_module(package)

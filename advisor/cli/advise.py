@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
 
 
+Vary = Annotated[
+    str | None,
+    typer.Option(
+        metavar="partition|allocation|both",
+        help=VARY_HELP,
+        autocompletion=offered("partition", "allocation", "both"),
+    ),
+]
+Sought = Annotated[
+    str,
+    typer.Option(metavar="mean|p95|worst", help="What is to be least.", autocompletion=offered("mean", "p95", "worst")),
+]
 Explained = Annotated[
     bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
 ]
@@ -29,20 +41,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)],
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
-    vary: Annotated[
-        str | None,
-        typer.Option(
-            metavar="partition|allocation|both",
-            help=VARY_HELP,
-            autocompletion=offered("partition", "allocation", "both"),
-        ),
-    ] = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            metavar="mean|p95|worst", help="What is to be least.", autocompletion=offered("mean", "p95", "worst")
-        ),
-    ] = "mean",
+    vary: Vary = None,
+    objective: Sought = "mean",
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
     budget: Annotated[
         int | None, typer.Option(min=1, metavar="RUNS", help="Simulated runs of the search for an allocation; 300.")

@@ -30,6 +30,7 @@ BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "3min"}
 """Papers that really run something, and about how long by default."""
 
 
+Paper = Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.", autocompletion=offered(*PAPERS, "all"))]
 Cpu = Annotated[int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")]
 Live = Annotated[bool, typer.Option("--live", help="allocation: the experiment in small, really run here.")]
 Command = Annotated[
@@ -44,9 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(  # noqa: PLR0913, PLR0917 - one per option
-    paper: Annotated[
-        str, typer.Argument(help=f"{', '.join(PAPERS)} or all.", autocompletion=offered(*PAPERS, "all"))
-    ] = "all",
+    paper: Paper = "all",
     recorded: Annotated[
         bool, typer.Option("--recorded", help="apexmap, characterisation, gbbp: on shipped recordings; nothing is run.")
     ] = False,

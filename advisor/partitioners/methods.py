@@ -16,7 +16,7 @@ from advisor.partitioners.grid2d import grid2d
 from advisor.partitioners.proportional import proportional
 from advisor.partitioners.result import Partition
 from advisor.partitioners.speeds_file import Speeds, read_speeds
-from simulator import ScenarioError, provenance, shipped
+from simulator import ScenarioError, provenance
 
 METHODS: dict[str, Callable[..., Partition]] = {
     "equal": equal,
@@ -89,7 +89,7 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
     if method not in METHODS:
         raise ScenarioError(f"--method: {method!r} found, {', '.join(METHODS)} allowed")
     if not isinstance(speeds, Speeds):
-        speeds = read_speeds(shipped.locate(speeds))
+        speeds = read_speeds(speeds)
     if method == "banded":
         if speeds.low is None:
             raise ScenarioError("banded: no entry has a band; low and high beside speeds, or a model, allowed")

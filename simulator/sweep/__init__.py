@@ -100,12 +100,7 @@ def sweep(
 
     if todo:
         try:
-            if where is None:
-                answer_here(plan, todo, told)
-                lost = {}
-            else:
-                with where() as client:
-                    lost = Dispatcher(client, plan, told, waiting).work_off(todo)
+            lost = _work_off(plan, where, todo, told=told, waiting=waiting)
         except KeyboardInterrupt:
             raise Interrupted(_kept(keep, "stopped")) from None
         except SweepError as error:
@@ -114,6 +109,22 @@ def sweep(
     spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
     rows = keep.close(failed, {"spent": spent})
     return Swept(plan, tuple(rows), keep.documents, failed, spent)
+
+
+def _work_off(
+    plan: Plan,
+    where: Callable[[], AbstractContextManager["Client"]] | None,
+    todo: list[int],
+    *,
+    told: Callable[[dict[str, Any]], None],
+    waiting: Callable[[], None],
+) -> dict[int, str]:
+    """Have points answered, here or there; why some have no answer, by their place."""
+    if where is None:
+        answer_here(plan, todo, told)
+        return {}
+    with where() as client:
+        return Dispatcher(client, plan, told, waiting).work_off(todo)
 
 
 def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
