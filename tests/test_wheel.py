@@ -52,6 +52,7 @@ def installed(wheel, tmp_path_factory):
     (own / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     (own / "traces").mkdir()  # a living project of that name
     (own / "traces" / "__init__.py").write_text("mine = 'another project'\n")
+    (folder / "tmp").mkdir()  # where the cache goes
     return folder / "bin" / "apportion"
 
 
@@ -60,7 +61,11 @@ def apportion(installed, tmp_path):
     """The installed command in an empty folder, with a home that cannot be written."""
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "file" / "home"), "TMPDIR": str(tmp_path)}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "file" / "home"),
+        "TMPDIR": str(installed.parents[1] / "tmp"),
+    }
 
     def run(*arguments):
         return subprocess.run(
