@@ -24,16 +24,11 @@ def advice_document(
         Of `pareto_fronts`, if they were asked for.
     """
     seed, replications = recommendation.runs.seed, recommendation.runs.makespan_ticks.shape[1]
-    application, best = scenario.application, recommendation.ranked(1)[0]
+    best = recommendation.ranked(1)[0]
     return {
         "format": 1,
         "command": "advise",
-        "application": {
-            "name": application.name,
-            "kernel": application.kernel,
-            "parameters": dict(application.parameters),
-            **application.prepared_as,
-        },
+        "application": application_facts(scenario),
         "pes": [pe.name for pe in scenario.platform.pes],
         "recommended": recommendation.configuration.name,
         "partition": list(recommendation.configuration.partition),
@@ -53,6 +48,17 @@ def advice_document(
         "seed": seed,
         "warnings": _warnings(scenario, recommendation),
         "provenance": provenance.provenance(seed=seed, inputs=scenario.inputs),
+    }
+
+
+def application_facts(scenario: Scenario) -> dict[str, Any]:
+    """What runs, as every document tells it."""
+    application = scenario.application
+    return {
+        "name": application.name,
+        "kernel": application.kernel,
+        "parameters": dict(application.parameters),
+        **application.prepared_as,
     }
 
 

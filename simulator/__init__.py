@@ -21,9 +21,9 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   scenario
 #   scenario_file
 #   costs, results
-#   result_files
+#   result_files, job_files
 #   engines
-#   whatif, sweep, plots, comparison
+#   timelines, whatif, sweep, plots, comparison
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -34,15 +34,17 @@ if TYPE_CHECKING:
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
-    from simulator.engines.log import critical_path, waits_by_pe
+    from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
+    from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform import PE, Load, Platform
-    from simulator.result_files import Results, chrome_trace, load_results, save_runs
+    from simulator.result_files import Results, load_results, save_runs
     from simulator.results import RunSet, describe
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.timelines import write_timeline
+    from simulator.timelines.loads import load_profiles
 
 _HOMES = {
     "Application": "simulator.scenario",
@@ -66,22 +70,25 @@ _HOMES = {
     "Comparison": "simulator.comparison",
     "Configuration": "simulator.configuration",
     "Interrupted": "simulator.errors",
+    "JOB_FILES": "simulator.job_files",
     "JoinedPlatform": "simulator.scenario_file.joined",
     "LinkModel": "simulator.models.network",
     "Load": "simulator.platform",
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.machine",
+    "Message": "simulator.engines.waited_for",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
+    "Part": "simulator.engines.waited_for",
     "Platform": "simulator.platform",
     "Results": "simulator.result_files",
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
     "ScenarioError": "simulator.errors",
     "SpeedBand": "simulator.models.speed",
+    "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
-    "chrome_trace": "simulator.result_files",
     "compare": "simulator.comparison",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
@@ -90,8 +97,10 @@ _HOMES = {
     "dump_scenario": "simulator.scenario_file",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
+    "job_lines": "simulator.job_files",
     "join_platform": "simulator.scenario_file.joined",
     "load_platform": "simulator.scenario_file",
+    "load_profiles": "simulator.timelines.loads",
     "load_results": "simulator.result_files",
     "load_scenario": "simulator.scenario_file",
     "load_seg": "simulator.scenario_file.segs",
@@ -106,7 +115,9 @@ _HOMES = {
     "scenario_schema": "simulator.scenario_file",
     "template_of": "simulator.scenario_file",
     "this_machine": "simulator.machine",
+    "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
+    "write_timeline": "simulator.timelines",
 }
 """Public name -> the module that it comes from."""
 
@@ -127,6 +138,7 @@ _MODULES = (
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
+    "JOB_FILES",
     "PE",
     "Application",
     "ApportionError",
@@ -139,18 +151,20 @@ __all__ = [
     "Load",
     "LoadTrace",
     "Machine",
+    "Message",
     "NodeDescription",
+    "Part",
     "Platform",
     "Results",
     "RunSet",
     "Scenario",
     "ScenarioError",
     "SpeedBand",
+    "Step",
     "TraceError",
     "availability",
     "calibration",
     "characterisation",
-    "chrome_trace",
     "compare",
     "critical_path",
     "describe",
@@ -161,8 +175,10 @@ __all__ = [
     "expanded",
     "files",
     "formula",
+    "job_lines",
     "join_platform",
     "load_platform",
+    "load_profiles",
     "load_results",
     "load_scenario",
     "load_seg",
@@ -184,8 +200,10 @@ __all__ = [
     "template_of",
     "this_machine",
     "units",
+    "waited_for",
     "waits_by_pe",
     "whatif",
+    "write_timeline",
 ]
 
 

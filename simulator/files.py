@@ -1,12 +1,14 @@
 """The only opener of files: bounded reads, writes that are whole or absent, hashes, and the data that is shipped."""
 
 import contextlib
+import gzip
 import hashlib
 import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +27,7 @@ __all__ = [
     "user_cache",
     "write_bytes",
     "write_json",
+    "write_pieces",
     "write_text",
 ]
 
@@ -89,14 +92,21 @@ def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
 
 
 @contextlib.contextmanager
-def open_lines(path: Path) -> Iterator[IO[bytes]]:
-    """Stream a file line by line, for inputs that may be too large for memory."""
+def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Stream a file line by line, for inputs that may be too large for memory; unpacked if its name ends in `.gz`."""
     try:
         stream = path.open("rb")
     except OSError as error:
         raise ScenarioError(f"{path}: {_reason(error)}") from error
     with stream:
-        yield stream
+        if path.suffix != ".gz":
+            yield stream
+            return
+        try:
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                yield unpacked
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise ScenarioError(f"{path}: {error}, a file packed with gzip allowed") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -117,21 +127,48 @@ def write_bytes(path: Path, data: bytes, *, synced: bool = True) -> None:
     ApportionError
         If the folder cannot be written or the disk is full; the old file, if any, is untouched.
     """
+    with _replaced(path, synced=synced) as stream:
+        stream.write(data)
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write a text atomically as its pieces come, for texts larger than memory; packed if the name ends in `.gz`.
+
+    Raises
+    ------
+    ApportionError
+        As `write_bytes`.
+    """
+    with _replaced(path, synced=True) as stream:
+        if path.suffix != ".gz":
+            for piece in pieces:
+                stream.write(piece.encode())
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as packed:  # same bytes
+            for piece in pieces:
+                packed.write(piece.encode())
+
+
+@contextlib.contextmanager
+def _replaced(path: Path, *, synced: bool) -> Iterator[IO[bytes]]:
+    """A file beside `path` that takes its place when the block ends, and goes when it fails."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
             temporary = Path(stream.name)
-            stream.write(data)
+            yield stream
             stream.flush()
             if synced:
                 os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+        temporary = None
     except OSError as error:
+        raise ApportionError(f"{path}: {_reason(error)}") from error
+    finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        raise ApportionError(f"{path}: {_reason(error)}") from error
 
 
 def write_json(path: Path, document: object) -> None:

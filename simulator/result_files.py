@@ -1,7 +1,8 @@
-"""Results on disk: a folder with one row per run, a manifest, and timelines for people and for trace viewers."""
+"""Results on disk: a folder with one row per run, a manifest, and what reads them again."""
 
+import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,22 +10,36 @@ from typing import TYPE_CHECKING, Any
 from simulator import files, notebook
 from simulator.errors import ScenarioError
 from simulator.results import RunSet
+from simulator.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "chrome_trace", "load_results", "save_runs"]
+__all__ = ["Results", "load_results", "save_runs"]
 
 FORMAT = 1
 KINDS = ("runs", "sweep")
 LIMIT_BYTES = 2**30
+MOST_ROWS = 2_000_000
+"""Of `processes.csv`; what has more is left to the manifest's means."""
+PROCESS_COLUMNS = (
+    *("configuration", "replication", "seed", "process", "pe", "node", "units"),
+    *("busy_s", "waiting_s", "idle_s", "finish_s"),
+)
 
 
-def save_runs(runs: RunSet, folder: Path, *, manifest: Mapping[str, Any]) -> tuple[Path, ...]:
-    """Write `runs.csv` (configuration, replication, seed, makespan_s) and `manifest.json`, and name them.
+def save_runs(
+    runs: RunSet, folder: Path, *, manifest: Mapping[str, Any], scenario: Scenario | None = None
+) -> tuple[Path, ...]:
+    """Write `runs.csv`, `processes.csv` and `manifest.json`, and name them.
+
+    `runs.csv` has configuration, replication, seed, makespan_s; `processes.csv` where the time of each process went in
+    each replication, if that is at most `MOST_ROWS` rows.
 
     Parameters
     ----------
+    scenario
+        What was simulated; without it there is no `processes.csv`.
     folder
         Made if it is missing; what is in it stays, but for files of these names.
     manifest
@@ -33,8 +48,31 @@ def save_runs(runs: RunSet, folder: Path, *, manifest: Mapping[str, Any]) -> tup
     files.make_folder(folder)
     table, described = folder / "runs.csv", folder / "manifest.json"
     files.write_text(table, runs.to_dataframe().to_csv(index=False))
-    files.write_json(described, {"format": FORMAT, "kind": "runs", "files": [table.name], **manifest})
-    return table, described
+    written = [table]
+    rows = sum(busy.size for busy in runs.busy_ticks)
+    if scenario is not None and rows <= MOST_ROWS:
+        written.append(folder / "processes.csv")
+        files.write_pieces(written[-1], _process_rows(runs, scenario))
+    files.write_json(described, {"format": FORMAT, "kind": "runs", "files": [one.name for one in written], **manifest})
+    return *written, described
+
+
+def _process_rows(runs: RunSet, scenario: Scenario) -> Iterator[str]:
+    """Busy, waiting and idle seconds of each process, which add up to the makespan; a piece of CSV per replication."""
+    piece = io.StringIO()
+    rows = csv.writer(piece, lineterminator="\n")
+    rows.writerow(PROCESS_COLUMNS)
+    for k, configuration in enumerate(scenario.configurations):
+        pes = [scenario.platform.pes[place] for place in configuration.placement]
+        who = [(pe.name, pe.node, units) for pe, units in zip(pes, configuration.partition, strict=True)]
+        for replication, makespan in enumerate(runs.makespan_ticks[k].tolist()):
+            busy, finish = (ticks[k][replication].tolist() for ticks in (runs.busy_ticks, runs.finish_ticks))
+            for process, (spent, end) in enumerate(zip(busy, finish, strict=True)):
+                seconds = [ticks * runs.tick_s for ticks in (spent, end - spent, makespan - end, end)]
+                rows.writerow((configuration.name, replication, runs.seed, process, *who[process], *seconds))
+            yield piece.getvalue()
+            piece.seek(0)
+            piece.truncate()
 
 
 @dataclass(frozen=True)
@@ -108,34 +146,3 @@ def load_results(folder: str | Path) -> Results:
         found = f"a sweep with {done} of {len(manifest['points'])} points finished found"
         raise ScenarioError(f"{folder}: {found}, a whole one allowed: its command with --resume goes on")
     return Results(folder, manifest)
-
-
-def chrome_trace(timelines: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Timelines in the Trace Event Format, which Perfetto and Chrome show.
-
-    Parameters
-    ----------
-    timelines
-        Per configuration what `RunSet.timeline` gives; each becomes a process of the viewer, ours become its threads.
-    """
-    events: list[dict[str, Any]] = []
-    for number, (name, timeline) in enumerate(timelines.items()):
-        events.append({"ph": "M", "name": "process_name", "pid": number, "args": {"name": name}})
-        named = {entry["process"]: f"process {entry['process']} on {entry['pe']}" for entry in timeline}
-        events += [
-            {"ph": "M", "name": "thread_name", "pid": number, "tid": process, "args": {"name": text}}
-            for process, text in sorted(named.items())
-        ]
-        events += [
-            {
-                "ph": "X",
-                "name": entry["operation"],
-                "cat": entry["operation"],
-                "pid": number,
-                "tid": entry["process"],
-                "ts": entry["start_s"] * 1e6,
-                "dur": (entry["end_s"] - entry["start_s"]) * 1e6,
-            }
-            for entry in timeline
-        ]
-    return {"displayTimeUnit": "ms", "traceEvents": events}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LoggedOperation:
     """One operation as it happened in a replication."""
 

@@ -37,6 +37,7 @@ Rule = Callable[[Sources], list[str]]
 # Reading the code
 
 
+@cache
 def tree_sources() -> Sources:
     paths = [path for package in ("simulator", "advisor") for path in (ROOT / package).rglob("*.py")]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(paths)}
@@ -46,6 +47,12 @@ def tree_sources() -> Sources:
 def tree_of(source: str, path: str) -> ast.Module:
     """Read once for all rules."""
     return ast.parse(source, path)
+
+
+@cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Walked once for all rules."""
+    return tuple(ast.walk(tree))
 
 
 def parsed(sources: Sources) -> Iterator[tuple[str, ast.Module]]:
@@ -62,7 +69,7 @@ def imports(path: str, tree: ast.Module) -> Iterator[tuple[int, str, str | None]
     package = module_name(path).split(".")
     if not path.endswith("__init__.py"):
         package.pop()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -73,10 +80,11 @@ def imports(path: str, tree: ast.Module) -> Iterator[tuple[int, str, str | None]
             yield from ((node.lineno, str(part.value), None) for part in node.args if isinstance(part, ast.Constant))
 
 
+@cache
 def aliases(tree: ast.Module) -> dict[str, str]:
     """Local name -> what it stands for, as far as imports tell."""
     found = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found[alias.asname or alias.name.split(".")[0]] = (
@@ -94,11 +102,10 @@ def dotted(node: ast.expr, names: dict[str, str]) -> str:
     return names.get(node.id, node.id) if isinstance(node, ast.Name) else "?"
 
 
-def calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
+@cache
+def calls(tree: ast.Module) -> tuple[tuple[int, str], ...]:
     names = aliases(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield node.lineno, dotted(node.func, names)
+    return tuple((node.lineno, dotted(node.func, names)) for node in nodes(tree) if isinstance(node, ast.Call))
 
 
 # Import order
@@ -186,7 +193,7 @@ def public_only(sources: Sources) -> list[str]:
             continue
         used = {(line, module, name) for line, module, name in imports(path, tree)}
         names = aliases(tree)
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Attribute) and (left := dotted(node.value, names)) in packages:
                 used.add((node.lineno, left, node.attr))
         for line, module, name in sorted(used, key=str):
@@ -224,7 +231,7 @@ def system_owner(sources: Sources) -> list[str]:
         f"{path}:{node.lineno}: {node.value!r} outside {SYSTEM_OWNERS[0]}"
         for path, tree in parsed(sources)
         if path not in SYSTEM_OWNERS
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and f"{node.value}/".startswith(("/proc/", "/sys/"))
@@ -249,7 +256,7 @@ def clock_owner(sources: Sources) -> list[str]:
             continue
         names = aliases(tree)
         used = [
-            (node.lineno, dotted(node, names)) for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name)
+            (node.lineno, dotted(node, names)) for node in nodes(tree) if isinstance(node, ast.Attribute | ast.Name)
         ]
         faults += [f"{path}:{line}: {what} measures time" for line, what in used if what in CLOCKS]
     return faults
@@ -272,7 +279,7 @@ def forbidden(sources: Sources) -> list[str]:
         found += [
             (line, module) for line, module, _ in imports(path, tree) if module.split(".")[0] in FORBIDDEN_MODULES
         ]
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ExceptHandler) and catches_all(node.type):
                 bare_raise = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
                 if node.type is None or dotted(node.type, {}) != "BaseException" or not bare_raise:
@@ -291,7 +298,7 @@ def functions_longer_than(limit: int, sources: Sources) -> list[str]:
     return [
         f"{path}:{node.lineno}: {node.name} has {length} lines"
         for path, tree in parsed(sources)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if (length := (node.end_lineno or node.lineno) - node.lineno + 1) > limit
     ]

@@ -55,7 +55,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         typer.Option(
             "--output",
             "-o",
-            help="A folder for advice.json and what launchers and programs read; NAME.json: that alone.",
+            help="A folder for report.html, advice.json and what launchers and programs read; NAME.json: that alone.",
         ),
     ] = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
@@ -102,6 +102,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:
     """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
     from advisor import save_exports
+    from advisor.illustrated import illustrated
+    from advisor.report import render_html
     from simulator import dump_scenario, files
 
     if output.suffix == ".json":
@@ -111,6 +113,17 @@ def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recomme
     compared = scenario.with_configurations(recommendation.candidates)
     files.write_text(output / "scenario.yaml", dump_scenario(compared))
     files.write_json(output / "advice.json", document)
+    shown = (recommendation.configuration.name, *_rivals(recommendation))
+    page = render_html(illustrated(document, compared, recommendation.runs, shown))
+    files.write_text(output / "report.html", page)
+
+
+def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
+    """The best of the others, and the equal split."""
+    names = [candidate.name for candidate in recommendation.candidates]
+    ranked = [names[entry.candidate] for entry in recommendation.ranking.ranked]
+    best = [name for name in ranked if name != recommendation.configuration.name][:1]
+    return (*best, *(["equal"] if "equal" in names else []))
 
 
 def _tell(document: dict[str, Any], output: Path | None, top: int | None) -> None:
@@ -121,7 +134,8 @@ def _tell(document: dict[str, Any], output: Path | None, top: int | None) -> Non
         print(f"\n{render_explanation(document)}")
     if output is not None:
         print(f"advice written to {output}")
-    if "exports" in document:
+    if "exports" in document and output is not None:
+        print(f"report to read and send on: {output / 'report.html'}")
         print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
 
 

@@ -1,6 +1,9 @@
 """`apportion reproduce`: the papers' tables, computed again."""
 
+import importlib
 import sys
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +34,19 @@ BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "3min"}
 
 
 Paper = Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.", autocompletion=offered(*PAPERS, "all"))]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What results depend on."""
+
+    recorded: bool
+    budget: str | None
+    cpu: int | None
+    seeds: int
+    seed: int
+
+
 Cpu = Annotated[int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")]
 Live = Annotated[bool, typer.Option("--live", help="allocation: the experiment in small, really run here.")]
 Command = Annotated[
@@ -46,9 +62,7 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     paper: Paper = "all",
-    recorded: Annotated[
-        bool, typer.Option("--recorded", help="apexmap, characterisation, gbbp: on shipped recordings; nothing is run.")
-    ] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="On shipped recordings; nothing is run.")] = False,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +73,9 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Folder for figures and what is measured, by default out/PAPER; it goes on there."
+            "--output",
+            "-o",
+            help="Folder for what is measured and drawn, by default out/PAPER; of all, also for the report.",
         ),
     ] = None,
     seeds: Annotated[
@@ -74,35 +90,76 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
 ) -> None:
     """Compute a paper's tables again and set them beside what it printed; some really run for minutes.
 
-    Example: apportion reproduce gbbp --budget 5min -o out/gbbp
+    Example: apportion reproduce all --recorded -o out/papers
     """
-    import importlib
-
     if paper not in (*PAPERS, "all"):
         raise typer.BadParameter(f"paper: {paper!r} found, {', '.join(PAPERS)} or all allowed")
     if live:
         allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
         return
-    chosen = list(PAPERS) if paper == "all" else [paper]
-    modules = {name: importlib.import_module(PAPERS[name]) for name in chosen}
-    given: dict[str, list[Any]] = {name: [] for name in chosen}
-    if "allocation" in chosen:
-        given["allocation"] = [seeds]
-    for name in BUDGETS if not recorded else ():
-        if name in chosen:
-            folder = Path("out") / name if output is None else output / name if paper == "all" else output
-            budget_s = _budget_s(budget or BUDGETS[name])
-            if name == "gbbp":
-                given[name] = [_run_gbbp(folder, budget_s=budget_s, cpu=cpu, seed=seed)]
-            elif name == "apexmap":
-                given[name] = [_run_apexmap(folder, budget_s=budget_s, cpu=cpu, seed=seed), folder]
-            else:
-                given[name] = _run_characterisation(folder, budget_s=budget_s, seed=seed)
-    results = {name: module.reproduce(*given[name]) for name, module in modules.items()}
-    if json_output:
-        print_json(results if paper == "all" else results[paper])
+    asked = Asked(recorded, budget, cpu, seeds, seed)
+    if paper == "all":
+        _all(asked, output, json_output=json_output)
         return
-    print("\n\n".join(modules[name].text(result) for name, result in results.items()))
+    result = _compute(paper, asked, Path("out") / paper if output is None else output, drawn=output is not None)
+    if json_output:
+        print_json(result)
+        return
+    print(importlib.import_module(PAPERS[paper]).text(result))
+
+
+def _all(asked: Asked, output: Path | None, *, json_output: bool) -> None:
+    """Every paper, one after the other; exit 1 if one failed while the others were completed."""
+    from advisor.reproduce.everything import PAGE, Paper, lines, reproduce_all
+
+    at = Path("out") if output is None else output
+    papers = [Paper(name, partial(_compute, name, asked, at / name, drawn=output is not None)) for name in PAPERS]
+    if asked.budget is not None:
+        _budget_s(asked.budget)  # a bad one is bad input, not five papers that fail
+
+    def told(name: str, state: str) -> None:
+        print(f"{name}: {state}", file=sys.stderr, flush=True)
+
+    document = reproduce_all(papers, settings=asdict(asked), folder=output, on_paper=told)
+    if json_output:
+        print_json(document)
+    else:
+        if output is None:
+            texts = [
+                paper.text(entry["result"])
+                for paper, entry in zip(papers, document["papers"], strict=True)
+                if entry["result"]
+            ]
+            print("\n\n".join(texts) + "\n")
+        print("\n".join(lines(document)))
+        if output is not None:
+            print(f"report: {output / PAGE}")
+    if any(entry["state"] != "done" for entry in document["papers"]):
+        raise typer.Exit(1)
+
+
+def _compute(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str, Any]:
+    """A paper's result; what is measured and drawn for it goes into the folder."""
+    module = importlib.import_module(PAPERS[name])
+    if name == "scopred":
+        return dict(module.reproduce())
+    if name == "allocation":
+        return dict(module.reproduce(asked.seeds, recorded=asked.recorded))
+    if asked.recorded:
+        given: dict[str, Any] = {"simulate": True} if name == "characterisation" else {}
+        from simulator import files
+
+        if drawn and name in {"apexmap", "characterisation"}:
+            files.make_folder(folder)
+            given["folder" if name == "apexmap" else "figures"] = folder
+        return dict(module.reproduce(**given))
+    budget_s = _budget_s(asked.budget or BUDGETS[name])
+    if name == "gbbp":
+        return dict(module.reproduce(_run_gbbp(folder, budget_s=budget_s, cpu=asked.cpu, seed=asked.seed)))
+    if name == "apexmap":
+        return dict(module.reproduce(_run_apexmap(folder, budget_s=budget_s, cpu=asked.cpu, seed=asked.seed), folder))
+    measured = _run_characterisation(folder, budget_s=budget_s, seed=asked.seed)
+    return dict(module.reproduce(*measured, simulate=True))
 
 
 def _budget_s(text: str) -> float:

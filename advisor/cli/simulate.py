@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from simulator import RunSet, Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
+TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
+"""What the name of a timeline may end in."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 
@@ -31,11 +33,19 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
     ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for runs.csv, manifest.json and a Gantt chart each.")
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for report.html, runs.csv, processes.csv, manifest.json, charts."),
+    ] = None,
+    jobs: Annotated[
+        Path | None, typer.Option(help="Every run as a job of a batch system: .swf, or .csv as Batsim writes it.")
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(help="Replication 0 as a file: .json for Perfetto or Chrome, .svg for a Gantt chart."),
+        typer.Option(help="One replication: .json(.gz) for Perfetto, .csv(.gz), .paje for ViTE, .svg a chart."),
+    ] = None,
+    replication: Annotated[int, typer.Option(min=0, help="The one that --timeline shows.")] = 0,
+    configuration: Annotated[
+        str | None, typer.Option(help="The one that --timeline shows; all by default, in .svg the first.")
     ] = None,
     changes: Changes = None,
     resource_model: ResourceModel = None,
@@ -45,22 +55,29 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
-    from simulator import ScenarioError, on_compile, run
+    from simulator import JOB_FILES, ScenarioError, files, job_lines, on_compile, run
 
-    if timeline is not None and timeline.suffix not in (".json", ".svg"):
-        raise ScenarioError(f"--timeline: {timeline.name} found, a name that ends in .json or .svg allowed")
+    for option, path, endings in (("timeline", timeline, TIMELINES), ("jobs", jobs, JOB_FILES)):
+        if path is not None and not path.name.endswith(endings):
+            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
+            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
+    if timeline is None and (replication or configuration is not None):
+        raise ScenarioError("--replication, --configuration: found without --timeline, which they are for")
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
-    drawn = output is not None or timeline is not None
+    shown = None if timeline is None else _shown(loaded, replications, replication, configuration)
+    drawn = output is not None or (shown is not None and replication == 0)
     with counting_bar("simulating") as told:
         runs = run(
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
         )
     document = _document(loaded, runs)
     if output is not None:
-        _save(runs, output, document)
-    if timeline is not None:
-        _save_timeline(runs, timeline)
+        _save(loaded, runs, output, document)
+    if jobs is not None:
+        files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
+    if timeline is not None and shown is not None:
+        _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
     if as_json:
         print_json(document)
         return
@@ -68,6 +85,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
+    from advisor.advice import application_facts
     from simulator import describe, provenance
 
     pes = loaded.platform.pes
@@ -75,6 +93,8 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
         "format": 1,
         "command": "simulate",
         **loaded.application.prepared_as,
+        "application": application_facts(loaded),
+        "pes": [pe.name for pe in pes],
         "engine": runs.engine,
         "tick_s": runs.tick_s,
         "replications": runs.makespan_ticks.shape[1],
@@ -100,24 +120,66 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     }
 
 
-def _save(runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+def _save(loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any]) -> None:
+    from advisor.illustrated import compared, illustrated
+    from advisor.report import render_html
     from simulator import files, plots, save_runs
 
-    save_runs(runs, folder, manifest=document)
+    save_runs(runs, folder, manifest=document, scenario=loaded)
+    judged = compared(loaded, runs)
+    shown = (judged["recommended"], *runs.configurations)
+    files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))
     for number, name in enumerate(runs.configurations):
         drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
         if drawing:
             files.write_text(folder / f"timeline-{number}.svg", drawing)
 
 
-def _save_timeline(runs: "RunSet", path: Path) -> None:
-    """One file: all configurations for a trace viewer, the first one as a chart."""
-    from simulator import chrome_trace, files, plots
+def _shown(
+    loaded: "Scenario", replications: int | None, replication: int, configuration: str | None
+) -> tuple[str, ...]:
+    """Names of the configurations that a timeline shows."""
+    from simulator import ScenarioError
 
-    if path.suffix == ".json":
-        files.write_json(path, chrome_trace({name: runs.timeline(name) for name in runs.configurations}))
-    else:
-        files.write_text(path, plots.gantt_svg(runs.timeline(runs.configurations[0])))
+    count = loaded.replications if replications is None else replications
+    if replication >= count:
+        raise ScenarioError(f"--replication: {replication} found, 0 to {count - 1} allowed")
+    names = tuple(one.name for one in loaded.configurations)
+    if configuration is None:
+        return names
+    if configuration not in names:
+        raise ScenarioError(f"--configuration: {configuration!r} found, one of {', '.join(names)} allowed")
+    return (configuration,)
+
+
+def _save_timeline(
+    loaded: "Scenario",
+    runs: "RunSet",
+    path: Path,
+    *,
+    document: dict[str, Any],
+    replication: int,
+    shown: tuple[str, ...],
+) -> None:
+    """One file: all configurations for a trace viewer, one as a chart. Only replication 0 is logged with the others."""
+    from simulator import files, plots, run, write_timeline
+
+    if replication:
+        alone = loaded.with_configurations(tuple(one for one in loaded.configurations if one.name in shown))
+        known: Any = runs.engine
+        again = {"replications": 1, "first_replication": replication, "seed": runs.seed, "engine": known}
+        loaded, runs = alone, run(alone, log_replications=1, **again)
+    if path.suffix == ".svg":
+        files.write_text(path, plots.gantt_svg(runs.timeline(shown[0])))
+        return
+    about = {
+        "command": "simulate --timeline",
+        "application": loaded.application.name,
+        "replication": replication,
+        "makespan_s": {name: float(runs.of(name)[0]) for name in shown},
+        **{name: document[name] for name in ("engine", "tick_s", "seed", "changes", "warnings", "provenance")},
+    }
+    write_timeline(path, loaded, runs=runs, configurations=shown, first_replication=replication, about=about)
 
 
 def _print(loaded: "Scenario", runs: "RunSet") -> None:

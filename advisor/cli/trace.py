@@ -43,8 +43,10 @@ def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source 
         str,
         typer.Option(
             "--from",
-            help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains or swf.",
-            autocompletion=offered("csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "swf"),
+            help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains, google or swf.",
+            autocompletion=offered(
+                "csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf"
+            ),
         ),
     ],
     measures: Annotated[
@@ -55,7 +57,7 @@ def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source 
     value_column: Annotated[str | None, typer.Option(help="csv, sadf, collectl: column of the values.")] = None,
     time_unit: Annotated[str | None, typer.Option(help="csv: s, ms or us.")] = None,
     cpu: Annotated[str | None, typer.Option(help="sadf, collectl: number of a processor, or all.")] = None,
-    series: Annotated[str | None, typer.Option(help="prometheus: label=value that picks one.")] = None,
+    series: Annotated[str | None, typer.Option(help="prometheus: label=value. google: machine=NUMBER.")] = None,
     processors: Annotated[int | None, typer.Option(min=1, help="swf: size of the log's machine.")] = None,
     start: Annotated[str | None, typer.Option(help="swf: where the window begins, such as 2d.")] = None,
     duration: Annotated[str | None, typer.Option(help="swf: length of the window. simgrid: how far to play.")] = None,

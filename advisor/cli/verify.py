@@ -30,7 +30,9 @@ def verify(
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="Folder for verification.json and every run; called again, it goes on."),
+        typer.Option(
+            "--output", "-o", help="Folder for report.html, verification.json, all runs; called again, it goes on."
+        ),
     ] = Path("out/verify"),
     as_json: Json = False,
 ) -> None:
@@ -41,6 +43,7 @@ def verify(
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
     from advisor.cli.progress import progress_lines
+    from advisor.report import render_html
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import plan_verification
     from advisor.verification.check import verify as check
@@ -59,8 +62,9 @@ def verify(
             document = check(plan, kept=kept, on_progress=lambda _, share: told("verify", share))
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error
-    files.set_aside(output, ("verification.json",))
+    files.set_aside(output, ("verification.json", "report.html"))
     files.write_json(output / "verification.json", document)
+    files.write_text(output / "report.html", render_html(document))
     files.remove(kept)
     if as_json:
         print_json(document)
@@ -86,4 +90,4 @@ def _tell(document: dict[str, Any], folder: Path) -> None:
     order = "too close to tell" if held is None else f"{held:.0%} of the pairs that differ by more than 2 %"
     print(f"predicted order held: {order}; {document['repetitions']} repetitions each")
     print_warnings(document["warnings"])
-    print(f"written to {folder / 'verification.json'}")
+    print(f"written to {folder / 'verification.json'}, report to send on: {folder / 'report.html'}")

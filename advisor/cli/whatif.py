@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from simulator.sweep import Plan, Swept
 
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
+REPORT = "report.html"
+MOST_ERRORS = 20
+"""Points that failed, told one by one."""
 SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
 
 
@@ -41,7 +44,10 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     slurm: Annotated[str | None, typer.Option(metavar="OPTIONS", help=SLURM_HELP)] = None,
     job_script: Annotated[bool, typer.Option("--job-script", help="With --slurm: print the script; no more.")] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for points, points.csv, manifest.json, scenario.yaml.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Folder for points, points.csv, report.html, manifest.json, scenario.yaml."
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is finished in -o.")] = False,
     only: Annotated[
@@ -77,21 +83,26 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
 
 def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
-    from advisor.report import render_whatif
+    from advisor.report import render_html, render_whatif
     from advisor.whatif import whatif_document
+    from simulator import files
 
     document = whatif_document(swept)
+    if output is not None:
+        files.write_text(output / REPORT, render_html(document))
     if as_json:
         print_json(document)
     else:
         print(render_whatif(document))
         if output is not None:
-            print(f"results in {output}")
-    for point in swept.plan.points:
-        if point.hash in swept.failed:
-            named = ", ".join(point.changes) or "the base"
-            print(f"error: point {point.hash[:12]} ({named}): {swept.failed[point.hash]}", file=sys.stderr)
-    if swept.failed:
+            print(f"results in {output}; {REPORT} there shows them, with sliders between the points")
+    lost = [point for point in swept.plan.points if point.hash in swept.failed]
+    for point in lost[:MOST_ERRORS]:
+        named = ", ".join(point.changes) or "the base"
+        print(f"error: point {point.hash[:12]} ({named}): {swept.failed[point.hash]}", file=sys.stderr)
+    if len(lost) > MOST_ERRORS:
+        print(f"error: {len(lost) - MOST_ERRORS} more points; all with --json, or in points.csv of -o", file=sys.stderr)
+    if lost:
         raise typer.Exit(1)
 
 

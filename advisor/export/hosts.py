@@ -1,7 +1,8 @@
 """Host files, rank files and job scripts: the same ranks as MPICH, Open MPI and Slurm want them said."""
 
+import re
 from collections import Counter
-from itertools import groupby
+from collections.abc import Sequence
 
 from advisor.export.layout import Layout
 
@@ -38,8 +39,12 @@ def slurm_hostfile(layout: Layout) -> str:
 
 
 def slurm_job(layout: Layout) -> str:
-    """A heterogeneous job: one component for each stretch of hosts with equally many ranks, in rank order."""
-    stretches = [(count, [host for host, _ in runs]) for count, runs in groupby(layout.runs, key=lambda run: run[1])]
+    """A heterogeneous job: one component for each stretch of hosts with equally many ranks, in rank order.
+
+    Slurm numbers the ranks of a component by its own order of hosts, which as a rule is that of their names, whatever
+    order `--nodelist` has: where names go back, a component begins.
+    """
+    stretches = _stretches(layout.runs)
     components = [
         [
             f"#SBATCH --nodes={len(hosts)}",
@@ -54,6 +59,21 @@ def slurm_job(layout: Layout) -> str:
         lines += [*(["#SBATCH hetjob"] if number else []), *component]
     groups = f" --het-group=0-{len(components) - 1}" if len(components) > 1 else ""
     return _lines(*lines, f'srun{groups} "$@"')
+
+
+def _stretches(runs: Sequence[tuple[str, int]]) -> list[tuple[int, list[str]]]:
+    found: list[tuple[int, list[str]]] = []
+    for host, count in runs:
+        if found and found[-1][0] == count and _natural(found[-1][1][-1]) < _natural(host):
+            found[-1][1].append(host)
+        else:
+            found.append((count, [host]))
+    return found
+
+
+def _natural(host: str) -> list[tuple[bool, int, str]]:
+    """Key of an order in which n9 stands before n10."""
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"([0-9]+)", host)]
 
 
 def commands(layout: Layout) -> str:
@@ -71,12 +91,14 @@ def launches(layout: Layout, names: tuple[str, str, str, str]) -> str:
     """How MPICH's host file, Open MPI's host and rank file, and Slurm's host file are used, by their names."""
     count, (mpich, openmpi, ranks, slurm) = len(layout.ranks), names
     busy = Counter(rank.pe for rank in layout.ranks)
-    over = " --oversubscribe" if max(busy.values(), default=0) > 1 else ""
+    over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if max(busy.values(), default=0) > 1 else ("", "")
     return _lines(
         "# MPICH",
         f"mpiexec -f {mpich} -n {count} PROGRAM",
-        "# Open MPI, each rank on its core",
+        "# Open MPI up to 4, each rank on its core",
         f"mpirun --hostfile {openmpi} --rankfile {ranks}{over} -n {count} PROGRAM",
+        "# Open MPI 5",
+        f"mpirun --hostfile {openmpi} --map-by rankfile:FILE={ranks}{over_5} -n {count} PROGRAM",
         "# Slurm, in an allocation that has these hosts",
         f"SLURM_HOSTFILE={slurm} srun --distribution=arbitrary -n {count} PROGRAM",
     )

@@ -44,7 +44,7 @@ HPL.out      output file name (if any)
 1            Equilibration (0=no,1=yes)
 8            memory alignment in double (> 0)
 """
-BROADCASTS = {"ring": 0, "modified_ring": 1, "two_rings": 2}
+BROADCASTS = {"ring": 0, "modified_ring": 1, "two_rings": 2, "scatter_ring": 4}
 """Broadcasts of ours that HPL has, by its numbers; others become its increasing ring."""
 SNIPPETS = {"partition.h": "partition.h", "read_partition.py": "read_partition.py.txt"}
 """Name of a file that reads partition.csv -> its template."""

@@ -8,6 +8,7 @@ import numpy as np
 from advisor.quickstart.plan import KERNEL
 from advisor.quickstart.state import Quickstart, kernels_document
 from advisor.recommendation import Recommendation, mean_shares
+from advisor.timelines import median_replication, timelines
 from simulator import Scenario, files, provenance, run
 
 MEND = "stop other programs or raise --budget"
@@ -75,6 +76,12 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "baselines": recommendation.to_dict(),
         "recommended": best.name,
         "timeline": logged.timeline(best.name),
+        "timelines": timelines(
+            scenario.with_configurations(recommendation.candidates),
+            recommendation.runs,
+            list(dict.fromkeys((best.name, "equal"))),
+            replication=median_replication(recommendation.runs, best.name),
+        ),
         "verification": verified,
         "available_share": share,
         "measured_gain": medians["equal"] / medians[best.name],

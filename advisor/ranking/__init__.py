@@ -2,18 +2,25 @@
 
 from advisor.ranking.gain import Gain, gain
 from advisor.ranking.halving import Makespans, Samples, halve
+from advisor.ranking.paired import Gains, alike, chances_of_fastest, differences, gains, product_of_means
 from advisor.ranking.rank import Ranked, Ranking, rank
 from advisor.ranking.reliability import Reliability, reliability
 
 __all__ = [
     "Gain",
+    "Gains",
     "Makespans",
     "Ranked",
     "Ranking",
     "Reliability",
     "Samples",
+    "alike",
+    "chances_of_fastest",
+    "differences",
     "gain",
+    "gains",
     "halve",
+    "product_of_means",
     "rank",
     "reliability",
 ]

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.objectives import Objective, statistic
-from simulator import describe, randomness
+from advisor.ranking.paired import gains
+from simulator import randomness
 
 DRAWS = 1_000
 """Of the bootstrap."""
@@ -41,7 +42,5 @@ def gain(
         drawn = statistic(baseline_s[picked], objective) / statistic(recommended_s[picked], objective)
         low, high = np.quantile(drawn, (0.025, 0.975))
         return Gain(ratio, float(low), float(high), wins)
-    ratio = float(np.mean(baseline_s) / np.mean(recommended_s))
-    spread = describe(baseline_s - ratio * recommended_s)
-    half = (spread["high"] - spread["mean"]) / float(np.mean(recommended_s))
-    return Gain(ratio, ratio - half, ratio + half, wins)
+    found = gains(baseline_s, recommended_s[np.newaxis])
+    return Gain(float(found.mean[0]), float(found.low[0]), float(found.high[0]), wins)

@@ -61,8 +61,8 @@ def _why(document: Document) -> list[str]:
     rows = [
         [
             "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
-            _change(-one["share"], _half(one)),
-            _change(-one["divided_anew"]),
+            change_text(-one["share"], _half(one)),
+            change_text(-one["divided_anew"]),
         ]
         for one in why["costs"]
     ]
@@ -75,7 +75,7 @@ def _others(document: Document) -> list[str]:
         [
             f"{one['change']} {clean(one['pe'])}",
             wording.seconds(one["makespan_s"], {"mean": one["makespan_s"]}),
-            _change(one["longer"]),
+            change_text(one["longer"]),
         ]
         for one in others
     ]
@@ -87,12 +87,12 @@ def _switches(document: Document) -> list[str]:
     for found in document.get("switch_points") or ():
         name = clean(found["parameter"]) or clean(found["of"])
         name = "load times" if found["of"] == "load" else name
-        span = f"{_value(found['low'])} to {_value(found['high'])}"
+        span = f"{value_text(found['low'])} to {value_text(found['high'])}"
         for point in found["points"]:
             below, above = point["below"], point["above"]
             lines.append(
-                f"  {name} {_value(point['value'])}: from here on {clean(above['strategy'])}{_gain(above)}, "
-                f"below it {clean(below['strategy'])}{_gain(below)}"
+                f"  {name} {value_text(point['value'])}: from here on {clean(above['strategy'])}{gain_text(above)}, "
+                f"below it {clean(below['strategy'])}{gain_text(below)}"
             )
         if not found["points"] and found["strategy"]:
             lines.append(f"  {name} {span}: {clean(found['strategy'])} stays best")
@@ -106,14 +106,14 @@ def _sensitivity(document: Document) -> list[str]:
     rows = [
         [
             clean(one["parameter"]),
-            *(_change(effect["makespan"]) for effect in one["effects"]),
+            *(change_text(effect["makespan"]) for effect in one["effects"]),
             percent(one["regret"], 2),
         ]
         for one in found[:MOST_PARAMETERS]
     ]
     if not rows:
         return []
-    header = ["parameter", *(_change(effect["change"], decimals=0) for effect in found[0]["effects"]), "regret"]
+    header = ["parameter", *(change_text(effect["change"], decimals=0) for effect in found[0]["effects"]), "regret"]
     title = (
         "Sensitivity: change of the makespan of this advice, and what it regrets against advice for the changed value"
     )
@@ -132,7 +132,7 @@ def _next(document: Document) -> list[str]:
     if found["measure"] is None or top is None:
         why = f"the most would be {percent(top['regret'], 2)}, {clean(top['parameter'])}" if top else "none is stated"
         return [f"Measure next: nothing; no stated uncertainty makes the advice regret much ({why})", *more]
-    span = f"{_change(top['low'])} to {_change(top['high'])}, {clean(top['stated'])}"
+    span = f"{change_text(top['low'])} to {change_text(top['high'])}, {clean(top['stated'])}"
     return [
         f"Measure next: {clean(top['parameter'])} ({span}; the advice may regret {percent(top['regret'], 2)})",
         f"  {clean(found['command'])}",
@@ -159,7 +159,8 @@ def _half(entry: Document) -> float:
     return (float(entry["high"]) - float(entry["low"])) / 2
 
 
-def _change(share: object, half: float = 0.0, *, decimals: int = 1) -> str:
+def change_text(share: object, half: float = 0.0, *, decimals: int = 1) -> str:
+    """A change as a percentage with its sign, and half the width of its interval where that shows."""
     found = number(share)
     if found is None:
         return wording.NOTHING
@@ -169,13 +170,15 @@ def _change(share: object, half: float = 0.0, *, decimals: int = 1) -> str:
     return f"{zero if text[1:] == zero else text}{spread} %"
 
 
-def _gain(side: Document) -> str:
+def gain_text(side: Document) -> str:
+    """How much faster one side of a switch point is at the end of its range, in brackets; nothing if hardly."""
     ratio = number(side["gain"])
-    return (
-        "" if ratio is None or ratio < LEAST_GAIN else f" ({wording.times(ratio)} times faster at {_value(side['at'])})"
-    )
+    if ratio is None or ratio < LEAST_GAIN:
+        return ""
+    return f" ({wording.times(ratio)} times faster at {value_text(side['at'])})"
 
 
-def _value(value: object) -> str:
+def value_text(value: object) -> str:
+    """A value of a parameter, short."""
     found = number(value)
     return wording.NOTHING if found is None else f"{found:.0f}" if found % 1 == 0 else f"{found:.3g}"

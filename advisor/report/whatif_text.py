@@ -1,61 +1,134 @@
-"""A what-if as text: the answer in one sentence, and the points in a table."""
+"""A what-if as text: the answer in one sentence, the points or a matrix of them, and what single changes do."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from advisor.report import whatif_words as words
+from advisor.report import wording
+from advisor.report.text import table
+from advisor.report.wording import clean, counted
 from simulator import units
 
 MOST_ROWS = 40
-"""Points in the table; of more, those that gain most."""
+"""Points in the table; of more, the base, those that gain most, and the slowest."""
+TOP = 20
+"""Points in the table of more."""
+MOST_COLUMNS = 10
+MOST_REASONS = 5
+
+Document = Mapping[str, Any]
 
 
-def render_whatif(document: Mapping[str, Any]) -> str:
-    """The sentence, the table of points against the base, what failed, and the warnings."""
+def render_whatif(document: Document) -> str:
+    """The sentence, the table of points against the base, what fields do, what failed, and the warnings."""
+    blocks = [
+        [document["sentence"]],
+        _matrix(document),
+        _points(document),
+        _effects(document),
+        _fronts(document),
+        _failed(document),
+        [_spent(document), *(f"warning: {line}" for line in document["warnings"])],
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _matrix(document: Document) -> list[str]:
+    """Two fields that are not too many to print."""
+    found = words.matrix(document)
+    if found is None or not 2 <= len(found[0]) - 1 <= MOST_COLUMNS or not 2 <= len(found[1]) <= MOST_ROWS:
+        return []
+    head, rows, unit = found
+    down, across = (clean(field["name"]) for field in document["grid"]["fields"])
+    return [f"Mean makespan in {unit}: {down} down, {across} across", *table(head, rows)]
+
+
+def _points(document: Document) -> list[str]:
+    """Every point, or the base, those that gain most and the slowest."""
     points = document["points"]
-    shown = points
-    if len(points) > MOST_ROWS:
-        ranked = sorted(points[1:], key=lambda entry: -(entry["gain"] or {"mean": 0.0})["mean"])
-        shown = [points[0], *ranked[: MOST_ROWS - 1]]
-    lines = [document["sentence"], "", f"{'makespan':>10}{'against the base (95 % interval)':>38}{'faster':>9}  point"]
-    lines += [_row(entry) for entry in shown if entry["best"] is not None]
-    if len(points) > MOST_ROWS:
-        lines.append(f"the best {MOST_ROWS - 1} of {len(points) - 1} points; all with --json or -o DIR")
-    lines += [f"failed: {_named(entry)}: {entry['error']}" for entry in points if entry["error"]]
-    spent, count = document["spent"], len(points)
+    answered = [entry for entry in points if entry["best"] is not None and (entry["differs"] or not entry["point"])]
+    if not answered:
+        return []
+    shown, left = answered, ""
+    ranked = words.by_gain(document)
+    if len(answered) > MOST_ROWS:
+        shown = [entry for entry in (points[0], *ranked[:TOP], ranked[-1]) if entry["best"] is not None]
+        left = f"  the base, the {TOP} that gain most and the slowest of {len(answered)}; all with --json or -o DIR"
+    rows = [
+        [
+            words.named(document, entry),
+            _configuration(entry),
+            words.makespan(entry),
+            words.with_unit(entry["difference_s"], signed=True) if entry["point"] else "the base",
+            words.gain(entry["gain"]),
+            wording.probability(entry["chance"]),
+        ]
+        for entry in shown
+    ]
+    head = ["point", "configuration", "makespan", "against the base", "times as fast", "fastest"]
+    notes = ["  +/-: 95 % interval of each by itself; fastest: chance that no other point is faster"]
+    return [*table(head, rows, left=2), *([left] if left else []), *notes]
+
+
+def _configuration(entry: Document) -> str:
+    advice = entry["advice"]
+    if advice is None:
+        return clean(entry["best"])
+    shares = [f"{clean(pe)} {part}" for pe, part in zip(advice["pes"], advice["partition"], strict=True)]
+    told = ", ".join(shares) if len(shares) <= 4 else f"{len(shares)} processes"
+    return f"{clean(advice['recommended'])}: {told}"
+
+
+def _effects(document: Document) -> list[str]:
+    """Where more gains nothing, percent of makespan per percent, and the changes together that differ most."""
+    lines = []
+    if document["diminishing"]:
+        lines += table(words.DIMINISHING, [words.diminishing(found) for found in document["diminishing"]], left=5)
+    if document["elasticity"]:
+        told = ", ".join(
+            f"{clean(one['field'])} {words.percents(one['here'])} ({clean(one['here']['from'])} to "
+            f"{clean(one['here']['to'])})"
+            for one in document["elasticity"]
+        )
+        lines.append(f"% of makespan per % more: {told}")
+    most = next((one for one in document["interactions"] if one["point"] == document["pays_most"]), None)
+    if most is not None:
+        lines.append(f"Together: {words.interaction_text(document, most)}")
+    return lines
+
+
+def _fronts(document: Document) -> list[str]:
+    """Points that none beats in both makespan and cost."""
+    lines = []
+    for front in document["fronts"]:
+        of, points = front["of"], [document["points"][number] for number in front["points"]]
+        lines.append(f"None beats these in both makespan and {of} ({front['unit']} of a run, all PEs of the platform):")
+        rows = [
+            [words.named(document, entry), words.makespan(entry), wording.digits(entry[of]["run"], 4)]
+            for entry in points
+        ]
+        lines += table(["point", "makespan", of], rows[:TOP])
+    return lines
+
+
+def _failed(document: Document) -> list[str]:
+    """Reasons, with how many points each has."""
+    found = words.failures(document)
+    lines = [
+        f"failed: {why} ({words.named(document, entries[0])}"
+        + (f" and {len(entries) - 1} more)" if len(entries) > 1 else ")")
+        for why, entries in found[:MOST_REASONS]
+    ]
+    rest = sum(len(entries) for _, entries in found[MOST_REASONS:])
+    return lines + ([f"failed for other reasons: {counted(rest, 'point')}"] if rest else [])
+
+
+def _spent(document: Document) -> str:
+    spent, count = document["spent"], len(document["points"])
     ran = "" if spent["run_now"] == count else f", {count - spent['run_now']} of them finished earlier"
-    lines += ["", f"{count} points{ran}; {document['replications']} paired replications each, seed {document['seed']}"]
+    replications = counted(document["replications"], "paired replication")
+    line = f"{count} points{ran}; {replications} each, seed {document['seed']}"
     if spent.get("median_asked_s"):
         times = [units.show_duration(spent[name]) for name in ("median_asked_s", "median_beside_s")]
-        lines[-1] += f"; per point {times[0]} of simulation and {times[1]} beside it (medians)"
-    return "\n".join([*lines, *(f"warning: {line}" for line in document["warnings"])])
-
-
-def _row(entry: Mapping[str, Any]) -> str:
-    best = next(one for one in entry["configurations"] if one["name"] == entry["best"])
-    mean = units.show_duration(best["makespan_s"]["mean"])
-    against, faster = "the base", ""
-    if entry["gain"] is not None:
-        found = entry["difference_s"]
-        against = f"{_signed(found['mean'])} ({_signed(found['low'])} to {_signed(found['high'])})"
-        faster = f"{entry['gain']['mean']:.3f}"
-    return f"{mean:>10}{against:>38}{faster:>9}  {_named(entry)} [{_configuration(entry)}]"
-
-
-def _configuration(entry: Mapping[str, Any]) -> str:
-    advice = entry["advice"]
-    return str(entry["best"]) if advice is None else f"{advice['recommended']}: {_shares(advice)}"
-
-
-def _shares(advice: Mapping[str, Any]) -> str:
-    shares = [f"{pe} {units_}" for pe, units_ in zip(advice["pes"], advice["partition"], strict=True)]
-    return ", ".join(shares) if len(shares) <= 4 else f"{len(shares)} processes"
-
-
-def _named(entry: Mapping[str, Any]) -> str:
-    return ", ".join(entry["set"]) or "as it is"
-
-
-def _signed(seconds: float) -> str:
-    if not seconds:
-        return "0 s"
-    return f"{'+' if seconds > 0 else '-'}{units.show_duration(abs(seconds))}"
+        line += f"; per point {times[0]} of simulation and {times[1]} beside it (medians)"
+    return line

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from advisor import parallel_study
-from advisor.reproduce import characterisation_study, characterisation_tables
+from advisor.reproduce import characterisation_simulated, characterisation_study, characterisation_tables
 from simulator import files, plots, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 
@@ -46,6 +46,8 @@ def reproduce(
     figures: Path | None = None,
     study: Path | None = None,
     parallel: Mapping[str, Any] | None = None,
+    *,
+    simulate: bool = False,
 ) -> dict[str, Any]:
     """Compute the paper's tables, judge a study of the methods, and fit all forms of message times to each table.
 
@@ -61,11 +63,14 @@ def reproduce(
         Rows of a study of the methods, see `characterisation_study`; by default a shipped recording.
     parallel
         Kernels under their templates, see `parallel_study.study`; None if they were not run.
+    simulate
+        Whether the second table 6 is simulated, see `characterisation_simulated`.
 
     Returns
     -------
     dict
-        `tables`: table 7 and the node times; `study`: errors of every method here; `parallel`: kernels under their
+        `tables`: table 7 and the node times; `simulated`: the second table 6, None without `simulate`;
+        `study`: errors of every method here; `parallel`: kernels under their
         templates, None if they were not run; `communication`: per medium `models` with parameters and errors, `chosen`,
         `jump` of equation 5 at l = p, and errors `by_hops`.
     """
@@ -76,6 +81,7 @@ def reproduce(
         "title": TITLE,
         "recorded": tables is None,
         "tables": characterisation_tables.tables(),
+        "simulated": characterisation_simulated.errors() if simulate else None,
         "study": characterisation_study.judge(characterisation_study.read_rows(study)) | {"recorded": study is None},
         "parallel": None if parallel is None else dict(parallel),
         "communication": {name: _fitted(name, calibrated) for name, calibrated in fits.items()},
@@ -121,6 +127,8 @@ def text(result: dict[str, Any]) -> str:
     """The tables, the study, and errors of all forms per medium, parameters and jump of equation 5."""
     origin = "shipped recordings of a two-core virtual machine" if result["recorded"] else "measured on this machine"
     lines = [result["title"], "", *characterisation_tables.lines(result["tables"]), ""]
+    if result["simulated"] is not None:
+        lines += [*characterisation_simulated.lines(result["simulated"]), ""]
     lines += characterisation_study.lines(result["study"], recorded=result["study"]["recorded"])
     if result["parallel"] is not None:
         lines += ["", PARALLEL, *parallel_study.lines(result["parallel"])]

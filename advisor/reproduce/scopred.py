@@ -108,11 +108,14 @@ def _cells(first: dict[str, str], wanted: Rows, models: dict[str, RuntimeModel],
             "honest": not inferred and row["in_training"] == "no" and part in ("", "total"),
             "observed_s": float(row["observed_s"]),
             "paper_s": float(row["paper_s"]),
+            "paper_error_percent": _number(row["paper_error_percent"]),
+            "paper_confidence_half_s": _number(row["paper_confidence_s"]),
         }
         half = float(row["paper_prediction_s"]) if row["paper_prediction_s"] else None
         cell["paper_prediction_s"] = None if half is None else [cell["paper_s"] - half, cell["paper_s"] + half]
         for method, predictions in found.items():
             cell[f"{method}_s"] = float(predictions.mean_s[i])
+            cell[f"{method}_confidence_s"] = [float(x) for x in predictions.confidence_s[i]]
             cell[f"{method}_prediction_s"] = [float(x) for x in predictions.prediction_s[i]]
         yield cell
 
@@ -144,6 +147,10 @@ def _overall(tables: list[dict[str, Any]], honest: list[dict[str, Any]]) -> dict
 
 def _holds(interval: list[float] | None, value: float) -> bool:
     return interval is not None and interval[0] <= value <= interval[1]
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
 
 
 def _half_width(interval: list[float] | None, mean: float) -> float | None:

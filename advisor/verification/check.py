@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from advisor.advice import application_facts
 from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication, ranks_cpus
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from simulator import Configuration, RunSet, Scenario, ScenarioError, files, provenance, randomness, run, this_machine
@@ -213,6 +214,8 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     return {
         "format": 1,
         "command": "verify",
+        "application": application_facts(plan.scenario),
+        "pes": [pe.name for pe in plan.scenario.platform.pes],
         "recommended": plan.recommended,
         "best_measured": best,
         "regret": regret,

@@ -1,143 +1,215 @@
-"""Findings of a what-if: each point against the base on the same draws, and which pays most."""
+"""Findings of a what-if: each point against the base on the same draws, and which change pays most, how surely."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from advisor.ranking import gain
-from simulator import describe, provenance, units
-from simulator.sweep import Point, Swept, configurations_of
+from advisor.ranking import alike, chances_of_fastest, differences, gains
+from advisor.whatif import lines, together, told
+from advisor.whatif.advised import nothing_drawn
+from advisor.whatif.grid import Grid, differing, grid_of, shown
+from advisor.whatif.outcomes import Outcomes, outcomes_of
+from advisor.whatif.present import present_values
+from simulator import provenance
+from simulator.sweep import Swept
 
-Times = NDArray[np.float64]
+MOST_WARNINGS = 12
+"""Lines of warnings that are told."""
+MARGIN = 0.01
+"""A point so near to the best is as good as it."""
+ONE_DRAW = "one replication each: what is drawn was drawn once, so no interval and no chance can be told"
 
 
 def whatif_document(swept: Swept) -> dict[str, Any]:
-    """Plain data for JSON and for `render_whatif`.
+    """Plain data for JSON, `render_whatif` and the report; times and dates are in `spent` and `provenance` only.
 
     A point is judged by its own best configuration (least mean makespan) against the base's best one, replication by
-    replication: `gain` says how many times faster that is, with its 95 % interval.
+    replication: `gain` says how many times faster that is, with its 95 % interval, and `together` with intervals that
+    hold for all points at once (Bonferroni): a change pays if that one is above 1. `chance` is the probability that no
+    other point is faster; `same_as` a point that takes the same time in every replication.
     """
-    plan = swept.plan
-    base = _times(swept, plan.points[0])
-    best_of_base = None if not base else _best(base)
-    entries = [_entry(swept, point, number, base, best_of_base) for number, point in enumerate(plan.points)]
-    judged = [entry for entry in entries[1:] if entry["gain"] is not None]
-    most = max(judged, key=lambda entry: float(entry["gain"]["mean"]), default=None)
-    single = [entry for entry in judged if len(_differing(entry, plan.before)) == 1]
-    alone = max(single, key=lambda entry: float(entry["gain"]["mean"]), default=None)
-    return {
+    plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
+    grid, entries = grid_of(plan, before), _entries(swept, outcomes, before)
+    comparisons = _judge(entries, outcomes, seed=plan.seed)
+    blind = plan.replications == 1 and not nothing_drawn(plan)
+    pays = [entry for entry in entries if entry["gain"] and entry["together"]["low"] > 1 and not blind]
+    most = _most(pays)
+    alone = _most([entry for entry in pays if len(entry["differs"]) == 1])
+    fastest = _most([entry for entry in entries if entry["chance"] is not None])
+    nearly = None if most is None else _simplest(entries, most)
+    warnings = _warnings(swept) + ([ONE_DRAW] if blind else [])
+    document = {
         "format": 1,
         "command": "whatif",
         "scenario": plan.path.name,
         "question": plan.ask.__qualname__,
-        "parameters": dict(plan.before),
+        "parameters": before,
         "replications": plan.replications,
         "seed": plan.seed,
+        "grid": grid.to_dict(),
         "points": entries,
-        "pays_most": None if most is None else most["point"],
-        "pays_most_alone": None if alone is None else alone["point"],
-        "sentence": _sentence(entries[0], most, alone, plan.before),
+        "comparisons": comparisons,
+        "pays": [entry["point"] for entry in pays],
+        "pays_most": _number(most),
+        "pays_most_alone": _number(alone),
+        "nearly": _number(nearly),
+        "single": [entry["point"] for entry in _by_gain(entries) if len(entry["differs"]) == 1],
+        **_effects(entries, grid, outcomes, fastest=_number(fastest), most=_number(most)),
+        "fronts": together.add_costs(entries, _rates(swept), outcomes),
         "failed": len(swept.failed),
         "spent": swept.spent,
-        "warnings": _warnings(swept),
+        "warnings": warnings,
         "provenance": provenance.provenance(seed=plan.seed, inputs=plan.inputs),
     }
+    return document | {"sentence": told.sentence(document)}
 
 
-def _times(swept: Swept, point: Point) -> dict[str, Times]:
-    return configurations_of(swept.documents[point.hash]) if point.hash in swept.documents else {}
-
-
-def _best(times: Mapping[str, Times]) -> str:
-    return min(times, key=lambda name: float(np.mean(times[name])))
-
-
-def _entry(
-    swept: Swept, point: Point, number: int, base: Mapping[str, Times], best_of_base: str | None
-) -> dict[str, Any]:
-    """One point; `best` and `gain` are None where it or the base has no answer."""
-    times, document = _times(swept, point), swept.documents.get(point.hash, {})
-    best = _best(times) if times else None
-    against = None
-    if number and best is not None and best_of_base is not None:
-        against = vars(gain(base[best_of_base], times[best], seed=swept.plan.seed))
-    return {
-        "point": number,
-        "hash": point.hash,
-        "set": list(point.changes),
-        "changes": dict(point.values),
-        "configurations": [
+def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Points without a verdict; `best` is None where there is no answer."""
+    rows = _rows(swept)
+    entries = []
+    for number, point in enumerate(swept.plan.points):
+        values = dict(point.values)
+        best = outcomes.best[number]
+        entries.append(
             {
-                "name": name,
-                "makespan_s": describe(here),
-                "difference_s": _difference(base[name], here) if name in base else None,
+                "point": number,
+                "hash": point.hash,
+                "set": list(point.changes),
+                "changes": values,
+                "differs": differing(values, before),
+                "configurations": rows.get(number, []),
+                "best": None if best < 0 else outcomes.names[best],
+                "difference_s": None,
+                "gain": None,
+                "together": None,
+                "chance": None,
+                "same_as": None,
+                "advice": swept.documents.get(point.hash, {}).get("advice"),
+                "error": swept.failed.get(point.hash),
             }
-            for name, here in times.items()
-        ],
-        "best": best,
-        "difference_s": None if against is None else _difference(base[str(best_of_base)], times[str(best)]),
-        "gain": against,
-        "advice": document.get("advice"),
-        "error": swept.failed.get(point.hash),
+        )
+    return entries
+
+
+def _rows(swept: Swept) -> dict[int, list[dict[str, Any]]]:
+    """What the table says of each point's configurations."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for row in swept.rows:
+        if np.isnan(row["mean_s"]):
+            continue
+        makespan = {key: row[f"{key}_s"] for key in ("mean", "low", "high", "median", "p05", "p95")}
+        difference = {key: row[f"difference_{key}_s"] for key in ("mean", "low", "high")}
+        lacks = np.isnan(difference["mean"])
+        entry = {"name": row["configuration"], "makespan_s": makespan, "difference_s": None if lacks else difference}
+        found.setdefault(row["point"], []).append(entry | {"gain": None})
+    return found
+
+
+def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> int:
+    """Put gains and chances into the entries; the number of comparisons that intervals hold together for."""
+    answered = outcomes.answered
+    own_s = outcomes.own_s(answered)
+    for number, chance in zip(
+        answered.tolist(), chances_of_fastest(own_s, seed=seed) if answered.size else (), strict=True
+    ):
+        entries[number]["chance"] = round(float(chance), 4)
+    if not answered.size or answered[0] != 0:
+        return 0
+    first = alike(own_s)
+    for number, of in zip(answered.tolist(), answered[first].tolist(), strict=True):
+        entries[number]["same_as"] = None if of == number else of
+    comparisons = max(1, np.unique(first).size - 1)
+    base_s, others_s, numbers = own_s[0], own_s[1:], answered[1:].tolist()
+    found = zip(
+        numbers,
+        gains(base_s, others_s).rows(),
+        gains(base_s, others_s, comparisons=comparisons).rows(),
+        differences(base_s, others_s).rows(),
+        strict=True,
+    )
+    for number, gain, all_of_them, difference in found:
+        here = outcomes.own_s(np.array([number]))[0]
+        wins = float(np.mean((here < base_s) + 0.5 * (here == base_s)))
+        entries[number] |= {"gain": gain | {"probability": wins}, "together": all_of_them, "difference_s": difference}
+    _judge_configurations(entries, outcomes)
+    return comparisons
+
+
+def _judge_configurations(entries: list[dict[str, Any]], outcomes: Outcomes) -> None:
+    """The gain of each configuration against itself in the base."""
+    for place, name in enumerate(outcomes.names):
+        times = outcomes.makespans_s[:, place]
+        if np.isnan(times[0, 0]):
+            continue
+        numbers = [number for number in range(1, len(entries)) if not np.isnan(times[number, 0])]
+        found = dict(zip(numbers, gains(times[0], times[numbers]).rows(), strict=True)) if numbers else {}
+        for number, gain in found.items():
+            next(one for one in entries[number]["configurations"] if one["name"] == name)["gain"] = gain
+
+
+def _effects(
+    entries: Sequence[Mapping[str, Any]], grid: Grid, outcomes: Outcomes, *, fastest: int | None, most: int | None
+) -> dict[str, Any]:
+    """What fields do by themselves, and changes together."""
+    found = lines.lines_of(grid, outcomes, fastest)
+    changed = {
+        entry["point"]: {path: shown(entry["changes"][path]) for path in entry["differs"]}
+        for entry in entries
+        if entry["gain"] is not None
+    }
+    combined, combinations = together.interactions(changed, outcomes, first=most)
+    return {
+        "diminishing": [one for line in found if (one := lines.diminishing(line, outcomes)) is not None],
+        "elasticity": lines.by_size([one for line in found if (one := lines.elasticity(line, outcomes)) is not None]),
+        "interactions": combined,
+        "combinations": combinations,
     }
 
 
-def _difference(base_s: Times, other_s: Times) -> dict[str, float]:
-    found = describe(other_s - base_s)
-    return {key: found[key] for key in ("mean", "low", "high")}
+def _number(entry: Mapping[str, Any] | None) -> int | None:
+    return None if entry is None else int(entry["point"])
 
 
-def _differing(entry: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
-    """Paths where a point differs from the base."""
-    return [path for path, value in entry["changes"].items() if value != before[path]]
+def _by_gain(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those with a gain, the largest first; of equal ones those with the fewest changes."""
+    some = [entry for entry in entries if entry["gain"] is not None]
+    return sorted(some, key=lambda entry: (-float(entry["gain"]["mean"]), len(entry["differs"])))
 
 
-def _sentence(
-    base: Mapping[str, Any], most: Mapping[str, Any] | None, alone: Mapping[str, Any] | None, before: Mapping[str, Any]
-) -> str:
-    """The answer."""
-    if most is None:
-        return "No point can be compared with the scenario as it is."
-    if most["gain"]["low"] <= 1:
-        return "No change pays: none is faster than the scenario as it is, as far as these replications can tell."
-    said = f"{_named(most, before)} pays most: {_faster(most)}, {_mean(most)} in place of {_mean(base)}."
-    if alone is None or alone["point"] == most["point"]:
-        return said
-    if alone["gain"]["low"] <= 1:
-        return f"{said} No change alone pays."
-    return f"{said} Of single changes {_named(alone, before)}: {_faster(alone)}."
+def _most(entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The fastest; of points that are equally fast the one with the fewest changes."""
+    return min(entries, key=lambda entry: (_mean(entry), len(entry["differs"])), default=None)
 
 
-def _named(entry: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    """What a point changes, without what it sets to what is there."""
-    changed = zip(entry["set"], entry["changes"].items(), strict=True)
-    return " with ".join(text for text, (path, value) in changed if value != before[path]) or "the scenario as it is"
+def _simplest(entries: Sequence[dict[str, Any]], most: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A point within 1 % of the best that changes less; the fastest of those that change least."""
+    near = [
+        entry
+        for entry in entries
+        if entry["gain"] and _mean(entry) <= (1 + MARGIN) * _mean(most) and len(entry["differs"]) < len(most["differs"])
+    ]
+    return min(near, key=lambda entry: (len(entry["differs"]), _mean(entry)), default=None)
 
 
-def _faster(entry: Mapping[str, Any]) -> str:
-    found = entry["gain"]
-    return f"{found['mean']:.2f} times as fast (95 % interval {found['low']:.2f} to {found['high']:.2f})"
+def _mean(entry: Mapping[str, Any]) -> float:
+    return min(float(one["makespan_s"]["mean"]) for one in entry["configurations"])
 
 
-def _mean(entry: Mapping[str, Any]) -> str:
-    return next(
-        units.show_duration(float(one["makespan_s"]["mean"]))
-        for one in entry["configurations"]
-        if one["name"] == entry["best"]
-    )
+def _rates(swept: Swept) -> list[dict[str, float]]:
+    return [swept.documents.get(point.hash, {}).get("rates", {}) for point in swept.plan.points]
 
 
 def _warnings(swept: Swept) -> list[str]:
-    """What points warn of, each line once, with how many say so."""
-    lines = [line for document in swept.documents.values() for line in document.get("warnings", ())]
-    counts = dict.fromkeys(lines, 0)
-    for line in lines:
-        counts[line] += 1
-    told = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]
-    return told if len(told) <= MOST_WARNINGS else [*told[:MOST_WARNINGS], f"{len(told) - MOST_WARNINGS} more warnings"]
-
-
-MOST_WARNINGS = 12
-"""Lines of warnings that are told."""
+    """What points warn of, in the order of the plan: each line once, with how many say so."""
+    counts: dict[str, int] = {}
+    for point in swept.plan.points:
+        for line in swept.documents.get(point.hash, {}).get("warnings", ()):
+            counts[line] = counts.get(line, 0) + 1
+    listed = [line if count == 1 else f"{line} ({count} points)" for line, count in counts.items()]
+    return (
+        listed
+        if len(listed) <= MOST_WARNINGS
+        else [*listed[:MOST_WARNINGS], f"{len(listed) - MOST_WARNINGS} more warnings"]
+    )

@@ -17,6 +17,7 @@ IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
 EXPORTS = ("csv", "extrap", "extrap-json")
 _FACTS = ("application", "version", "machine", "made")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
+_NO_TIME = ("Unknown", "None")
 _SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
 
 
@@ -88,12 +89,12 @@ def save_export(records: Sequence[RunRecord], kind: str, path: str | Path | None
 
 
 def _guess(text: str) -> str:
-    start = text.lstrip()
-    if start.startswith("{"):
+    if text.lstrip().startswith("{"):
         return "extrap-json"
-    if start.upper().startswith("PARAMETER"):
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    if first.strip().upper().startswith("PARAMETER"):
         return "extrap"
-    return "sacct" if "|" in start.partition("\n")[0] else "csv"
+    return "sacct" if "|" in first else "csv"
 
 
 def _from_csv(text: str, place: str, application: str | None, times: Sequence[str]) -> list[RunRecord]:
@@ -161,36 +162,48 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
             f"{place}: columns {', '.join(table.names)} found, JobID and Elapsed (raw or not) among them allowed: "
             "run sacct -P without -n"
         )
-    records, steps, unfinished = [], 0, 0
+    jobs: dict[str, list[dict[str, str]]] = {}
+    steps, unfinished = 0, 0
     for line, row in zip(table.lines, table.rows, strict=True):
         cells = dict(zip(table.names, row, strict=True))
         if "." in cells[job]:  # steps repeat their job's time
             steps += 1
             continue
-        if not cells.get("State", "COMPLETED").startswith("COMPLETED"):
-            unfinished += 1
-            continue
-        seconds = _seconds(cells[elapsed])
-        if seconds is None:
+        if _seconds(cells[elapsed]) is None:
             raise ScenarioError(
                 f"{place}:{line}: {elapsed}: {cells[elapsed]!r} found, [DD-]HH:MM:SS or seconds allowed"
             )
-        counts = {name: to_number(cells[name]) for name in _SLURM_COUNTS if cells.get(name)}
-        made = next((cells[n] for n in ("Start", "Submit") if cells.get(n) not in (None, "", "Unknown", "None")), "")
-        records.append(
-            RunRecord(
-                application=application or cells.get("JobName") or "slurm job",
-                parameters={name: value for name, value in counts.items() if value is not None},
-                times_s={TOTAL: seconds},
-                machine=cells.get("Cluster") or cells.get("Partition") or "",
-                made=made,
-            )
-        )
+        jobs.setdefault(cells[job].partition("+")[0], []).append(cells)
+    records = []
+    for parts in jobs.values():
+        if not all(map(_completed, parts)):
+            unfinished += 1
+            continue
+        seconds = max(_seconds(cells[elapsed]) or 0.0 for cells in parts)
+        records.append(_from_job(parts, seconds, application))
     told = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
     told += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
     if not records:
         raise ScenarioError([f"{place}: no completed job found, at least one allowed", *told])
     return records, told
+
+
+def _completed(cells: Mapping[str, str]) -> bool:
+    """Whether a job, or component of a heterogeneous one, has ended well; without a state, whether it has ended."""
+    return cells.get("State", "COMPLETED").startswith("COMPLETED") and cells.get("End") not in _NO_TIME
+
+
+def _from_job(parts: Sequence[Mapping[str, str]], seconds: float, application: str | None) -> RunRecord:
+    """A job; the components `123+0`, `123+1` of a heterogeneous one count together."""
+    first = parts[0]
+    counts = {name: [to_number(cells.get(name) or "0") for cells in parts] for name in _SLURM_COUNTS if first.get(name)}
+    return RunRecord(
+        application=application or first.get("JobName") or "slurm job",
+        parameters={name: sum(map(float, filter(None, found))) for name, found in counts.items() if None not in found},
+        times_s={TOTAL: seconds},
+        machine=first.get("Cluster") or first.get("Partition") or "",
+        made=next((first[n] for n in ("Start", "Submit") if first.get(n) and first[n] not in _NO_TIME), ""),
+    )
 
 
 def _seconds(cell: str) -> float | None:
@@ -209,19 +222,28 @@ def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
     names: list[str] = []
     points: list[tuple[float, ...]] = []
     regions: _Regions = {}
-    region, metric, at = TOTAL, "time", 0
+    region, metric, at, number = TOTAL, "time", 0, 1
+
+    def ends(line: int) -> None:
+        """Extra-P takes a line for each point, no fewer."""
+        if at not in {0, len(points)}:
+            found = f"{at} DATA lines of {region} found, {len(points)} as POINTS allowed"
+            raise ScenarioError(f"{place}:{line}: {found}")
+
     for number, raw in enumerate(text.splitlines(), 1):
         word, _, rest = raw.strip().partition(" ")
         match word.upper():
-            case "" | "#":
+            case comment if not comment or comment.startswith("#"):
                 continue
             case "PARAMETER":
                 names += rest.split()
             case "POINTS":
                 points += _points(rest, len(names), f"{place}:{number}")
             case "REGION":
+                ends(number)
                 region, at = rest.strip() or TOTAL, 0
             case "METRIC":
+                ends(number)
                 metric, at = rest.strip() or "time", 0
             case "DATA":
                 if at >= len(points):
@@ -233,6 +255,7 @@ def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
             case _:
                 allowed = "PARAMETER, POINTS, REGION, METRIC or DATA"
                 raise ScenarioError(f"{place}:{number}: {word!r} found, {allowed} allowed")
+    ends(number)
     return names, regions
 
 

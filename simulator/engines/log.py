@@ -25,7 +25,7 @@ from simulator.program import ANY
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Scenario
 
-__all__ = ["Step", "Times", "critical_path", "link_bytes", "times_by_pe", "waits_by_pe"]
+__all__ = ["Causes", "Step", "Times", "critical_path", "explain", "link_bytes", "times_by_pe", "waits_by_pe"]
 
 COMMUNICATION = ("send", "recv", "exchange", "barrier", "farm", "read_write")
 
@@ -109,17 +109,8 @@ def critical_path(scenario: Scenario, runs: RunSet, configuration: int, replicat
     ScenarioError
         If this replication was not logged.
     """
-    log = _log(runs, configuration, replication)
-    columns, causes = _causes(scenario, log, configuration)
-    finished = [(entry.end_ticks, -row) for row, entry in enumerate(log)]
-    steps: list[Step] = []
-    row = -max(finished)[1] if finished else -1
-    while row >= 0:
-        begin, cause = causes.of(row)
-        steps.append(Step(log[row], begin, log[row].end_ticks))
-        first = cause == columns.first[columns.process[cause]]
-        row = -1 if first else cause - 1
-    return steps[::-1]
+    log, causes = explain(scenario, runs, configuration, replication)
+    return [Step(log[row], begin, log[row].end_ticks) for row, begin in causes.path()]
 
 
 def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replication: int) -> dict[tuple[str, str], float]:
@@ -130,8 +121,7 @@ def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replicatio
     ScenarioError
         If this replication was not logged.
     """
-    log = _log(runs, configuration, replication)
-    _, causes = _causes(scenario, log, configuration)
+    log, causes = explain(scenario, runs, configuration, replication)
     found: dict[tuple[str, str], int] = defaultdict(int)
     for row, entry in enumerate(log):
         ready_ticks, cause = causes.of(row)
@@ -140,15 +130,23 @@ def waits_by_pe(scenario: Scenario, runs: RunSet, configuration: int, replicatio
     return {pair: ticks * runs.tick_s for pair, ticks in found.items()}
 
 
-class _Causes:
+class Causes:
     """What each operation of a logged run waited for; logs and columns list the same operations in the same order."""
 
     def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: NDArray[np.bool_]) -> None:
-        self._columns, self._log, self._eager = columns, log, eager
-        self._sender_of, self._receiver_of = self._matches()
-        self._barriers: dict[int, list[int]] = defaultdict(list)
+        self.columns, self._log, self.eager = columns, log, eager
+        self.sender_of: dict[int, int]
+        """The operation that sent what each receive got."""
+        self.receiver_of: dict[int, int]
+        """The other way round."""
+        self.sender_of, self.receiver_of = self._matches()
+        self._last: dict[int, int] = {}
+        """Who came last to each barrier."""
         for row in np.flatnonzero(columns.kind == Kind.BARRIER).tolist():
-            self._barriers[int(columns.partner[row])].append(row)
+            barrier = int(columns.partner[row])
+            last = self._last.setdefault(barrier, row)
+            if log[row].start_ticks >= log[last].start_ticks:
+                self._last[barrier] = row
 
     def of(self, row: int) -> tuple[int, int]:
         """When the last thing that it waited for was ready, and the operation, maybe itself, that began then."""
@@ -157,21 +155,33 @@ class _Causes:
         latest = max(ready, default=mine)
         if latest[0] > mine[0]:
             return latest
-        sender = self._sender_of.get(row)
-        if sender is not None and self._eager[sender] and self._log[row].end_ticks > mine[0]:
+        sender = self.sender_of.get(row)
+        if sender is not None and self.eager[sender] and self._log[row].end_ticks > mine[0]:
             return self._log[sender].start_ticks, sender  # under way already when it was received
         return mine
 
+    def path(self) -> list[tuple[int, int]]:
+        """The critical path: each operation and when its part of it begins, first to last."""
+        finished = [(entry.end_ticks, -row) for row, entry in enumerate(self._log)]
+        steps = []
+        row = -max(finished)[1] if finished else -1
+        firsts = set(self.columns.first.tolist())
+        while row >= 0:
+            begin, cause = self.of(row)
+            steps.append((row, begin))
+            row = -1 if cause in firsts else cause - 1
+        return steps[::-1]
+
     def _waited_for(self, row: int) -> list[int]:
-        """Operations of others without which it could not have ended."""
-        kind = Kind(self._columns.kind[row])
+        """Operations of others without which it could not have ended; of a barrier's the last one."""
+        kind = Kind(self.columns.kind[row])
         if kind == Kind.BARRIER:
-            return self._barriers[int(self._columns.partner[row])]
+            return [self._last[int(self.columns.partner[row])]]
         found = []
-        if row in self._sender_of:
-            found.append(self._sender_of[row])
-        if row in self._receiver_of and not self._eager[row]:
-            found.append(self._receiver_of[row])
+        if row in self.sender_of:
+            found.append(self.sender_of[row])
+        if row in self.receiver_of and not self.eager[row]:
+            found.append(self.receiver_of[row])
         return found
 
     def _matches(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -179,7 +189,7 @@ class _Causes:
 
         A receive from anyone takes, of all that are left, the message posted first.
         """
-        columns = self._columns
+        columns = self.columns
         posted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         process = columns.process.tolist()
         for row in np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)).tolist():
@@ -196,10 +206,19 @@ class _Causes:
         return sender_of, {sender: row for row, sender in sender_of.items()}
 
 
-def _causes(scenario: Scenario, log: tuple[LoggedOperation, ...], configuration: int) -> tuple[Columns, _Causes]:
-    """The operations of a logged run, and what each waited for."""
+def explain(
+    scenario: Scenario, runs: RunSet, configuration: int, replication: int
+) -> tuple[tuple[LoggedOperation, ...], Causes]:
+    """The log of a run and what each of its operations waited for.
+
+    Raises
+    ------
+    ScenarioError
+        If this replication was not logged.
+    """
+    log = _log(runs, configuration, replication)
     columns = assemble(scenario.program(scenario.configurations[configuration]))
-    return columns, _Causes(columns, log, eager=columns.amount <= (scenario.platform.network.eager_bytes or -1))
+    return log, Causes(columns, log, eager=columns.amount <= (scenario.platform.network.eager_bytes or -1))
 
 
 def _log(runs: RunSet, configuration: int, replication: int) -> tuple[LoggedOperation, ...]:

@@ -7,18 +7,22 @@ need different ones.
 """
 
 from simulator.plots.builders import plot_builders
+from simulator.plots.changes import costs_svg, gains_svg
 from simulator.plots.load import load_svg
 from simulator.plots.memory import plot_memory_fit
 from simulator.plots.network import network_fit_svg
 from simulator.plots.outcome import baselines_svg, verification_svg
 from simulator.plots.predicted_speed import plot_predicted_speed, predicted_speeds_svg
 from simulator.plots.runtime import plot_runtime_fit
+from simulator.plots.sensitivity import sensitivity_svg
 from simulator.plots.speed import speed_bands_svg
 from simulator.plots.speed_model import plot_speed_model
 from simulator.plots.timeline import gantt_svg
 
 __all__ = [
     "baselines_svg",
+    "costs_svg",
+    "gains_svg",
     "gantt_svg",
     "load_svg",
     "network_fit_svg",
@@ -28,6 +32,7 @@ __all__ = [
     "plot_runtime_fit",
     "plot_speed_model",
     "predicted_speeds_svg",
+    "sensitivity_svg",
     "speed_bands_svg",
     "verification_svg",
 ]

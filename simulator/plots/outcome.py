@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def baselines_svg(baselines: Sequence[Entry], recommended: str | None, *, name: str = "baselines") -> str:
+def baselines_svg(
+    baselines: Sequence[Entry], recommended: str | None, *, mark: str = "recommended", name: str = "baselines"
+) -> str:
     """Draw each strategy's predicted makespan: mean, its 95 % interval, and the range of 90 % of the replications.
 
     Parameters
@@ -20,6 +22,8 @@ def baselines_svg(baselines: Sequence[Entry], recommended: str | None, *, name: 
         One entry per strategy: `name`, `predicted_makespan_s` with `mean`, `low`, `high`, `p05`, `p95`.
     recommended
         The name to emphasise.
+    mark
+        What the emphasised one is.
     name
         Begins the ids of the figure.
     """
@@ -33,8 +37,8 @@ def baselines_svg(baselines: Sequence[Entry], recommended: str | None, *, name: 
         axes = figure.subplots()
         for row, entry in enumerate(rows):
             best = entry.get("name") == recommended
-            mean = _draw_prediction(axes, _predicted(entry), row=row, best=best, decimals=decimals)
-            told.append(f"{label(entry.get('name'))}{' (recommended)' if best else ''} {mean}")
+            mean = _draw_prediction(axes, _predicted(entry), row=row, mark=mark if best else "", decimals=decimals)
+            told.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
         axes.set_yticks(range(len(rows)), [label(entry.get("name")) for entry in rows])
         for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
             tick.set_fontweight("bold" if entry.get("name") == recommended else "normal")
@@ -80,8 +84,9 @@ def _predicted(entry: Entry) -> Any:
     return entry.get("predicted_makespan_s") or {}
 
 
-def _draw_prediction(axes: "Axes", predicted: Entry, *, row: int, best: bool, decimals: int) -> str:
+def _draw_prediction(axes: "Axes", predicted: Entry, *, row: int, mark: str, decimals: int) -> str:
     """A row of the baselines; returns its mean as it is written there."""
+    best = bool(mark)
     colour = SERIES[1] if best else SERIES[0]
     mean = number(predicted.get("mean")) or 0.0
     spread = numbers([predicted.get("p05"), predicted.get("p95")])
@@ -91,7 +96,7 @@ def _draw_prediction(axes: "Axes", predicted: Entry, *, row: int, best: bool, de
         axes.plot(interval, [row, row], color=colour, lw=13, alpha=0.35, solid_capstyle="butt", label=text)
     if len(spread) == 2:
         axes.plot(spread, [row, row], color=colour, lw=1.4, marker="|", ms=7, label=_own("5 to 95 %", best=best))
-    text = "recommended" if best else "mean"
+    text = mark or "mean"
     axes.plot(mean, row, color=colour, ls="", marker="D" if best else "o", ms=5, label=text)
     written = f"{mean:.{decimals}f} s"
     axes.annotate(

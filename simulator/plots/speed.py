@@ -29,18 +29,25 @@ class _Curve(NamedTuple):
 
 
 def speed_bands_svg(
-    kernels: Sequence[Entry], *, caches: Sequence[Entry] = (), element_bytes: int = 8, name: str = "speed"
+    kernels: Sequence[Entry],
+    *,
+    caches: Sequence[Entry] = (),
+    element_bytes: int = 8,
+    unit: str = "flop/s",
+    name: str = "speed",
 ) -> str:
     """Draw each kernel's speed over problem size: a band, a line through its middle, hollow marks where not stable.
 
     Parameters
     ----------
     kernels
-        One entry per kernel and PE: `name`, `pe`, `points` with `size_elements`, `speed` (flop/s), `stable`.
+        One entry per kernel and PE: `name`, `pe`, `points` with `size_elements`, `speed`, `stable`.
     caches
         Caches (`level`, `kind`, `size_bytes`) whose capacity is marked on the axis of size.
     element_bytes
         Bytes of one element, for that mark.
+    unit
+        Of the speeds.
     name
         Begins the ids of the figure.
     """
@@ -57,11 +64,11 @@ def speed_bands_svg(
             for curve in curves:
                 if curve.kernel == kernel:
                     _draw_curve(axes, curve, index=pes.index(curve.pe), scale=scale)
-            _finish(axes, title=f"{kernel}, {prefix}flop/s")
+            _finish(axes, title=f"{kernel}, {prefix}{unit}")
             _mark_caches(axes, caches, element_bytes=element_bytes)
         grid[-1].set_xlabel("problem size in elements")
         legend(figure, grid)
-        description = "; ".join(_tell(curve) for curve in curves[:16])
+        description = "; ".join(_tell(curve, unit) for curve in curves[:16])
         return svg(figure, name=name, title="Speed of each kernel by problem size", description=description)
 
 
@@ -122,9 +129,9 @@ def _mark_caches(axes: "Axes", caches: Sequence[Entry], *, element_bytes: int) -
             )
 
 
-def _tell(curve: _Curve) -> str:
+def _tell(curve: _Curve, unit: str) -> str:
     low, high = min(point.low for point in curve.points), max(point.high for point in curve.points)
     return (
-        f"{curve.kernel} on {curve.pe}: {units.show_rate(low, 'flop/s')} to {units.show_rate(high, 'flop/s')} "
+        f"{curve.kernel} on {curve.pe}: {units.show_rate(low, unit)} to {units.show_rate(high, unit)} "
         f"at {curve.points[0].size:,.0f} to {curve.points[-1].size:,.0f} elements"
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simulator import units
-from simulator.plots.frame import INK, SERIES, Entry, drawing, label, legend, number, svg
+from simulator.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,13 +24,17 @@ class _Bar(NamedTuple):
     pe: str
 
 
-def gantt_svg(timeline: Sequence[Entry], *, name: str = "timeline") -> str:
+def gantt_svg(
+    timeline: Sequence[Entry], *, path: Sequence[tuple[int, float, float]] = (), name: str = "timeline"
+) -> str:
     """Draw who computed, sent and received when: a row per process, full bars for computing, half ones for messages.
 
     Parameters
     ----------
     timeline
         One entry per operation: `process`, `pe`, `operation`, `start_s`, `end_s`.
+    path
+        Steps of the critical path: process, begin and end in seconds.
     name
         Begins the ids of the figure.
     """
@@ -43,6 +47,7 @@ def gantt_svg(timeline: Sequence[Entry], *, name: str = "timeline") -> str:
     with drawing(height_in=1.1 + 0.36 * max(len(rows), 2)) as figure:
         axes = figure.subplots()
         titles = _draw(axes, _merged([bar for bar in every if bar.process in rows]), rows=rows)
+        _draw_path(axes, [step for step in path if step[0] in rows], rows=rows)
         alone = len(set(pes.values())) == len(pes)
         axes.set_yticks(range(len(rows)), [pes[p] if alone else f"{pes[p]}, process {p}" for p in rows])
         axes.tick_params(axis="y", length=0)
@@ -86,6 +91,16 @@ def _draw(axes: "Axes", bars: Sequence[_Bar], *, rows: Mapping[int, int]) -> dic
         spent = units.show_duration(bar.end_s - bar.start_s)
         titles[f"bar-{index}"] = f"{bar.pe}: {word} {spent}, from {bar.start_s:.4g} s to {bar.end_s:.4g} s"
     return titles
+
+
+def _draw_path(axes: "Axes", path: Sequence[tuple[int, float, float]], *, rows: Mapping[int, int]) -> None:
+    """The critical path as one line along the feet of the bars."""
+    if not path:
+        return
+    times = [time for _, begin, end in path for time in (begin, end)]
+    heights = [rows[process] + 0.36 for process, _, _ in path for _ in range(2)]
+    axes.plot(times, heights, color=PAPER, lw=4, solid_joinstyle="round")
+    axes.plot(times, heights, color=INK, lw=1.6, solid_joinstyle="round", label="critical path")
 
 
 def _merged(bars: Sequence[_Bar]) -> list[_Bar]:

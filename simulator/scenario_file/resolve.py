@@ -18,6 +18,7 @@ from simulator.scenario import (
     with_derived_speeds,
 )
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
+from simulator.scenario_file.hpl_dat import with_hpl_dat
 from simulator.scenario_file.memory_levels import Measured, told, use_of
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded
@@ -46,7 +47,7 @@ def resolve(
     """
     made = make_platform(form.platform, document, named, measured=replace(measured, application=form.application))
     platform = made.platform
-    application = _application(form.application, document, named, platform=platform)
+    application, told_of_it = _application(form.application, document, named, platform=platform)
     if application.prepared is not None:
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
@@ -57,7 +58,7 @@ def resolve(
         partition = _partition(entry, application, document, len(placement), name=name)
         with document.at("configurations", name):
             configurations.append(Configuration(name, partition, placement))
-    notes = (*form.notes, *made.notes)
+    notes = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it)))
     scenario = Scenario(platform, application, tuple(configurations), form.replications, form.seed, notes=notes)
     for configuration in scenario.configurations:  # partition and parameters are checked now, not in the middle
         with document.at("configurations", configuration.name):
@@ -135,15 +136,20 @@ def _partition(
     return tuple(share + (process < rest) for process in range(processes))
 
 
-def _application(form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform) -> Application:
+def _application(
+    form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform
+) -> tuple[Application, tuple[str, ...]]:
+    """What runs, and what is to be known of it."""
     if isinstance(form, SegApplicationForm):
-        return seg_application(form, document, named, platform=platform)
+        return seg_application(form, document, named, platform=platform), ()
+    with document.at("application", "parameters", "hpl_dat"):
+        parameters, notes = with_hpl_dat(form.parameters, named) if form.name == "hpl" else (form.parameters, ())
     model = None
     if form.model is not None:
         with document.at("application", "model"):
             model = named.runtime_model(form.model)
     with document.at("application"):
-        make_work(form.name, form.parameters, model)  # its faults are told here
+        make_work(form.name, parameters, model)  # its faults are told here
     matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in platform.nodes)
     memory = use_of(form) if matters else None
-    return Application(form.name, form.kernel, form.parameters, model, memory=memory)
+    return Application(form.name, form.kernel, parameters, model, memory=memory), notes

@@ -12,6 +12,7 @@ from typing import Any
 from simulator import files
 from simulator.engines import run
 from simulator.errors import ApportionError, ScenarioError, SweepError
+from simulator.platform import Platform
 from simulator.scenario import Scenario
 from simulator.scenario_file import Template
 from simulator.sweep.clusters import cores_here
@@ -67,9 +68,20 @@ class Ready:
             "set": list(changes),
             "replications": self.replications,
             "seed": self.seed,
+            **_rates(scenario.platform),
             **found,
         }
         return json.dumps(document, allow_nan=False, separators=(",", ":")) + "\n", asked_s
+
+
+def _rates(platform: Platform) -> dict[str, Any]:
+    """What a second of all PEs costs, and what they draw, where each of them says so."""
+    said = {
+        "cost_per_s": [pe.cost_per_s for pe in platform.pes],
+        "power_w": [pe.power_w for pe in platform.pes],
+    }
+    rates = {name: sum(value or 0.0 for value in values) for name, values in said.items() if None not in values}
+    return {"rates": rates} if rates else {}
 
 
 def _files_here(told: Mapping[str, Any], folder: Path) -> tuple[Path, dict[str, Path]]:

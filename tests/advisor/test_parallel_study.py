@@ -1,7 +1,5 @@
 """Parallel kernels: closed forms of the simulated part, bad input in one line, and (slow) really two processes."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +14,8 @@ from simulator.characterisation.parallel.steps import keep_part
 from simulator.characterisation.parallel.table import numbers
 from simulator.models import CostVector, HardwareModel
 from simulator.models.network import LinkModel
+from tests.command_line import apportion_here
 
-ROOT = Path(__file__).parents[2]
 LATENCY_S, BANDWIDTH = 1e-5, 1e9
 LINK = LinkModel.from_latency(LATENCY_S, BANDWIDTH)
 UNIT_S = 1e-6
@@ -106,11 +104,7 @@ def test_a_process_alone_is_right_and_a_spoilt_result_is_seen(name):
     ],
 )
 def test_bad_input_is_one_line(tmp_path, words, told):
-    environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "advisor.cli", "characterise", *words]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
+    done = apportion_here("characterise", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("error: ")

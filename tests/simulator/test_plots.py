@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 from xml.etree import ElementTree
 
 import pytest
@@ -54,6 +55,11 @@ FIGURES = {
 figures = pytest.mark.parametrize("name", FIGURES)
 
 
+@cache
+def drawn(name: str) -> str:
+    return FIGURES[name]()
+
+
 def tree(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg)  # noqa: S314  (our own)
 
@@ -68,7 +74,7 @@ def description(svg: str) -> str:
 
 @figures
 def test_a_figure_names_and_describes_itself_to_a_screen_reader(name):
-    root = tree(FIGURES[name]())
+    root = tree(drawn(name))
     assert root.get("role") == "img"
     labels = [root.find(f".//*[@id='{label}']") for label in root.get("aria-labelledby").split()]
     assert [label.tag for label in labels] == [f"{SVG}title", f"{SVG}desc"]
@@ -79,7 +85,7 @@ def test_a_figure_names_and_describes_itself_to_a_screen_reader(name):
 def test_the_same_data_give_the_same_bytes_whatever_the_callers_style(name):
     import matplotlib
 
-    first = FIGURES[name]()
+    first = drawn(name)
     with matplotlib.rc_context({"font.size": 30, "xtick.direction": "in", "svg.hashsalt": None}):
         assert FIGURES[name]() == first
         assert matplotlib.rcParams["font.size"] == 30
@@ -87,7 +93,7 @@ def test_the_same_data_give_the_same_bytes_whatever_the_callers_style(name):
 
 @figures
 def test_a_figure_holds_no_date_no_style_sheet_and_no_fixed_colour(name):
-    svg = FIGURES[name]()
+    svg = drawn(name)
     assert not re.search(r"<metadata|<style|<\?xml|<!DOCTYPE|20\d\d-\d\d", svg)
     colours = {value for value in re.findall(r"(?:fill|stroke): ([^;\"]+)", svg) if value != "none"}
     assert colours
@@ -96,7 +102,7 @@ def test_a_figure_holds_no_date_no_style_sheet_and_no_fixed_colour(name):
 
 @figures
 def test_text_stays_text(name):
-    assert len(texts(FIGURES[name]())) >= 5
+    assert len(texts(drawn(name))) >= 5
 
 
 def test_ids_differ_across_the_figures_of_a_page_and_every_reference_has_its_target():

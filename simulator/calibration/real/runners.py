@@ -42,7 +42,11 @@ class _Child:
         self._memory_bytes, self._limit_s = limits
         self._n = 0
         self._children = Children(module, [arguments])
-        self.ask({"do": "limit", "bytes": self._memory_bytes}, limit_s=_START_S)
+        try:
+            self.ask({"do": "limit", "bytes": self._memory_bytes}, limit_s=_START_S)
+        except BaseException:  # nobody else knows of the child yet
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

@@ -13,6 +13,7 @@ from simulator.load_traces.importers import (
     collectl,
     csv_table,
     dinda,
+    google,
     prometheus,
     sadf,
     simgrid,
@@ -34,6 +35,7 @@ _READERS: dict[str, tuple[Callable[[Path, ImportOptions], Source], tuple[str, ..
     "simgrid": (simgrid.read, ("duration_s",)),
     "dinda": (dinda.read, ()),
     "bitbrains": (bitbrains.read, ()),
+    "google": (google.read, ("series",)),
     "swf": (swf.read, ("processors", "start_s", "duration_s")),
 }
 """Format -> its reader and the options that it knows."""

@@ -12,6 +12,8 @@ from simulator.models.load import Floats
 _FIELDS = 18
 _SUBMIT, _WAIT, _RUN, _PROCESSORS, _REQUESTED = 1, 2, 3, 4, 7
 _UNKNOWN = -1
+_DIGITS = 9
+"""Of seconds: a job that begins when another ends must not overlap with it because 0.1 + 0.2 is more than 0.3."""
 
 
 def read(path: Path, options: ImportOptions) -> Source:
@@ -28,8 +30,9 @@ def read(path: Path, options: ImportOptions) -> Source:
         raise TraceError(f"{path}: jobs: none with known start, run time and processors found, at least one allowed")
     starts, runs, counts = (np.frombuffer(column) for column in (log.starts, log.runs, log.processors))
     begin = options.start_s or 0.0
-    end = begin + options.duration_s if options.duration_s is not None else float(np.max(starts + runs))
-    times, busy = _running(starts, starts + runs, counts, begin, end)
+    ends = np.round(starts + runs, _DIGITS)
+    end = begin + options.duration_s if options.duration_s is not None else float(np.max(ends))
+    times, busy = _running(np.round(starts, _DIGITS), ends, counts, begin, end)
     if float(np.max(busy)) > size:
         raise TraceError(
             f"{path}: processors: {size} stated, but the jobs of the window use up to {np.max(busy):g} at once"

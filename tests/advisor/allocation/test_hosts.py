@@ -36,6 +36,7 @@ def test_kinds_stand_one_after_the_other_and_the_ranks_of_a_pe_side_by_side(advi
     assert host_commands(layout, "out/hosts").splitlines()[1::2] == [
         "mpiexec -f out/hosts -n 12 PROGRAM",
         "mpirun --hostfile out/hosts.openmpi --rankfile out/hosts.rankfile --oversubscribe -n 12 PROGRAM",
+        "mpirun --hostfile out/hosts.openmpi --map-by rankfile:FILE=out/hosts.rankfile:OVERSUBSCRIBE -n 12 PROGRAM",
         "SLURM_HOSTFILE=out/hosts.slurm srun --distribution=arbitrary -n 12 PROGRAM",
     ]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import apportion
+from tests.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
 DGEMM = ROOT / "scenarios" / "papers" / "gbbp_dgemm.csv"

@@ -1,25 +1,19 @@
 """`apportion calibrate speed` on kernels and options that do not work: which, in one line; what was measured stays."""
 
 import json
-import os
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
-CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
+from tests.command_line import apportion_here
+
 QUICK = ("--time-cap", "0.1s")
 SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
 
 
 def calibrate(*arguments, cwd):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [*CALL, *map(str, arguments)], cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
+    return apportion_here("calibrate", "speed", *arguments, cwd=cwd)
 
 
 def command(tmp_path, code, *, size="n"):

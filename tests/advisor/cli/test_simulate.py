@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from advisor.cli import _run
+from simulator import load_scenario, run
+from tests.simulator.timelines.checker import check
+
 ROOT = Path(__file__).parents[3]
 THREE = "scenarios/tutorial/three-pes.yaml"
 
@@ -47,18 +51,44 @@ def test_runs_charts_and_traces_are_left_on_disk(tmp_path):
     folder, trace = tmp_path / "runs", tmp_path / "trace.json"
     simulate(THREE, "--replications", "3", "-o", folder, "--timeline", trace)
     names = {path.name for path in folder.iterdir()}
-    assert names == {"runs.csv", "manifest.json", "timeline-0.svg", "timeline-1.svg", "timeline-2.svg"}
+    charts = {f"timeline-{k}.svg" for k in range(3)}
+    assert names == {"report.html", "runs.csv", "processes.csv", "manifest.json"} | charts
     rows = (folder / "runs.csv").read_text().splitlines()
     assert rows[0] == "configuration,replication,seed,makespan_s"
     assert len(rows) == 1 + 3 * 3
     manifest = json.loads((folder / "manifest.json").read_text())
     assert (manifest["kind"], manifest["replications"]) == ("runs", 3)
     assert {"versions", "seed"} & set(manifest["provenance"])
-    events = json.loads(trace.read_text())["traceEvents"]
-    last = max(event["ts"] + event["dur"] for event in events if event["ph"] == "X" and event["pid"] == 0)
-    assert last == pytest.approx(float(rows[1].split(",")[3]) * 1e6, rel=1e-9)
+    told = json.loads(trace.read_text())["otherData"]
+    assert next(iter(told["makespan_s"].values())) == pytest.approx(float(rows[1].split(",")[3]), rel=1e-9)
+    assert told["provenance"]["seed"] == manifest["seed"]
 
 
-def test_a_timeline_of_another_kind_is_refused():
-    done = simulate(THREE, "--timeline", "x.png", code=2)
-    assert done.stderr == "error: --timeline: x.png found, a name that ends in .json or .svg allowed\n"
+def test_files_of_another_kind_are_refused(capsys):
+    assert _run(["simulate", str(ROOT / THREE), "--jobs", "x.txt"]) == 2
+    assert capsys.readouterr().err == "error: --jobs: x.txt found, a name that ends in .swf or .csv allowed\n"
+    assert _run(["simulate", str(ROOT / THREE), "--replication", "1"]) == 2
+    assert capsys.readouterr().err.startswith("error: --replication, --configuration: found without --timeline")
+    assert _run(["simulate", str(ROOT / THREE), "--timeline", "x.png"]) == 2
+    allowed = "a name that ends in .json, .json.gz, .csv, .csv.gz, .paje or .svg allowed"
+    assert capsys.readouterr().err == f"error: --timeline: x.png found, {allowed}\n"
+
+
+def test_a_timeline_of_a_later_replication_and_one_configuration(tmp_path, capsys):
+    trace = tmp_path / "trace.json"
+    asked = ["simulate", str(ROOT / THREE), "--replications", "4", "--seed", "7", "--json", "--timeline", str(trace)]
+    assert _run([*asked, "--replication", "3", "--configuration", "by-speed"]) == 0
+    capsys.readouterr()
+    told = json.loads(trace.read_text())
+    loaded = load_scenario(ROOT / THREE)
+    fourth = run(loaded, replications=4, seed=7).of("by-speed")[3]
+    assert told["otherData"]["makespan_s"] == {"by-speed": fourth}
+    assert len(check(told["traceEvents"])) == 3
+    last = max(event["ts"] + event["dur"] for event in told["traceEvents"] if event["ph"] == "X")
+    assert last == pytest.approx(fourth * 1e6)
+    for option, value, allowed in (
+        ("--replication", "4", "4 found, 0 to 3 allowed"),
+        ("--configuration", "fast", "'fast' found, one of equal, by-speed, by-what-is-left allowed"),
+    ):
+        assert _run([*asked, option, value]) == 2
+        assert capsys.readouterr().err == f"error: {option}: {allowed}\n"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import apportion
+from tests.command_line import apportion as apportion_alone
+from tests.command_line import apportion_here as apportion
 
 DATA = Path(__file__).parents[2] / "simulator" / "load_traces" / "data"
 
@@ -101,7 +102,7 @@ BAD_INPUT = {
     "import t.csv --from csv -o i.csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
     "so it must be stated",
     "import t.csv --from xls -o i.csv": "import: from: 'xls' found, one of csv, sadf, collectl, prometheus, simgrid, "
-    "dinda, bitbrains, swf allowed",
+    "dinda, bitbrains, google, swf allowed",
     "show t.csv -o picture.bmp": "plot: a file that ends in .bmp found, .png, .svg, .pdf allowed",
 }
 
@@ -117,6 +118,6 @@ def test_bad_input_is_one_line_and_exit_2(apportion, monkeypatch, folder, argume
 
 def test_a_torn_line_is_a_warning_of_one_line(folder):
     (folder / "torn.csv").write_text("time_s,load\n0,1\n1,1\n2,")
-    done = apportion("trace", "show", "torn.csv", "--json", cwd=folder)
+    done = apportion_alone("trace", "show", "torn.csv", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "warning: torn.csv:4: a torn last line left out\n")
     assert json.loads(done.stdout)["rows"] == 2

@@ -61,6 +61,27 @@ def test_which_change_pays_most(apportion, tmp_path):
 
 
 @pytest.mark.usefixtures("in_thread")
+def test_the_report_of_a_resumed_run_is_that_of_an_undisturbed_one_to_the_byte(apportion, tmp_path):
+    """Points failed in both; the date is in the manifest."""
+    path, out = write(tmp_path), tmp_path / "out"
+    vary = [*VARY, "--replications", "3"]
+    assert apportion("whatif", path, *vary, "-o", out)[0] == 1
+    whole = (out / "report.html").read_bytes()
+    assert b"What failed" in whole
+    lost = sorted((out / "points").iterdir())[:2]
+    for point in lost:
+        point.unlink()
+    (out / "report.html").write_text("torn")
+    code, said, _ = apportion("whatif", path, *vary, "-o", out, "--resume")
+    assert code == 1
+    assert f"results in {out}; report.html there shows them" in said
+    assert (out / "report.html").read_bytes() == whole
+    assert not list(out.glob(".report.html.*"))
+    made = json.loads((out / "manifest.json").read_text())["provenance"]["made"]
+    assert made[:16].encode() not in whole
+
+
+@pytest.mark.usefixtures("in_thread")
 def test_nothing_that_pays_is_said(apportion, tmp_path):
     code, said, _ = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=/2,x1")
     assert code == 0

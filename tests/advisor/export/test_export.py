@@ -83,6 +83,18 @@ def test_a_heterogeneous_job_has_a_component_for_each_kind_in_rank_order():
     assert lines[-1] == 'srun --het-group=0-1 "$@"'
 
 
+def test_a_component_begins_where_names_go_back_since_slurm_sorts_them():
+    made = spread("n10.0", "n9.0", "n11.0", "n12.0")
+    lines = export_files(made, Configuration("x", (10, 20, 15, 15), (0, 1, 2, 3)))["job.slurm"].splitlines()
+    assert [line for line in lines if "nodelist" in line] == [
+        "#SBATCH --nodelist=n10.lan",
+        "#SBATCH --nodelist=n9.lan,n11.lan,n12.lan",
+    ]
+    alone = export_files(made, Configuration("x", (60,), (2,)))["job.slurm"].splitlines()
+    assert "#SBATCH hetjob" not in alone
+    assert alone[-1] == 'srun "$@"'
+
+
 def test_hpl_gets_its_input_where_it_can_do_what_is_asked():
     made = spread("a.0", "b.0", application="hpl")
     text = export_files(made, Configuration("x", (1, 1, 1), (0, 0, 1)))["HPL.dat"].splitlines()

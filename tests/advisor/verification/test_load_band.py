@@ -12,6 +12,7 @@ import pytest
 from advisor.verification.load_band import LoadBandCheck, LoadBandPlan, SizeChecked
 from simulator import ScenarioError
 from simulator.calibration.bands import CutRule, ReplaySource, build
+from tests.command_line import apportion_here
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "load-check"]
@@ -41,7 +42,7 @@ def load_check(*arguments, cwd, limit_s=60):
     ],
 )
 def test_bad_options_are_one_line(tmp_path, arguments, found):
-    done = load_check(*arguments, cwd=tmp_path)
+    done = apportion_here("calibrate", "load-check", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     errors = [line for line in done.stderr.splitlines() if not line.startswith("recording")]
     assert len(errors) == 1

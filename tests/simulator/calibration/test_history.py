@@ -1,6 +1,8 @@
 """The run history: what goes in comes out, from several processes at once and in other programs' formats."""
 
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -137,6 +139,22 @@ def test_extrap_json_is_the_documented_form():
     assert document["measurements"]["total"]["time"][0] == {"point": [8000, 2.0], "values": [174.07, 175.5]}
 
 
+if shutil.which("extrap"):
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", ["extrap", "extrap-json"])
+    def test_extra_p_finds_the_law_in_what_we_write(tmp_path, kind):
+        """3 s and 2e-9 N^3 s, five sizes, three runs each, one per cent of scatter."""
+        sizes = [(n, scatter) for n in (500, 1000, 2000, 4000, 8000) for scatter in (0.99, 1.0, 1.01)]
+        records = [RunRecord("lu", {"N": n}, {"total": scatter * (3 + 2e-9 * n**3)}) for n, scatter in sizes]
+        (tmp_path / "runs").write_text(export_runs(records, kind))
+        option = "--json" if kind == "extrap-json" else "--text"
+        command = ["extrap", option, str(tmp_path / "runs"), "--disable-progress"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
+        (model,) = re.findall(r"Model: (\S+) \+ (\S+) \* N\^\(3\)\n", said)
+        assert [float(term) for term in model] == pytest.approx([3, 2e-9], rel=0.01)
+
+
 def test_slurm_jobs_are_read_without_steps_and_failures(tmp_path):
     path = tmp_path / "jobs"
     path.write_text(
@@ -157,6 +175,30 @@ def test_slurm_jobs_are_read_without_steps_and_failures(tmp_path):
     ]
 
 
+def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path):
+    """Rows as `sacct -P --noconvert` prints them: MaxRSS stands with steps only, an array's tasks are jobs."""
+    path = tmp_path / "jobs"
+    path.write_text(
+        "JobID|Start|End|ElapsedRaw|NNodes|NCPUS|ReqMem|MaxRSS|State|NodeList\n"
+        "200_4|2026-11-21T01:00:00|2026-11-21T01:10:00|600|1|8|16G||COMPLETED|n1\n"
+        "200_4.batch|2026-11-21T01:00:00|2026-11-21T01:10:00|600|1|8||123456K|COMPLETED|n1\n"
+        "200_4.0|2026-11-21T01:00:00|2026-11-21T01:10:00|599|1|8||223456K|COMPLETED|n1\n"
+        "200_[5-9]|Unknown|Unknown|0|1|8|16G||PENDING|None assigned\n"
+        "301+0|2026-11-21T02:00:00|2026-11-21T02:10:00|601|1|8|16G||COMPLETED|n1\n"
+        "301+0.0|2026-11-21T02:00:00|2026-11-21T02:10:00|600|1|8||9K|COMPLETED|n1\n"
+        "301+1|2026-11-21T02:00:00|2026-11-21T02:10:01|602|3|96|16G||COMPLETED|n[02-04]\n"
+        "302+0|2026-11-21T02:00:00|2026-11-21T02:10:00|60|1|8|16G||COMPLETED|n1\n"
+        "302+1|2026-11-21T02:00:00|2026-11-21T02:10:01|60|3|96|16G||CANCELLED by 1000|n[02-04]\n"
+        "303|2026-11-21T02:00:00|Unknown|77|3|96|16G||COMPLETED|n[02-04]\n"
+    )
+    records, left_out = import_runs(path)
+    assert [(r.parameters, r.times_s, r.made) for r in records] == [
+        ({"NNodes": 1.0, "NCPUS": 8.0}, {"total": 600.0}, "2026-11-21T01:00:00"),
+        ({"NNodes": 4.0, "NCPUS": 104.0}, {"total": 602.0}, "2026-11-21T02:00:00"),
+    ]
+    assert [line.partition(": ")[2][:10] for line in left_out] == ["3 job step", "3 jobs lef"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -164,6 +206,8 @@ def test_slurm_jobs_are_read_without_steps_and_failures(tmp_path):
         ("N,P\n1,2\n", "a column that ends in _s missing, N, P found"),
         ("PARAMETER p\nPOINTS (1) (2 3)\n", ":2: POINTS: 2 values found, one per PARAMETER"),
         ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", ":4: more DATA lines than the 1 POINTS"),
+        ("#a\nPARAMETER p\nPOINTS (1) (2)\nDATA 1\nREGION b\n", ":5: 1 DATA lines of total found, 2 as POINTS"),
+        ("PARAMETER p\nPOINTS (1) (2)\nREGION b\nDATA 1", ":4: 1 DATA lines of b found, 2 as POINTS"),
         ("PARAMETER p\nPIONTS (1)\n", ":2: 'PIONTS' found"),
         ('{"parameters": ["p"]}', "KeyError"),
         ("JobID|State\n1|COMPLETED\n", "JobID and Elapsed"),

@@ -1,10 +1,11 @@
 """Importers against real files of the real tools where these can be had, and the documented traps of each format.
 
 `data/` holds output of sysstat 12.6 (`sadf`), collectl 4.3 and Prometheus, made on one machine (host name changed), and
-a profile that SimGrid 3.32 played. Bitbrains, Dinda and SWF have no tool to make them: their lines follow the
+a profile that SimGrid 3.32 played. Bitbrains, Dinda, Google and SWF have no tool to make them: their lines follow the
 archives' own documentation.
 """
 
+import gzip
 import json
 import re
 import struct
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError, TraceError
+from simulator.errors import ApportionError, ScenarioError, TraceError
 from simulator.load_traces import FORMATS, ImportOptions, TraceWarning, import_trace, read_trace, trace_text
 from simulator.models.capacity import Capacity
 
@@ -255,6 +256,49 @@ def test_swf_window_and_machine_size_from_the_header(tmp_path):
         take(written(tmp_path, swf_job(1, 0, 10, 100, 4)), "swf")
     with pytest.raises(TraceError, match=r"f.txt:2: run: -5 found"):
         take(written(tmp_path, swf_job(1, 0, 10, 100, 4) + swf_job(2, 0, 0, -5, 4)), "swf", processors=8)
+
+
+def google_row(start_s, end_s, machine, rate):
+    """20 columns: start, end, job, task, machine, CPU rate, then memory, disk and hardware counters."""
+    return f"{start_s}000000,{end_s}000000,3418309,0,{machine},{rate}" + ",0.01" * 13 + ",0\n"
+
+
+GOOGLE = [(600, 900, 4155527081, 0.25), (700, 900, 4155527081, 0.5), (600, 900, 329150663, 0.1)]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_google_tasks_of_a_machine_add_up(tmp_path, packed):
+    text = "".join(google_row(*row) for row in GOOGLE).encode()
+    path = tmp_path / ("part.csv.gz" if packed else "part.csv")
+    path.write_bytes(gzip.compress(text) if packed else text)
+    found = take(path, "google", series="machine=4155527081", cores=4)
+    assert found.trace.times_s.tolist() == [0.0, 100.0, 200.0]
+    assert found.trace.values.tolist() == [1.0, 3.0, 3.0]
+    assert found.trace.end_s == 300.0
+    assert found.notes[1].startswith("machine 4155527081, 2 samples of its tasks, from 600 s")
+    with pytest.raises(TraceError, match="series: nothing stated, one machine allowed, such as machine=41"):
+        take(path, "google")
+    with pytest.raises(TraceError, match="series: 'machine=7' not found, one machine allowed"):
+        take(path, "google", series="machine=7")
+    with pytest.raises(TraceError, match="series: 'host=7' found, machine=NUMBER allowed"):
+        take(path, "google", series="host=7")
+
+
+def test_google_files_that_are_broken(tmp_path):
+    for text, line in (
+        ("1,2,3\n", ":1: columns: 3 found, 20 allowed"),
+        (google_row(600, 600, 1, 0.5), ":1: sample: 6e"),
+        (google_row(600, 900, 1, ""), ":1: CPU rate: '' found, a finite number allowed"),
+    ):
+        with pytest.raises(TraceError, match=line):
+            take(written(tmp_path, text), "google")
+    torn = tmp_path / "torn.csv.gz"
+    torn.write_bytes(gzip.compress(google_row(600, 900, 1, 0.5).encode() * 99)[:-12])
+    with pytest.raises(ApportionError, match="a file packed with gzip allowed"):
+        take(torn, "google")
+    torn.write_text("no gzip")
+    with pytest.raises(ApportionError, match="a file packed with gzip allowed"):
+        take(torn, "google")
 
 
 def test_csv_measures_and_columns_must_be_stated(tmp_path):

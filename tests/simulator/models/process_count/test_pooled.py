@@ -271,7 +271,7 @@ def test_words_where_the_runs_cannot_tell(fitted):
     assert any("scheduler's credit" in line for line in short.warnings)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [1, 6, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3, 4, 5, 7))])
 def test_odd_runs_give_positive_finite_answers(seed):
     rng = np.random.default_rng(seed)
     kinds, count = int(rng.integers(1, 5)), 12

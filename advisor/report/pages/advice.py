@@ -1,0 +1,39 @@
+"""The page of an advice: which configuration, against which others, why, and how far that holds."""
+
+from advisor.report import wording
+from advisor.report.page import Page, Pairs, pairs
+from advisor.report.pages.common import drawn, head
+from advisor.report.sections import explanation, platform, provenance, ranking, strategies, timeline
+from advisor.report.wording import Document, number
+
+
+def page(document: Document) -> Page:
+    """Recommended, compared, followed in time, explained."""
+    sections = (strategies, timeline, explanation, ranking, platform, provenance)
+    return Page(
+        title=wording.asked(document),
+        answer=wording.answer(document),
+        sections=tuple(part.section(document) for part in sections),
+        settings=drawn(document),
+        key_figures=_key_figures(document),
+        **head(document),
+    )
+
+
+def _key_figures(document: Document) -> Pairs:
+    best = wording.entry_of(document, document.get("recommended"))
+    equal = wording.entry_of(document, "equal").get("gain_of_recommended") or {}
+    predicted = best.get("predicted_makespan_s") or {}
+    gained = number(equal.get("mean")) if best.get("name") != "equal" else None
+    return pairs(
+        {
+            "predicted makespan, mean": wording.duration(predicted.get("mean")) if predicted else "",
+            "predicted gain over the equal split": "" if gained is None else f"{wording.times(gained)} ×",
+            "chance to be the best of all compared": _known(wording.probability(document.get("p_best"))),
+            "above what no partition can be below": _known(wording.percent(document.get("regret"), 1)),
+        }
+    )
+
+
+def _known(text: str) -> str:
+    return "" if text == wording.NOTHING else text

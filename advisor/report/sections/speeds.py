@@ -1,0 +1,68 @@
+"""Speed of each kernel over problem size, as measured."""
+
+from advisor.report import wording
+from advisor.report.page import Beside, Figure, Folded, Section, Table, Text, table
+from advisor.report.wording import Document, clean, number
+
+MOST_SPEEDS = 12
+"""PEs in the short tables of speeds."""
+
+
+def section(document: Document) -> Section:
+    """Speed bands as a figure, short tables and all measured points."""
+    from simulator import plots
+
+    caches = (document.get("machine") or {}).get("caches") or ()
+    drawn = plots.speed_bands_svg(document.get("kernels") or (), caches=caches)
+    heading = "Speed of each kernel"
+    if not drawn:
+        return Section("speed", heading, (Text("No speed was measured."),))
+    figure = Figure(
+        drawn,
+        "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time, as in the tables. Band: "
+        "down to what the load seen meanwhile left in wall time, without the outer tenth of the runs. Dotted: size at "
+        "which the data fill a cache. Hollow mark: not stable.",
+    )
+    unstable = wording.unstable_text(document)
+    stable = "Every point is stable: the 95 % interval of its median is as narrow as was asked for."
+    note = Text(f"* {unstable}." if unstable else stable, quiet=True)
+    points = _points(document)
+    folded = Folded(f"All {len(points.rows)} measured points", (points,))
+    return Section("speed", heading, (Beside(figure, (*_tables(document), note)), folded))
+
+
+def _tables(document: Document) -> tuple[Table, ...]:
+    return tuple(
+        table(f"{kernel}, Gflop/s", ["PE", *head], rows[:MOST_SPEEDS])
+        for kernel, head, rows in wording.speed_tables(document, columns=5)
+    )
+
+
+def _points(document: Document) -> Table:
+    rows = [_point(entry, point) for entry in document.get("kernels") or () for point in entry.get("points") or ()]
+    return table(
+        "Measured points: speed in Gflop/s at the middle of the band, and the band",
+        ["kernel, PE", "n", "rows", "elements", "speed", "band", "95 % interval of the median", "runs", "stable"],
+        rows,
+    )
+
+
+def _point(entry: Document, point: Document) -> list[str]:
+    speed = {key: number(value) for key, value in (point.get("speed") or {}).items()}
+    low, mid, high = (wording.digits(None if s is None else s / 1e9) for s in map(speed.get, ("low", "mid", "high")))
+    return [
+        f"{clean(entry.get('name'))}, {clean(entry.get('pe'))}",
+        _count(point.get("n")),
+        _count(point.get("rows")),
+        _count(point.get("size_elements")),
+        mid,
+        f"{low} to {high}",
+        wording.interval_text(point.get("interval_percent")),
+        str(len(point.get("wall_s") or ())),
+        "yes" if point.get("stable", True) else "no",
+    ]
+
+
+def _count(value: object) -> str:
+    found = number(value)
+    return wording.NOTHING if found is None else f"{found:.0f}"

@@ -1,0 +1,70 @@
+"""The strategies compared: predicted makespans of the recommended configuration and the naive ones."""
+
+from advisor.report import wording
+from advisor.report.page import Beside, Figure, Section, Table, Text, table
+from advisor.report.wording import Document
+
+
+def section(
+    document: Document, *, heading: str = "Strategies compared", noun: str = "strategy", tag: str = "recommended"
+) -> Section:
+    """Makespans with intervals, as a figure and a table.
+
+    Parameters
+    ----------
+    noun, tag
+        What each is, and what the one named `recommended` is called.
+    """
+    from simulator import plots
+
+    entries = wording.strategies(document)
+    drawn = plots.baselines_svg([entry for _, entry in entries], document.get("recommended"), mark=tag)
+    if not drawn:
+        return Section("baselines", heading, (Text("Nothing was simulated."),))
+    several = f"Simulated makespan of each {noun} under the same draws. Less is better."
+    caption = several if len(entries) > 1 else "Simulated makespan."
+    return Section("baselines", heading, (Beside(Figure(drawn, caption), (_table(document, noun, tag),)),))
+
+
+def _table(document: Document, noun: str, tag: str) -> Table:
+    """Columns that would say nothing are left out: gains of one alone, spreads where all replications are alike."""
+    entries = wording.strategies(document)
+    same = all(_alike(entry.get("predicted_makespan_s") or {}) for _, entry in entries)
+    several = len(entries) > 1
+    notes = (
+        [] if same else [f"Mean{' and gain' if several else ''} with {'their' if several else 'its'} 95 % interval."]
+    )
+    if several:
+        notes.append(f"Gain: how many times longer it takes than the {tag} one.")
+        notes += [] if same else [f"Faster in: replications in which the {tag} one is faster."]
+    gains = [] if not several else ["gain"] if same else ["gain", "faster in"]
+    return table(
+        "Predicted makespan in seconds",
+        [noun, wording.unit_of(document), *(["makespan"] if same else ["mean", "5 to 95 %"]), *gains],
+        [_row(document, label, entry, same=same)[: 2 + (1 if same else 2) + len(gains)] for label, entry in entries],
+        text_columns=2,
+        best=next((label for label, entry in entries if entry.get("name") == document.get("recommended")), None)
+        if tag
+        else None,
+        tag=tag,
+        note=" ".join(notes),
+    )
+
+
+def _row(document: Document, label: str, entry: Document, *, same: bool) -> list[str]:
+    predicted, best = entry.get("predicted_makespan_s") or {}, entry.get("name") == document.get("recommended")
+    gain = entry.get("gain_of_recommended") or {}
+    head = [label, wording.partition_text(entry.get("partition"))]
+    if same:
+        gained = wording.NOTHING if best else wording.times(gain.get("mean"))
+        return [*head, wording.seconds(predicted.get("mean"), predicted), gained]
+    times = [wording.with_interval(predicted), wording.spread(predicted, low="p05", high="p95")]
+    if best:
+        return [*head, *times, wording.NOTHING, wording.NOTHING]
+    faster = wording.probability(entry.get("probability_recommended_faster"))
+    return [*head, *times, wording.with_interval(gain), faster]
+
+
+def _alike(predicted: Document) -> bool:
+    """Whether all replications took the same."""
+    return predicted.get("p05") is not None and predicted.get("p05") == predicted.get("p95")

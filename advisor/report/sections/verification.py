@@ -1,0 +1,49 @@
+"""Predicted against measured: real runs of the recommended configuration and the naive ones."""
+
+from advisor.report import wording
+from advisor.report.page import Beside, Figure, Section, Table, Text, table
+from advisor.report.wording import Document, clean, number
+
+
+def section(document: Document) -> Section:
+    """Every real run beside what was predicted, as a figure and a table."""
+    from simulator import plots
+
+    heading = "Predicted against measured"
+    drawn = plots.verification_svg(document.get("verification") or ())
+    if not drawn:
+        return Section("verification", heading, (Text("No real run has checked the prediction."),))
+    caption = (
+        "Real runs on this machine with the load on, every repetition shown, beside what was predicted before them."
+    )
+    return Section("verification", heading, (Beside(Figure(drawn, caption), (_table(document),)),))
+
+
+def _table(document: Document) -> Table:
+    rows = []
+    judged = any(entry.get("interval_holds") is not None for entry in document.get("verification") or ())
+    for entry in document.get("verification") or ():
+        measured = sorted(value for value in map(number, entry.get("measured_s") or ()) if value is not None)
+        scale = {"mean": entry.get("measured_median_s")} | (
+            {"low": measured[0], "high": measured[-1]} if measured else {}
+        )
+        error = number(entry.get("error_percent"))
+        rows.append(
+            [
+                clean(entry.get("name")),
+                wording.seconds(entry.get("predicted_s"), scale),
+                wording.seconds(entry.get("measured_median_s"), scale),
+                wording.spread(scale),
+                str(len(measured)),
+                wording.NOTHING if error is None else f"{error:+.1f} %".replace("-", "−"),
+                *(["yes" if entry.get("interval_holds") else "no"] if judged else []),
+            ]
+        )
+    return table(
+        "Median makespan in seconds",
+        ["strategy", "predicted", "measured", "all runs", "runs", "error", *(["inside"] if judged else [])],
+        rows,
+        best=clean(document.get("recommended")),
+        note="Error: predicted over measured median, minus 1."
+        + (" Inside: the measured median lies where 5 to 95 % of the simulated runs do." if judged else ""),
+    )

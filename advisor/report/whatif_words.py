@@ -1,0 +1,172 @@
+"""What the text and the page of a what-if have in common: names of points, numbers, and the matrix of two fields."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from advisor.report import wording
+from advisor.report.wording import clean, number
+
+Entry = Mapping[str, Any]
+
+
+ROUNDING = 1e-6
+"""Width of an interval below which it has none."""
+
+
+def short_paths(document: Entry) -> dict[str, str]:
+    """Each path by as many of its last parts as tell it from the others."""
+    paths = [path for field in document["grid"]["fields"] for path in field["paths"]]
+    found = {}
+    for path in paths:
+        parts = path.split(".")
+        tails = (".".join(parts[-count:]) for count in range(1, len(parts) + 1))
+        others = [f".{other}" for other in paths if other != path]
+        found[path] = next((tail for tail in tails if not any(other.endswith(f".{tail}") for other in others)), path)
+    return found
+
+
+def named(document: Entry, entry: Entry) -> str:
+    """What a point changes, by short names, or that it changes nothing."""
+    paths = short_paths(document)
+    found = [
+        f"{paths[path]}={text.partition('=')[2]}"
+        for text, path in zip(entry["set"], entry["changes"], strict=True)
+        if path in entry["differs"]
+    ]
+    return clean(", ".join(found) or "as it is")
+
+
+def reason(document: Entry, entry: Entry) -> str:
+    """Why a point has no answer, without the path to the scenario."""
+    text = clean(entry["error"])
+    before, found, after = text.partition(f"{document['scenario']}: ")
+    return after if found and " " not in before else text
+
+
+def failures(document: Entry) -> list[tuple[str, list[Entry]]]:
+    """Reasons, each with the points that it kept from an answer."""
+    found: dict[str, list[Entry]] = {}
+    for entry in document["points"]:
+        if entry["error"]:
+            found.setdefault(reason(document, entry), []).append(entry)
+    return list(found.items())
+
+
+def best_of(entry: Entry) -> Entry:
+    """The configuration that a point is judged by; empty where it has no answer."""
+    return next((one for one in entry["configurations"] if one["name"] == entry["best"]), {})
+
+
+NARROW = 1e-3
+"""Half an interval, as a share of the mean, below which its digits are not worth their room."""
+
+
+def makespan(entry: Entry) -> str:
+    """Mean makespan with half its interval, in the unit that reads best."""
+    return with_unit(best_of(entry).get("makespan_s"))
+
+
+def with_unit(found: Entry | None, *, signed: bool = False) -> str:
+    """Seconds as `mean`, `low`, `high`, in the unit that reads best."""
+    mean = number((found or {}).get("mean"))
+    if found is None or mean is None:
+        return wording.NOTHING
+    scale, unit = _unit(max(abs(mean), (found["high"] - found["low"]) / 2))
+    text = with_half(mean / scale, (found["high"] - found["low"]) / 2 / scale)
+    return f"{'+' if signed and mean > 0 else ''}{text} {unit}"
+
+
+def with_half(mean: float, half: float) -> str:
+    """A value with half its interval: three digits, or as many as the interval allows, four of a very narrow one."""
+    largest = max(abs(mean), half)
+    needed = 2 - math.floor(math.log10(largest)) if largest else 2
+    if half > abs(mean) * NARROW:
+        needed = max(needed, -math.floor(math.log10(half)))
+    elif half:
+        needed += 1
+    decimals = max(0, min(needed, 4))
+    return f"{mean:.{decimals}f}" + (f" +/- {half:.{decimals}f}" if half >= 0.5 * 10**-decimals else "")
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    return next(
+        ((scale, unit) for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if seconds >= scale),
+        (1e-9, "ns") if seconds else (1.0, "s"),
+    )
+
+
+def gain(found: Entry | None) -> str:
+    """A gain with half its interval."""
+    return wording.NOTHING if found is None else with_half(found["mean"], (found["high"] - found["low"]) / 2)
+
+
+def low_to_high(found: Entry | None) -> str:
+    """The two ends of an interval of ratios, with as many decimals as tell them apart."""
+    if found is None:
+        return wording.NOTHING
+    wide = found["high"] - found["low"]
+    decimals = 2 if wide < ROUNDING else max(2, min(4, 1 - math.floor(math.log10(wide))))
+    return f"{found['low']:.{decimals}f} to {found['high']:.{decimals}f}"
+
+
+def values_of(field: Entry, *, most: int = 8) -> str:
+    """The stops of a field: all, or the first and the last of many."""
+    texts = [clean(stop["text"]) for stop in field["stops"]]
+    return ", ".join(texts) if len(texts) <= most else f"{len(texts)} values, {texts[0]} to {texts[-1]}"
+
+
+def matrix(document: Entry) -> tuple[list[str], list[list[str]], str] | None:
+    """Makespans of a grid of two fields: header, rows, and the unit; None for other grids."""
+    grid = document["grid"]
+    if len(grid["fields"]) != 2:
+        return None
+    points = document["points"]
+    down, across = grid["fields"]
+    means = [
+        [number((best_of(points[point]).get("makespan_s") or {}).get("mean")) for point in row]
+        for row in grid["points"]
+    ]
+    known = [mean for row in means for mean in row if mean is not None]
+    if not known:
+        return None
+    scale, unit = _unit(min(known))
+    cells = [["failed" if mean is None else wording.digits(mean / scale, 4) for mean in row] for row in means]
+    head = ["", *(clean(stop["text"]) for stop in across["stops"])]
+    return head, [[clean(stop["text"]), *row] for stop, row in zip(down["stops"], cells, strict=True)], unit
+
+
+def by_gain(document: Entry) -> list[Entry]:
+    """Points with a gain, the fastest first."""
+    some = [entry for entry in document["points"] if entry["gain"] is not None]
+    return sorted(some, key=lambda entry: (-entry["gain"]["mean"], len(entry["differs"])))
+
+
+def diminishing(found: Entry) -> list[str]:
+    """A field, the values looked at, beyond which one no gain is seen, the most that may still be there, and 1 %."""
+    beyond = "every step gains" if found["beyond"] is None else f"beyond {clean(found['beyond'])}"
+    most = wording.NOTHING if found["rest"] is None else f"{100 * max(0.0, found['rest']['high'] - 1):.2g} %"
+    little = wording.NOTHING if found["little_beyond"] is None else f"beyond {clean(found['little_beyond'])}"
+    return [clean(found["field"]), f"{clean(found['from'])} to {clean(found['to'])}", beyond, most, little]
+
+
+DIMINISHING = ("field", "towards what is faster", "no gain is seen", "at most", "1 % at most is left")
+"""What `diminishing` gives."""
+
+
+def interaction_text(document: Entry, found: Entry) -> str:
+    """Whether two changes help each other, in words."""
+    factor = found["factor"]
+    if factor["low"] <= 1 <= factor["high"]:
+        how = "as much as the single gains multiplied, as far as can be told"
+    elif factor["mean"] > 1:
+        how = "more than the single gains multiplied: they help each other"
+    else:
+        how = "less than the single gains multiplied: the one leaves less to the other"
+    name = named(document, document["points"][found["point"]])
+    return f"{name}: {found['gain']:.2f} together, {found['product']:.2f} multiplied; {how}"
+
+
+def percents(found: Entry) -> str:
+    """An elasticity with its interval."""
+    return f"{'+' if found['mean'] >= 0 else ''}{with_half(found['mean'], (found['high'] - found['low']) / 2)}"

@@ -1,0 +1,142 @@
+"""A paper's table beside ours, cell by cell: what was printed, what was computed, how far apart, and a verdict."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.calibration import read_shipped_table
+
+REPRODUCED = "reproduced"
+REPEATED = "repeated here"
+INPUT = "taken as given"
+NOT_REPRODUCED = "not reproduced"
+IMPOSSIBLE = "not reproducible"
+DEFINITION = "nothing to compute"
+VERDICTS = {
+    REPRODUCED: "computed from what the paper prints, the same figures within their rounding or the stated share",
+    REPEATED: "the same experiment on other data or another machine: figures may differ, and do",
+    NOT_REPRODUCED: "computed, and some cells differ or cannot be had; the reason is given",
+    IMPOSSIBLE: "a machine that is gone or inputs that are not printed; the reason is given",
+    INPUT: "measured on a machine that is gone; what we compute starts from it",
+    DEFINITION: "a drawing or a definition, no result",
+}
+"""Verdict on a table -> what it means."""
+TOLERANCE = 1.0
+"""Percent beyond rounding up to which a computed table counts as reproduced."""
+PERCENT = "%"
+RELATIVE_TO = 1e-12
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A printed figure and ours."""
+
+    where: str
+    """Row of the table."""
+    what: str
+    """Column of the table."""
+    printed: float
+    ours: float | None
+    """None: not to be had."""
+    half_unit: float = 0.0
+    """How far two figures may be apart by rounding alone: half of the last digit, and what rounded inputs do."""
+    unit: str = ""
+
+    @property
+    def off(self) -> float | None:
+        """How far ours lies beyond rounding: in percent of the printed figure, in points where both are percent."""
+        if self.ours is None:
+            return None
+        beyond = max(0.0, abs(self.ours - self.printed) - self.half_unit * (1 + 1e-9) - RELATIVE_TO)
+        if self.unit == PERCENT:
+            return beyond
+        return 100 * beyond / max(abs(self.printed), RELATIVE_TO)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, with the difference."""
+        return {
+            "where": self.where,
+            "what": self.what,
+            "unit": self.unit,
+            "printed": self.printed,
+            "ours": self.ours,
+            "difference": None if self.ours is None else self.ours - self.printed,
+            "off_percent": self.off,
+            "within_rounding": None if self.off is None else self.off == 0,
+        }
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A table or figure of a paper, the verdict on it, and the cells that were compared."""
+
+    number: str
+    """As the paper counts: `table 4`."""
+    title: str
+    verdict: str
+    because: str
+    cells: tuple[Cell, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: counts over the cells, and all of them."""
+        had = [cell.off for cell in self.cells if cell.off is not None]
+        return {
+            "number": self.number,
+            "title": self.title,
+            "verdict": self.verdict,
+            "because": self.because,
+            "cells": [cell.to_dict() for cell in self.cells],
+            "compared": len(had),
+            "within_rounding": sum(off == 0 for off in had),
+            "worst_off_percent": max(had) if had else None,
+        }
+
+
+def judged(number: str, title: str, because: str, cells: Iterable[Cell], *, tolerance: float = TOLERANCE) -> Compared:
+    """A table that was computed from what the paper prints; its cells decide whether it is reproduced."""
+    found = tuple(cells)
+    offs = [cell.off for cell in found]
+    missed = [off for off in offs if off is None or off > tolerance]
+    worst = max((off for off in offs if off is not None), default=0.0)
+    within = sum(off == 0 for off in offs)
+    unit = "points" if found and all(cell.unit == PERCENT for cell in found) else "%"
+    said = f"{within} of {len(found)} cells within rounding"
+    said += f", the worst {float(f'{worst:.2g}'):g} {unit} beyond it" if worst else ""
+    reason = f"{said}. {because}" if because else f"{said}."
+    return Compared(number, title, NOT_REPRODUCED if missed else REPRODUCED, reason, found)
+
+
+def given(number: str, title: str, because: str) -> Compared:
+    """A table of measurements on a machine that is gone."""
+    return Compared(number, title, INPUT, because)
+
+
+def defined(number: str, title: str, because: str = "A drawing.") -> Compared:
+    """A table or figure without a result."""
+    return Compared(number, title, DEFINITION, because)
+
+
+def lost(number: str, title: str, because: str) -> Compared:
+    """A table or figure that cannot be computed from what is printed."""
+    return Compared(number, title, IMPOSSIBLE, because)
+
+
+def half_of_last_digit(text: str) -> float:
+    """What a printed figure may be off by rounding: 0.005 for `1.25`."""
+    return 0.5 * 10.0 ** -len(text.partition(".")[2])
+
+
+def shipped_rows(name: str) -> list[dict[str, str]]:
+    """A shipped table, a dict per row."""
+    table = read_shipped_table(name)
+    return [dict(zip(table.names, row, strict=True)) for row in table.rows]
+
+
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """Each value once, in the order in which they come first."""
+    return list(dict.fromkeys(values))
+
+
+def to_dicts(tables: Sequence[Compared]) -> list[dict[str, Any]]:
+    """Plain data of several tables."""
+    return [table.to_dict() for table in tables]

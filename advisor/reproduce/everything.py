@@ -1,0 +1,217 @@
+"""All papers in one go: each kept as soon as it is finished, every table beside ours, one report.
+
+The folder holds `report.html`, `report.json` (the same as data), `inventory.csv` (a row per table and figure),
+`cells.csv` (a row per figure compared), and a folder per paper with what its module returned (`result.json`), its text
+and its drawings. While some paper is missing there is `unfinished.json` too: the same call again goes on.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from advisor.reproduce.comparison import IMPOSSIBLE, NOT_REPRODUCED, VERDICTS, to_dicts
+from simulator import ApportionError, files, provenance
+
+FORMAT = 1
+REPORT, PAGE, INVENTORY, CELLS = "report.json", "report.html", "inventory.csv", "cells.csv"
+UNFINISHED, RESULT, TEXT = "unfinished.json", "result.json", "result.txt"
+FIGURES = ".svg"
+LARGEST_DRAWING = 100_000
+"""Bytes of a drawing that the page takes in; larger ones stay beside it."""
+CELL_COLUMNS = ("where", "what", "unit", "printed", "ours", "difference", "off_percent", "within_rounding")
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper on the list: what computes it, and where its code is."""
+
+    name: str
+    compute: Callable[[], Document]
+    """Runs or reads whatever its module's `reproduce` needs, and calls it."""
+
+    def text(self, result: Document) -> str:
+        """Its tables for the terminal."""
+        return str(importlib.import_module(f"advisor.reproduce.{self.name}").text(result))
+
+
+def reproduce_all(
+    papers: Sequence[Paper],
+    *,
+    settings: Mapping[str, Any],
+    folder: Path | None = None,
+    on_paper: Callable[[str, str], None] | None = None,
+) -> Document:
+    """Compute all papers; one that fails stops no other.
+
+    Parameters
+    ----------
+    settings
+        What the results depend on, with `seed` and `recorded`: finished papers of an earlier call that was broken off
+        are taken over if theirs were the same.
+    folder
+        Where everything goes; None: nowhere.
+    on_paper
+        Told each paper's name and state: `computing`, `kept`, `done` or `failed: REASON`.
+
+    Returns
+    -------
+    dict
+        `papers` (per paper `name`, `citation`, `state`, `error`, `tables`, `misprints`, `result`, `figures`), `counts`
+        (verdict -> tables and figures), `settings`, `provenance`.
+    """
+    if folder is not None:
+        _begin(folder, settings)
+    found = [_paper(paper, folder, on_paper or _untold) for paper in papers]
+    document = _document(found, settings)
+    if folder is not None:
+        _write(document, folder)
+        if all(entry["state"] == "done" for entry in found):
+            files.remove(folder / UNFINISHED)
+    return document
+
+
+def lines(document: Document) -> list[str]:
+    """A line per table and figure, then the counts, for the terminal."""
+    text = []
+    for entry in document["papers"]:
+        text += ["", entry["citation"]]
+        if entry["error"]:
+            text.append(f"  failed: {entry['error']}")
+        for table in entry["tables"]:
+            cells = f"{table['within_rounding']} of {len(table['cells'])}" if table["cells"] else ""
+            worst = table["worst_off_percent"]
+            off = "" if not worst else f"{float(f'{worst:.2g}'):g} %"
+            text.append(f"  {table['number']:<20}{table['verdict']:<20}{cells:>10}{off:>10}  {table['title']}")
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in document["counts"].items())
+    return [
+        "cells within rounding, and how far the worst lies beyond it",
+        *text,
+        "",
+        f"tables and figures: {counts}",
+    ]
+
+
+def _untold(*_: str) -> None:
+    """Nobody watches."""
+
+
+def _begin(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Forget finished papers, unless an earlier call with the same settings was broken off."""
+    files.make_folder(folder)
+    mark = folder / UNFINISHED
+    wanted = {"format": FORMAT, "settings": dict(settings), "versions": provenance.versions()}
+    if mark.exists() and files.read_json(mark) == wanted:
+        return
+    for path in sorted(folder.glob(f"*/{RESULT}")):
+        files.remove(path)
+    files.write_json(mark, wanted)
+
+
+def _paper(paper: Paper, folder: Path | None, on_paper: Callable[[str, str], None]) -> Document:
+    own = importlib.import_module(f"advisor.reproduce.inventory.{paper.name}")
+    entry: Document = {"name": paper.name, "citation": own.CITATION, "misprints": list(own.MISPRINTS)}
+    entry |= {"state": "failed", "error": None, "tables": [], "figures": [], "result": None}
+    kept = None if folder is None else folder / paper.name / RESULT
+    try:
+        if kept is not None and kept.exists():
+            result = files.read_json(kept)
+            on_paper(paper.name, "kept")
+        else:
+            on_paper(paper.name, "computing")
+            result = paper.compute()
+        entry["tables"] = to_dicts(own.tables(result))
+        if kept is not None and folder is not None:
+            files.make_folder(kept.parent)
+            files.write_text(kept.with_name(TEXT), paper.text(result) + "\n")
+            entry["figures"] = [str(path.relative_to(folder)) for path in sorted(kept.parent.glob(f"*{FIGURES}"))]
+            if not kept.exists():
+                files.write_json(kept, result)
+    except (ApportionError, ArithmeticError, OSError, ValueError) as error:
+        entry["error"] = " ".join(str(error).split()) or type(error).__name__
+        on_paper(paper.name, f"failed: {entry['error']}")
+        return entry
+    on_paper(paper.name, "done")
+    return entry | {"state": "done", "result": result}
+
+
+def _document(found: Sequence[Document], settings: Mapping[str, Any]) -> Document:
+    verdicts = [table["verdict"] for entry in found for table in entry["tables"]]
+    cells = [cell for entry in found for table in entry["tables"] for cell in table["cells"]]
+    return {
+        "format": FORMAT,
+        "command": "reproduce",
+        "seed": settings.get("seed"),
+        "settings": dict(settings),
+        "papers": list(found),
+        "verdicts": dict(VERDICTS),
+        "counts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
+        "cells": {
+            "printed": len(cells),
+            "compared": sum(cell["ours"] is not None for cell in cells),
+            "within_rounding": sum(bool(cell["within_rounding"]) for cell in cells),
+        },
+        "not_reproduced": [
+            {"paper": entry["name"]} | {key: table[key] for key in ("number", "title", "verdict", "because")}
+            for entry in found
+            for table in entry["tables"]
+            if table["verdict"] in {NOT_REPRODUCED, IMPOSSIBLE}
+        ],
+        "warnings": [f"{entry['name']} failed: {entry['error']}" for entry in found if entry["error"]]
+        + [f"{entry['name']}: {line}" for entry in found for line in (entry["result"] or {}).get("warnings", ())],
+        "provenance": provenance.provenance(seed=settings.get("seed")),
+    }
+
+
+def _write(document: Document, folder: Path) -> None:
+    from advisor.report import render_html
+
+    plain = document | {
+        # What a paper's module returned stands in its own folder.
+        "papers": [{key: entry[key] for key in entry if key != "result"} for entry in document["papers"]]
+    }
+    files.write_json(folder / REPORT, plain)
+    files.write_text(folder / INVENTORY, _inventory(document))
+    files.write_text(folder / CELLS, _cells(document))
+    files.write_text(folder / PAGE, render_html(plain | {"drawings": _drawings(document, folder)}))
+
+
+def _drawings(document: Document, folder: Path) -> dict[str, list[tuple[str, str]]]:
+    """Paper -> name and markup of its small drawings, which are ours and hold nothing from outside."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for entry in document["papers"]:
+        for name in entry["figures"]:
+            path = folder / name
+            if path.stat().st_size <= LARGEST_DRAWING:
+                found.setdefault(entry["name"], []).append((path.stem, files.read_text(path)))
+    return found
+
+
+def _inventory(document: Document) -> str:
+    columns = ("number", "title", "verdict", "compared", "within_rounding", "worst_off_percent", "because")
+    rows = [[entry["name"], *map(table.get, columns)] for entry in document["papers"] for table in entry["tables"]]
+    return _csv(("paper", *columns), rows)
+
+
+def _cells(document: Document) -> str:
+    rows = [
+        [entry["name"], table["number"], *map(cell.get, CELL_COLUMNS)]
+        for entry in document["papers"]
+        for table in entry["tables"]
+        for cell in table["cells"]
+    ]
+    return _csv(("paper", "table", *CELL_COLUMNS), rows)
+
+
+def _csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    import csv
+    import io
+
+    into = io.StringIO()
+    writer = csv.writer(into, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([["" if value is None else value for value in row] for row in rows])
+    return into.getvalue()

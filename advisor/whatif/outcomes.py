@@ -1,0 +1,58 @@
+"""What a sweep found, as arrays: makespans of each point and configuration, and which configuration is best there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.sweep import Swept, configurations_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Makespans of a sweep."""
+
+    names: tuple[str, ...]
+    """Configurations, those of the base first."""
+    makespans_s: Floats
+    """(point, configuration, replication); NaN where there is no answer."""
+    means_s: Floats
+    """(point, configuration)."""
+    best: NDArray[np.int64]
+    """The configuration with the least mean at each point, -1 where the point has no answer; (point,)."""
+
+    @property
+    def answered(self) -> NDArray[np.int64]:
+        """Points that have an answer."""
+        return np.flatnonzero(self.best >= 0)
+
+    def own_s(self, points: NDArray[np.int64]) -> Floats:
+        """Makespans of some points that have an answer, each under its own best configuration; (point, replication)."""
+        return np.asarray(self.makespans_s[points, self.best[points]])
+
+    def mean_s(self, point: int) -> float:
+        """Mean makespan of a point under its best configuration."""
+        return float(self.means_s[point, self.best[point]])
+
+
+def outcomes_of(swept: Swept) -> Outcomes:
+    """The makespans of a sweep."""
+    points = swept.plan.points
+    found = {
+        number: configurations_of(swept.documents[point.hash])
+        for number, point in enumerate(points)
+        if point.hash in swept.documents
+    }
+    names = tuple(dict.fromkeys(name for times in found.values() for name in times))
+    makespans_s = np.full((len(points), len(names), swept.plan.replications), np.nan)
+    for number, times in found.items():
+        for name, row in times.items():
+            makespans_s[number, names.index(name)] = row
+    means_s = np.mean(makespans_s, axis=2)
+    best = np.full(len(points), -1)
+    some = np.flatnonzero(~np.all(np.isnan(means_s), axis=1))
+    if some.size:
+        best[some] = np.nanargmin(means_s[some], axis=1)
+    return Outcomes(names, makespans_s, means_s, best)

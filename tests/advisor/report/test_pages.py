@@ -1,0 +1,176 @@
+"""The pages of advise, simulate and verify."""
+
+import json
+import re
+
+import pytest
+
+from advisor import advice_document, explain, recommend
+from advisor.cli import _run
+from advisor.illustrated import illustrated
+from advisor.report import render_html
+from advisor.report.pages import page_of
+from simulator import load_scenario
+from tests.advisor.report.illustrated import TUTORIAL, simulated
+from tests.advisor.report.sample import sample_document
+from tests.advisor.report.test_html import Page, hostile, words
+
+LIMIT = 1_500_000
+"""Bytes of a report."""
+
+
+def verified():
+    """What `verify` prints, from the sample of a quickstart."""
+    sample = sample_document()
+    entries = [
+        {**entry, "predicted_interval_s": entry["predicted_range_s"], "interval_holds": True, "partition": [1, 2]}
+        for entry in sample["verification"]
+    ]
+    return {
+        "command": "verify",
+        "application": sample["application"],
+        "recommended": "functional",
+        "best_measured": "functional",
+        "regret": 0.0,
+        "within_2_percent": True,
+        "configurations": entries,
+        "share_of_intervals_that_hold": 1.0,
+        "mean_absolute_error_percent": 1.2,
+        "pairs_in_order": 1.0,
+        "repetitions": 7,
+        "warnings": [],
+        "provenance": {**sample["provenance"], "machine": sample["machine"]},
+    }
+
+
+@pytest.fixture(scope="module")
+def advised():
+    scenario = load_scenario(TUTORIAL / "two-cores.yaml")
+    found = recommend(scenario, replications=4)
+    document = advice_document(scenario, found) | explain(scenario, found, most_runs=20_000).to_dict()
+    compared = scenario.with_configurations(found.candidates)
+    return illustrated(document, compared, found.runs, (found.configuration.name, "equal"))
+
+
+@pytest.mark.slow
+def test_verify_says_whether_the_advice_held():
+    page = page_of(verified())
+    assert page.answer == "The advice held: functional was the fastest of all that were really run."
+    assert page.host == "node07"
+    worse = {"best_measured": "equal", "regret": 0.013}
+    assert page_of(verified() | worse).answer == (
+        "The advice nearly held: functional took 1.3 % longer than equal, the fastest one measured."
+    )
+    failed = page_of(verified() | worse | {"within_2_percent": False, "pairs_in_order": None})
+    assert failed.answer.startswith("The advice did not hold: functional took 1.3 % longer")
+    assert "of pairs in the predicted order" not in dict(failed.key_figures.items)
+
+
+@pytest.mark.slow
+def test_simulate_has_an_answer_its_timelines_and_the_platform():
+    page = Page(render_html(simulated()[2]))
+    assert page.faults == []
+    assert "uneven takes 638 ms: 1.19 times faster than by-speed, the next, and 1.28 than one-each." in words(page, "p")
+    assert words(page, "h2") == [
+        "Answer",
+        "Configurations compared",
+        "One replication in time",
+        "Where time goes",
+        "Platform: speeds, loads, network",
+        "Provenance",
+    ]
+    assert "uneven: 90 % of the makespan is single computing, 10 % messages over bus." in words(page, "p")
+    assert "one-each: 94 % of the makespan is quad.cpu0 computing" in " ".join(words(page, "summary"))
+    assert {"quad.cpu0", "single fastest", "12 Gunits/s"} & {*words(page, "th"), *words(page, "td")}
+    assert not [text for text in words(page, "td") if "±" in text], "nothing was drawn"
+
+
+@pytest.mark.slow
+def test_draws_show_in_the_answer_and_the_replication_is_named():
+    scenario, runs, document = simulated("three-pes.yaml", 5)
+    text = " ".join(words(Page(render_html(document)), "p"))
+    assert "(95 % interval of the mean" in text
+    first = document["timelines"][0]
+    assert f"replication {first['replication']} of 5, the one nearest the median of {first['configuration']}" in text
+    assert len(runs.configurations) == len(scenario.configurations) == 3
+
+
+@pytest.mark.slow
+def test_an_explained_advice_tells_why_and_how_far(advised):
+    page = Page(render_html(advised))
+    assert page.faults == []
+    captions = words(page, "caption")
+    for caption in (
+        "PEs that limit, over replications",
+        "Sensitivity: change of the makespan",
+        "All candidates, best first",
+    ):
+        assert caption in captions
+    assert "sensitivity-title" in [attributes.get("id") for attributes in page.all("title")]
+    assert [text for text in words(page, "dt") if text == "Measure next"]
+    assert len(render_html(advised).encode()) < 400_000
+    plain = {key: value for key, value in advised.items() if key != "explanation"}
+    assert any(text.startswith("Not asked for: with --explain") for text in words(Page(render_html(plain)), "p"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["advised", "simulated", "verified"])
+def test_no_name_from_outside_becomes_markup(name, advised):
+    document = {"advised": advised, "simulated": simulated()[2], "verified": verified()}[name]
+    plain, page = Page(render_html(document)), Page(render_html(hostile(document) | {"command": document["command"]}))
+    assert page.faults == []
+    kinds = ("script", "img", "iframe", "a", "section", "h2")
+    assert {kind: len(page.all(kind)) for kind in kinds} == {kind: len(plain.all(kind)) for kind in kinds}
+    for found in page.texts["script"]:
+        if found.startswith("{"):
+            assert json.loads(found)
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.slow
+def test_many_operations_and_pes_stay_small(tmp_path):
+    path = tmp_path / "big.yaml"
+    path.write_text(BIG)
+    assert _run(["simulate", str(path), "-o", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "report.html").read_text()
+    assert len(text.encode()) < LIMIT
+    (data,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)
+    (timeline,) = json.loads(data)["timelines"]
+    assert timeline["operations"] > 100_000
+    assert sum(len(flat) // 3 for flat in timeline["bars"]) <= 20_000
+    assert "500 processes" in text
+
+
+BIG = """
+format: 1
+platform:
+  nodes:
+    - {name: "fast[001-250]", pes: [{speeds: {stencil: 4 Gunits/s}}]}
+    - name: "slow[001-250]"
+      pes:
+        - speeds: {stencil: 1 Gunits/s}
+          load: {trace: {times_s: [0, 0.002], values: [0, 1], end_s: 0.01}, rule: fair}
+  network:
+    topology: star
+    link: {latency: 5us, bandwidth: 40Gbit/s}
+    contention: none
+    loopback: {latency: 500ns, bandwidth: 8GB/s}
+application: {name: stencil, kernel: stencil, parameters: {n: 4000, iterations: 70}}
+configurations:
+  equal: {partition: equal}
+replications: 3
+"""
+
+
+@pytest.mark.slow
+def test_commands_leave_the_page_in_their_folder(tmp_path, capsys):
+    path = str(TUTORIAL / "two-cores.yaml")
+    assert _run(["simulate", path, "--replications", "3", "-o", str(tmp_path / "runs")]) == 0
+    assert _run(["advise", path, "--replications", "3", "-o", str(tmp_path / "advice")]) == 0
+    assert "advice/report.html" in capsys.readouterr().out
+    for folder, command in (("runs", "simulate"), ("advice", "advise")):
+        page = Page((tmp_path / folder / "report.html").read_text())
+        assert words(page, "title")[0].endswith(f"Apportion {command}")
+        assert page.faults == []
+    assert "timelines" not in json.loads((tmp_path / "advice" / "advice.json").read_text())

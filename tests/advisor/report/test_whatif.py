@@ -1,0 +1,207 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+from advisor.report import render_html, render_whatif
+from advisor.report.sections import whatif_asked
+from advisor.report.sections.whatif_grid import grid_data
+from advisor.whatif import whatif_document
+from tests.advisor.report.test_html import HOSTILE, Page, words
+from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
+
+NAMES = ("equal", "by-speed", "advised")
+
+
+def cheap(plan, *, failed=()):
+    """Makespans that fall with the point's number, without much noise."""
+    common = np.random.default_rng(0).normal(0, 0.01, plan.replications)
+    count = len(plan.points)
+
+    def makespans_s(point, name):
+        own = np.random.default_rng([point, NAMES.index(name)]).normal(0, 0.003, plan.replications)
+        return 2 - point / count + 0.1 * NAMES.index(name) + common + own
+
+    return swept_of(plan, makespans_s, names=NAMES, failed=failed)
+
+
+def values(count):
+    return ",".join(f"x{number}" for number in range(1, count + 1))
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    plan = plan_of(tmp_path_factory.mktemp("page"), f"{LINK}={values(3)}", f"{LATENCY}=x1,/2")
+    return whatif_document(cheap(plan, failed={4}))
+
+
+@pytest.fixture(scope="module")
+def text(document):
+    return render_html(document)
+
+
+def test_it_is_one_well_formed_page_without_any_time(document, text):
+    page = Page(text)
+    assert (page.faults, page.open) == ([], [])
+    assert words(page, "h1") == ["sixteen.yaml: 2 fields varied, 7 points"]
+    assert document["sentence"] in words(page, "p")
+    assert words(page, "h2") == [
+        "Answer",
+        "What was asked",
+        "What if",
+        "Which upgrade pays most",
+        "Sensitivity",
+        "What failed",
+        "Provenance",
+    ]
+    assert document["provenance"]["made"][:10] not in text
+    later = document | {
+        "spent": {"run_now": 1, "seconds": 99.0},
+        "provenance": document["provenance"] | {"made": "2030"},
+    }
+    assert render_html(later) == text
+
+
+def test_without_a_script_every_point_is_in_a_table(document, text):
+    page = Page(text)
+    assert f"Mean makespan in s: {LINK} down, {LATENCY} across" in words(page, "caption")
+    cells = words(page, "td")
+    for entry in document["points"]:
+        for one in entry["configurations"]:
+            assert f"{one['makespan_s']['mean']:.3f} ± " in "|".join(cells)
+    assert cells.count("failed: application.parameters.n: 0 found, more allowed") == 1
+
+
+def test_the_sliders_have_the_numbers_of_the_points(document, text):
+    (found,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)
+    data = json.loads(found)
+    assert [field["stops"] for field in data["fields"]] == [
+        ["1 Gbit/s (x1)", "2 Gbit/s (x2)", "3 Gbit/s (x3)"],
+        ["25 us (/2)", "50 us (x1)"],
+    ]
+    assert [field["asIs"] for field in data["fields"]] == [0, 1]
+    order = [point for row in document["grid"]["points"] for point in row]
+    assert order == [2, 1, 4, 3, 6, 5]
+    assert list(data["failed"]) == ["2"]
+    for place, point in enumerate(order):
+        for name, rows in zip(data["names"], data["rows"], strict=True):
+            one = next((one for one in document["points"][point]["configurations"] if one["name"] == name), None)
+            if one is None:
+                assert rows[place] is None
+                continue
+            assert rows[place][0] == pytest.approx(one["makespan_s"]["mean"], rel=1e-5)
+            assert rows[place][2] == pytest.approx(one["difference_s"]["mean"], rel=1e-4)
+    assert order[data["fastest"]] == document["pays_most"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("down", "across"), [(40, 25), (100, 50), (1, 5000)])
+def test_it_stays_small(tmp_path, down, across):
+    varied = [f"{N}=1601..{1600 + across}"] + ([f"{LINK}={values(down)}"] if down > 1 else [])
+    document = whatif_document(cheap(plan_of(tmp_path, *varied)))
+    for entry in document["points"]:
+        entry["advice"] = {"recommended": "fast", "pes": [f"node{pe:03d}" for pe in range(64)], "partition": [25] * 64}
+    text = render_html(document)
+    assert len(text.encode()) < 1_500_000
+    assert "Advised partitions are left out here" in text
+    assert len(json.dumps(document)) > 1_500_000
+
+
+def test_what_the_sliders_leave_out_is_said_and_what_matters_stays(document):
+    whole, nothing = grid_data(document)
+    assert nothing == []
+    room = len(json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
+    assert grid_data(document, most_bytes=room) == (whole, [])
+    data, said = grid_data(document, most_bytes=room - 1)
+    assert len(data["best"]) < len(whole["best"])
+    assert any(
+        re.match(rf"The sliders leave out 1 of 3 values of {LINK}, evenly, .* points.csv has all", line)
+        for line in said
+    )
+    assert data["fields"][0]["stops"] == ["1 Gbit/s (x1)", "3 Gbit/s (x3)"]
+    place = data["fastest"]
+    assert data["rows"][0][place] == whole["rows"][0][whole["fastest"]]
+    assert data["fields"][0]["asIs"] == 0
+
+
+def test_what_the_scenario_has_is_found_among_the_values_that_are_left(tmp_path):
+    plan = plan_of(tmp_path, f"{LATENCY}=/8,/6,/4,/2,x1,x2,x4")
+    document = whatif_document(cheap(plan))
+    data, _ = grid_data(document, most_bytes=1)
+    (field,) = data["fields"]
+    assert len(field["stops"]) < len(document["grid"]["fields"][0]["stops"])
+    assert field["stops"][field["asIs"]] == "50 us (x1)"
+
+
+def hostile(value):
+    """The document with every word in it replaced that comes from a file."""
+    if isinstance(value, dict):
+        return {key + (HOSTILE if "." in key else ""): hostile(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [hostile(part) for part in value]
+    return value + HOSTILE if isinstance(value, str) and value not in {"whatif", "cost", "energy"} else value
+
+
+def test_strings_from_outside_are_escaped_wherever_they_stand(document):
+    text = render_html(hostile(document))
+    page = Page(text)
+    assert page.faults == []
+    assert len(page.all("script")) == 3
+    assert HOSTILE not in text
+
+
+def test_points_side_by_side_are_one_slider(tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x2,x4", f"{LATENCY}=/2,/4", zipped=True)
+    document = whatif_document(cheap(plan))
+    data, _ = grid_data(document)
+    (field,) = data["fields"]
+    assert field["name"] == f"{LINK} with {LATENCY}"
+    assert field["stops"] == ["1Gbit/s, 50us", "2 Gbit/s (x2), 25 us (/2)", "4 Gbit/s (x4), 12.5 us (/4)"]
+    assert (field["asIs"], field["values"]) == (0, None)
+    (facts,) = whatif_asked.section(document).blocks
+    assert dict(facts.items)["Points"] == "3 with the base, values side by side"
+
+
+def test_nothing_answered_is_still_a_whole_page(tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x2,x4")
+    document = whatif_document(cheap(plan, failed={0, 1, 2}))
+    page = Page(render_html(document))
+    assert page.faults == []
+    assert "No point can be compared with the scenario as it is." in words(page, "p")
+    assert "No point can be compared" in render_whatif(document)
+
+
+@pytest.mark.slow
+def test_costs_are_told_beside_gains(tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x2,x4")
+    swept = swept_of(
+        plan, lambda point, _: np.full(20, 3.0 - point), rates=lambda point: {"cost_per_s": 1.0 + 3 * point}
+    )
+    document = whatif_document(swept)
+    page = Page(render_html(document))
+    assert "What it costs" in words(page, "h2")
+    assert {"8.000", "7.000", "3.000"} <= set(words(page, "td"))
+    assert "None beats these in both makespan and cost" in render_whatif(document)
+
+
+def words_of(document, point):
+    """The mean makespan of a point under its best configuration."""
+    return f"{min(one['makespan_s']['mean'] for one in document['points'][point]['configurations']):.3f}"
+
+
+def test_text_of_two_fields_is_a_matrix(document):
+    lines = render_whatif(document).splitlines()
+    at = lines.index(f"Mean makespan in s: {LINK} down, {LATENCY} across")
+    assert lines[at + 1].split() == ["25", "us", "(/2)", "50", "us", "(x1)"]
+    assert lines[at + 3].split()[-2:] == ["failed", words_of(document, 3)]
+    assert sum("application.parameters.n: 0 found" in line for line in lines) == 1
+
+
+def test_text_of_hundreds_of_points_is_short(tmp_path):
+    document = whatif_document(cheap(plan_of(tmp_path, f"{N}=1601..1900")))
+    lines = render_whatif(document).splitlines()
+    assert len(lines) < 40
+    rows = [line for line in lines if line.startswith(("  n=", "  as it is"))]
+    assert (rows[0].split()[0], rows[1].split()[0], rows[-1].split()[0]) == ("as", "n=1900", "n=1601")
+    assert any("the 20 that gain most and the slowest of 301" in line for line in lines)

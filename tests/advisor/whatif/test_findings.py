@@ -1,0 +1,266 @@
+import numpy as np
+import pytest
+from scipy.special import stdtr
+
+from advisor.ranking import chances_of_fastest, gains, reliability
+from advisor.whatif import whatif_document
+from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
+
+NULLS = 20
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """Twenty changes of one field."""
+    values = ",".join(f"x{1 + number / 100}" for number in range(1, NULLS + 1))
+    return plan_of(tmp_path_factory.mktemp("many"), f"{LINK}={values}")
+
+
+@pytest.fixture(scope="module")
+def square(tmp_path_factory):
+    """Three bandwidths and three latencies, what the scenario has among them."""
+    return plan_of(tmp_path_factory.mktemp("square"), f"{LINK}=x1,x2,x4", f"{LATENCY}=x1,/2,/4")
+
+
+def noise(seed, kind="normal", replications=20):
+    """What a replication does to all, and what it does to each."""
+    generator = np.random.default_rng(seed)
+    common = generator.normal(0, 0.05, replications)
+    if kind == "normal":
+        return lambda: common + generator.normal(0, 0.02, replications)
+    return lambda: common + 0.02 * generator.exponential(1, replications)
+
+
+def false_alarms(plan, seeds, kind):
+    found = 0
+    for seed in range(seeds):
+        draw = noise(seed, kind)
+        document = whatif_document(swept_of(plan, lambda *_, draw=draw: 1 + draw()))
+        assert (document["pays_most"] is not None) == document["sentence"].startswith(LINK)
+        found += document["pays_most"] is not None
+    return found
+
+
+def test_changes_without_effect_are_not_said_to_pay(many):
+    assert false_alarms(many, 12, "normal") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["normal", "skew"])
+def test_changes_without_effect_are_rarely_said_to_pay(many, kind):
+    """Each by its own interval, about a fifth of the sweeps would be said to have one that pays."""
+    assert false_alarms(many, 400, kind) <= 0.05 * 400
+
+
+def test_a_change_that_pays_is_found_among_those_that_do_not(many):
+    draw = noise(1)
+    document = whatif_document(swept_of(many, lambda point, _: (0.8 if point == 7 else 1) + draw()))
+    assert (document["pays_most"], document["pays"]) == (7, [7])
+    most = document["points"][7]
+    assert most["chance"] > 0.99
+    assert most["together"]["low"] < most["gain"]["low"] < 1.25 < most["gain"]["high"] < most["together"]["high"]
+    assert document["comparisons"] == NULLS
+    assert f"95 % interval of {NULLS} together" in document["sentence"]
+    assert "the fastest of 21 points with a chance of > 99 %" in document["sentence"]
+
+
+def test_of_two_that_cannot_be_told_apart_both_are_named(many):
+    draw, rest = noise(3), np.random.default_rng(3).normal(0, 0.02, 20)
+    rest -= rest.mean()
+    alike = {7: 0.8 + rest, 9: 0.8 - rest}  # the same mean to rounding
+    document = whatif_document(swept_of(many, lambda point, _: alike.get(point, 1 + draw())))
+    assert document["pays"] == [7, 9]
+    assert " pays: " in document["sentence"]
+    assert "pays most" not in document["sentence"]
+    both = [document["points"][point]["chance"] for point in (7, 9)]
+    assert sum(both) == pytest.approx(1, abs=1e-3)
+    assert max(both) < 0.95
+
+
+def reliabilities(cases, points, replications, spread):
+    """Stated chances of the best seen, and whether it is the best in truth: effects in standard errors of the noise."""
+    stated, right = [], []
+    for seed in range(cases):
+        generator = np.random.default_rng(seed)
+        effects = generator.normal(0, spread * 0.02 / np.sqrt(replications), points)
+        common = generator.normal(0, 0.05, replications)
+        times = 1 + effects[:, np.newaxis] + common + generator.normal(0, 0.02, (points, replications))
+        found = chances_of_fastest(times, seed=seed)
+        assert found.sum() == pytest.approx(1)
+        stated.append(found.max())
+        right.append(bool(found.argmax() == effects.argmin()))
+    return reliability(stated, right, bins=5)
+
+
+@pytest.mark.parametrize("replications", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_stated_chances_come_true(replications):
+    cases = 150 if replications == 5 else 1000
+    found = reliabilities(cases, 8, replications, spread=4)
+    assert found.deviation < (0.12 if replications == 5 else 0.04)
+
+
+def test_points_that_are_alike_share_their_chance():
+    times = np.random.default_rng(1).normal(1, 0.1, (3, 20))
+    found = chances_of_fastest(np.stack([times[0], times[1], times[0], times[0] - 0.2]), seed=1)
+    assert found.tolist() == [0, 0, 0, 1]
+    found = chances_of_fastest(np.stack([times[0], times[0] + 0.5, times[0]]), seed=1)
+    assert found.tolist() == [1, 0, 1]
+    found = chances_of_fastest(np.stack([times[0], times[1], times[0]]), seed=1)
+    assert 0 < found[0] == found[2] < 1
+    assert found[0] + found[1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("replications", [3, 5, 40])
+def test_the_chance_of_one_of_two_is_that_of_a_paired_t_test(replications):
+    """Common draws cancel however large they are."""
+    generator = np.random.default_rng(replications)
+    common, rest = generator.normal(0, 5, replications), generator.normal(0, 1, replications)
+    rest = (rest - rest.mean()) / rest.std(ddof=1)
+    times = np.stack([100 + common, 100 + common + rest + 1.5 / np.sqrt(replications)])
+    assert chances_of_fastest(times, seed=1)[0] == pytest.approx(stdtr(replications - 1, 1.5), abs=0.025)
+
+
+def test_intervals_of_many_gains_hold_together():
+    misses = 0
+    for seed in range(200):
+        generator = np.random.default_rng(seed)
+        common = generator.normal(0, 0.1, 12)
+        found = gains(1 + common, 0.5 + common + generator.normal(0, 0.05, (30, 12)), comparisons=30)
+        misses += bool(np.any((found.low > 2) | (found.high < 2)))
+    assert misses <= 20
+
+
+def test_elasticity_and_where_more_gains_nothing(tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x1,x2,x4,x8,x16,x32")
+    factors = [1, 1, 2, 4, 8, 16, 32]
+    draw = noise(5)
+    document = whatif_document(swept_of(plan, lambda point, _: (min(factors[point], 8) ** -0.7) * (1 + draw())))
+    (found,) = document["elasticity"]
+    assert found["here"]["low"] < -0.7 < found["here"]["high"]
+    assert found["here"]["high"] - found["here"]["low"] < 0.1
+    assert [round(step["mean"], 1) for step in found["steps"]] == pytest.approx([-0.7, -0.7, -0.7, 0, 0], abs=0.1)
+    (beyond,) = document["diminishing"]
+    assert beyond["beyond"] == "8 Gbit/s (x8)"
+    assert beyond["rest"]["low"] <= 1 < beyond["rest"]["high"] < 1.1
+
+
+def test_a_value_of_zero_has_no_percent(tmp_path):
+    plan = plan_of(tmp_path, "platform.nodes.slow.count=0,6,12,24")
+    document = whatif_document(swept_of(plan, lambda point, _: np.full(20, [2.0, 9.0, 4.0, 2.0, 1.0][point])))
+    (found,) = document["elasticity"]
+    assert [step["mean"] for step in found["steps"]] == pytest.approx([-1, -1])
+    assert (found["here"]["from"], found["here"]["to"]) == ("6", "24")
+
+
+def test_more_may_be_slower(tmp_path):
+    plan = plan_of(tmp_path, f"{LATENCY}=/4,/2,x1,x2")
+    factors = [1, 0.25, 0.5, 1, 2]
+    document = whatif_document(swept_of(plan, lambda point, _: np.full(20, 1.0 + max(factors[point], 0.5))))
+    (beyond,) = document["diminishing"]
+    assert (beyond["from"], beyond["beyond"], beyond["more"]) == ("100 us (x2)", "25 us (/2)", False)
+
+
+def test_changes_that_help_each_other_and_those_that_overlap(square):
+    draw = noise(2)
+
+    def makespan(point, _):
+        down, across = divmod(point - 1, 3) if point else (0, 0)
+        singles = [1, 0.8, 0.5][down] * [1, 0.9, 0.7][across]
+        return singles * {(1, 1): 0.8, (2, 2): 1.25}.get((down, across), 1) * (1 + draw())
+
+    document = whatif_document(swept_of(square, makespan))
+    assert document["combinations"] == 4
+    factors = {one["point"]: one["factor"] for one in document["interactions"]}
+    assert factors[5]["low"] > 1.1
+    assert factors[9]["high"] < 0.9
+    for straight in (6, 8):
+        assert factors[straight]["low"] < 1 < factors[straight]["high"]
+    assert document["interactions"][0]["point"] == document["pays_most"]
+    assert document["interactions"][0]["product"] == pytest.approx(1 / (0.5 * 0.7), rel=0.05)
+
+
+def test_three_changes_that_simply_multiply(tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x1,x2", f"{LATENCY}=x1,/2", f"{N}=1600,1500")
+    draw = noise(4)
+
+    def makespan(point, _):
+        bits = [max(point - 1, 0) >> place & 1 for place in range(3)]
+        return 3 * 0.9 ** bits[0] * 0.8 ** bits[1] * 0.7 ** bits[2] * (1 + draw())
+
+    document = whatif_document(swept_of(plan, makespan))
+    assert document["combinations"] == 4
+    (found,) = [one for one in document["interactions"] if len(one["parts"]) == 3]
+    assert found["factor"]["low"] < 1 < found["factor"]["high"]
+    assert found["product"] == pytest.approx(1 / (0.9 * 0.8 * 0.7), rel=0.1)
+
+
+def test_what_the_scenario_has_lies_on_the_grid_however_it_is_written(square):
+    document = whatif_document(swept_of(square, lambda *_: np.ones(20)))
+    grid = document["grid"]
+    assert [[stop["as_is"] for stop in field["stops"]] for field in grid["fields"]] == [
+        [True, False, False],
+        [False, False, True],  # latencies ascend
+    ]
+    assert grid["points"][0][2] == 1
+    assert document["points"][1]["differs"] == []
+    assert document["points"][1]["same_as"] == 0
+    assert document["sentence"].startswith("No change pays")
+
+
+def test_a_default_that_the_file_does_not_say_is_recognised(tmp_path):
+    path = "platform.nodes.fast.pes.0.cores"
+    document = whatif_document(swept_of(plan_of(tmp_path, f"{path}=1,2"), lambda *_: np.ones(20)))
+    assert document["parameters"] == {path: 1}
+    assert [point["differs"] for point in document["points"]] == [[], [], [path]]
+
+
+def test_the_simplest_point_within_a_percent_is_told(square):
+    def makespan(point, _):
+        return {0: 1.0, 1: 1.0, 7: 0.501, 9: 0.5}.get(point, 0.8) * np.ones(20)
+
+    document = whatif_document(swept_of(square, makespan))
+    assert (document["pays_most"], document["nearly"]) == (9, 7)
+    assert f"Within 1 % of it, with fewer changes: {LINK}=x4." in document["sentence"]
+
+
+def test_one_draw_tells_nothing_sure(tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x2", replications=1)
+    document = whatif_document(swept_of(plan, lambda point, _: [1.0 - 0.1 * point]))
+    assert document["pays_most"] is None
+    assert document["sentence"].startswith("No change pays")
+    assert any("one replication each" in line for line in document["warnings"])
+    certain = plan_of(tmp_path, f"{LINK}=x2", replications=1, text=lambda text: text.replace("      load:", "      #"))
+    document = whatif_document(swept_of(certain, lambda point, _: [1.0 - 0.1 * point]))
+    assert document["pays_most"] == 1
+    assert document["warnings"] == []
+
+
+def test_cost_of_a_run_and_who_is_on_the_front(tmp_path):
+    plan = plan_of(tmp_path, f"{N}=1601,1602,1603")
+    document = whatif_document(
+        swept_of(
+            plan,
+            lambda point, _: [4.0, 2.0, 3.0, 1.0][point] * np.ones(20),
+            rates=lambda point: {"cost_per_s": [1.0, 3.0, 1.0, 5.0][point]},
+        )
+    )
+    (front,) = document["fronts"]
+    assert [document["points"][point]["cost"]["run"] for point in range(4)] == pytest.approx([4, 6, 3, 5])
+    assert front["points"] == [3, 2]
+    assert "energy" not in document["points"][0]
+
+
+def test_the_base_failed_and_so_nothing_compares(many):
+    document = whatif_document(swept_of(many, lambda *_: np.ones(20), failed={0}))
+    assert document["sentence"] == "No point can be compared with the scenario as it is."
+    assert document["points"][1]["chance"] == 1.0
+
+
+def test_warnings_come_in_the_order_of_the_points_not_of_their_ends(many):
+    swept = swept_of(many, lambda *_: np.ones(20))
+    for number, point in enumerate(many.points):
+        swept.documents[point.hash]["warnings"] = [f"of {number % 3}"]
+    told = whatif_document(swept)["warnings"]
+    for name in reversed(list(swept.documents)):
+        swept.documents[name] = swept.documents.pop(name)
+    assert whatif_document(swept)["warnings"] == told

@@ -1,0 +1,316 @@
+"""The timeline to zoom into, in a browser: by wheel, keys, buttons, mouse and fingers; and what there is without it."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from advisor.report import render_html
+from tests.advisor.report.illustrated import simulated
+from tests.advisor.report.test_html import HOSTILE, hostile
+from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE, contrast
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs the Debian package chromium"),
+]
+CHART = "canvas[role=application]"
+NASTY = ("</script><script>document.title='owned'</script>", "x" * 200, "שלום עולם", "🚀\u202eabc", "a\"b'c&<i>")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with its sandbox
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS + root)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gantt")
+    made = {}
+
+    def file(name="plain"):
+        if name not in made:
+            made[name] = folder / f"{name}.html"
+            made[name].write_text(render_html(DOCUMENTS[name]()), encoding="utf-8")
+        return made[name]
+
+    return file
+
+
+def named_badly():
+    """Every name of another kind of nastiness, linked ones alike."""
+    document = hostile(simulated()[2])
+    for entry in document["timelines"]:
+        entry["pes"] = [NASTY[place % len(NASTY)] for place in range(len(entry["pes"]))]
+        entry["configuration"] = NASTY[1]
+    return document
+
+
+DOCUMENTS = {"plain": lambda: simulated()[2], "hostile": named_badly}
+
+
+@pytest.fixture
+def opened(browser, files):
+    """Open a page without a network; afterwards nothing may have been said on the console or asked from anywhere."""
+    heard, contexts = [], []
+
+    def open_page(name="plain", *, size=DESK, **settings):
+        context = browser.new_context(viewport=size, offline=True, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        address = files(name).as_uri()
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("request", lambda request: heard.append(request.url) if request.url != address else None)
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+def span(page):
+    """What part of the run is seen, in seconds, once it is drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    shown = page.eval_on_selector(CHART, "canvas => ({...canvas.dataset})")
+    return float(shown["from"]), float(shown["to"])
+
+
+def pixel(page, x, y):
+    """Colour at a place of the chart, in parts of its width and pixels from above; read from a copy."""
+    span(page)
+    return page.eval_on_selector(
+        CHART,
+        """(canvas, [x, y]) => {
+            const copy = document.createElement('canvas'), dots = devicePixelRatio;
+            copy.width = canvas.width;
+            copy.height = canvas.height;
+            const pen = copy.getContext('2d');
+            pen.drawImage(canvas, 0, 0);
+            return [...pen.getImageData(x * canvas.width, y * dots, 1, 1).data].slice(0, 3);
+        }""",
+        [x, y],
+    )
+
+
+def wide(page):
+    start, end = span(page)
+    return end - start
+
+
+MAKESPAN = 0.63764
+
+
+def test_keys_and_buttons_zoom_move_and_reset(opened):
+    page = opened()
+    chart = page.locator(CHART)
+    whole = span(page)
+    assert whole == (0, pytest.approx(MAKESPAN))
+    chart.focus()
+    page.keyboard.press("+")
+    assert wide(page) == pytest.approx(MAKESPAN / 2, rel=1e-3)
+    page.keyboard.press("+")
+    start, end = span(page)
+    page.keyboard.press("ArrowRight")
+    assert span(page) == pytest.approx((start + 0.1 * (end - start), end + 0.1 * (end - start)), rel=1e-3)
+    page.keyboard.press("-")
+    assert wide(page) == pytest.approx(MAKESPAN / 2, rel=1e-3)
+    page.keyboard.press("Home")
+    assert span(page) == whole
+    page.get_by_role("button", name="Zoom in").click()
+    page.get_by_role("button", name="Later").click()
+    assert span(page) == pytest.approx((MAKESPAN * 3 / 8, MAKESPAN * 7 / 8), rel=1e-3)
+    page.get_by_role("button", name="Zoom out").click()
+    page.get_by_role("button", name="Show the whole run").click()
+    assert span(page) == whole
+
+
+def test_the_wheel_zooms_about_the_pointer_once_the_chart_was_clicked(opened):
+    page = opened()
+    box = page.locator(CHART).bounding_box()
+    x, y = box["x"] + 0.75 * box["width"], box["y"] + 40
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -10)
+    page.wait_for_timeout(30)
+    assert wide(page) == pytest.approx(MAKESPAN), "who scrolls by is not held up"
+    page.locator(CHART).scroll_into_view_if_needed()
+    box = page.locator(CHART).bounding_box()
+    x, y = box["x"] + 0.75 * box["width"], box["y"] + 40
+    page.mouse.click(x, y)
+    page.mouse.wheel(0, -240)
+    page.wait_for_function(f"document.querySelector('{CHART}').dataset.from > 0.01")
+    start, end = span(page)
+    assert end - start < 0.6 * MAKESPAN
+    assert start > MAKESPAN - end, "nearer the end, where the pointer was"
+
+
+def test_the_critical_path_is_switched_and_bars_are_told(opened):
+    page = opened()
+    switch = page.get_by_role("button", name="Critical path")
+    assert switch.get_attribute("aria-pressed") == "true"
+
+    foot = 0.5, 26 + 19
+    assert pixel(page, *foot) == [27, 31, 36]
+    switch.click()
+    assert switch.get_attribute("aria-pressed") == "false"
+    assert pixel(page, *foot) != [27, 31, 36]
+    page.locator(CHART).focus()
+    page.keyboard.press("ArrowDown")
+    told = page.locator(".gantt-readout")
+    assert re.match(r"single, process 0: computing for 576 ms, from .* on the critical path$", told.inner_text())
+    page.keyboard.press(".")
+    assert "single, process 0: receiving" in told.inner_text()
+    page.keyboard.press("ArrowDown")
+    assert told.inner_text().startswith("quad.cpu0, process 1: computing")
+    assert told.get_attribute("aria-live") == "polite"
+
+
+@pytest.mark.slow
+def test_paper_and_readers_without_scripts_have_the_still_figure(opened):
+    page = opened()
+    still = page.get_by_role("img", name="Timeline of one replication", include_hidden=True)
+    assert not still.is_visible()
+    page.emulate_media(media="print")
+    assert still.is_visible()
+    assert not page.locator(CHART).is_visible()
+    bare = opened(java_script_enabled=False)
+    assert bare.get_by_role("img", name="Timeline of one replication").is_visible()
+    assert bare.locator(CHART).count() == 0
+    assert bare.get_by_role("table", name="What the makespan of uneven waits for").is_visible()
+
+
+@pytest.mark.slow
+def test_another_configuration_can_be_chosen_and_its_messages_shown(opened):
+    page = opened()
+    page.get_by_role("combobox", name="Configuration").select_option(label="by-speed")
+    assert span(page) == (0, pytest.approx(0.75701))
+    assert "6 processes" in page.locator(CHART).get_attribute("aria-label")
+    before = page.locator(CHART).screenshot()
+    page.get_by_role("button", name="Messages").click()
+    span(page)
+    assert page.locator(CHART).screenshot() != before
+
+
+@pytest.mark.slow
+def test_dragging_moves_and_dragging_the_axis_zooms(opened):
+    page = opened()
+    page.locator(CHART).scroll_into_view_if_needed()
+    box = page.locator(CHART).bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 12, steps=4)
+    page.mouse.up()
+    start, end = span(page)
+    assert end - start == pytest.approx(0.2 * MAKESPAN, rel=0.15)
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 42, steps=4)
+    page.mouse.up()
+    moved = span(page)
+    assert moved[0] - start == pytest.approx(0.2 * (end - start), rel=0.2)
+    assert moved[1] - moved[0] == pytest.approx(end - start)
+
+
+@pytest.mark.slow
+def test_two_fingers_zoom_and_one_moves(opened):
+    page = opened(size=PHONE, has_touch=True)
+    page.locator(CHART).scroll_into_view_if_needed()
+    box = page.locator(CHART).bounding_box()
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind, *places):
+        points = [{"x": box["x"] + x * box["width"], "y": box["y"] + 45, "id": k} for k, x in enumerate(places)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 0.5)
+    touch("touchStart", 0.5, 0.6)
+    for step in range(1, 5):
+        touch("touchMove", 0.5 - 0.05 * step, 0.6 + 0.05 * step)
+    touch("touchEnd")
+    start, end = span(page)
+    assert 0 < start < end < MAKESPAN
+    assert end - start < 0.5 * MAKESPAN
+    touch("touchStart", 0.5)
+    for step in range(1, 5):
+        touch("touchMove", 0.5 + 0.05 * step)
+    touch("touchEnd")
+    moved = span(page)
+    assert moved[0] < start
+    assert moved[1] - moved[0] == pytest.approx(end - start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_controls_and_marks_stand_out(opened, scheme):
+    page = opened(color_scheme=scheme)
+    paper = rgb(page, "body", "backgroundColor")
+    for selector in (".gantt-readout", ".gantt-legend", ".gantt-range", ".gantt-bar label"):
+        assert contrast(paper, rgb(page, selector, "color")) > 4.5, selector
+    button = ".gantt-bar button"
+    assert contrast(rgb(page, button, "backgroundColor"), rgb(page, button, "color")) > 4.5
+    assert contrast(paper, rgb(page, button, "borderTopColor")) > 3
+    assert contrast(paper, pixel(page, 0.5, 32)) > 3, "bars are drawn in the colours of the scheme"
+    page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
+    page.wait_for_timeout(50)
+    assert (sum(pixel(page, 0.001, 2)) < 3 * 60) == (scheme == "light"), "and again when the scheme changes"
+
+
+def rgb(page, selector, what):
+    text = page.eval_on_selector(selector, f"element => getComputedStyle(element).{what}")
+    return tuple(float(part) for part in re.findall(r"[\d.]+", text)[:3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("width", [360, 1180])
+def test_nothing_scrolls_sideways_whatever_the_names(opened, name, width):
+    page = opened(name, size={"width": width, "height": 740})
+    page.eval_on_selector_all("details", "all => all.forEach(details => details.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(CHART).bounding_box()["width"] <= width
+    assert "owned" not in page.title()
+
+
+@pytest.mark.slow
+def test_hostile_names_are_shown_as_they_are(opened):
+    page = opened("hostile")
+    page.locator(CHART).focus()
+    page.keyboard.press("ArrowDown")
+    assert NASTY[0] in page.locator(".gantt-readout").inner_text()
+    assert HOSTILE in page.content().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    assert page.get_by_role("combobox", name="Configuration").locator("option").count() == 3
+    assert page.evaluate("document.querySelectorAll('script').length") == 3
+
+
+@pytest.mark.slow
+def test_it_prints_on_a4_with_everything_open(opened):
+    page = opened(color_scheme="dark")
+    text = page.pdf(format="A4")
+    assert text.startswith(b"%PDF")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", text)) <= 6
+
+
+@pytest.mark.slow
+def test_a_keyboard_reaches_every_control_and_sees_where_it_is(opened):
+    page = opened()
+    seen = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        found = page.evaluate("""() => {
+            const at = document.activeElement, style = getComputedStyle(at);
+            const name = at.getAttribute('aria-label') || at.textContent.trim().slice(0, 20);
+            return [at.tagName, name, style.outlineStyle];
+        }""")
+        seen.append(tuple(found))
+    names = {name for _, name, _ in seen}
+    assert {"To the answer", "Zoom in", "Zoom out", "Show the whole run", "Critical path", "Messages"} <= names
+    assert any(tag == "CANVAS" for tag, _, _ in seen)
+    assert all(outline != "none" for tag, _, outline in seen if tag in ("BUTTON", "CANVAS", "SUMMARY", "A"))

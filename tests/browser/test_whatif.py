@@ -1,0 +1,238 @@
+"""The what-if page in a browser: sliders by mouse and keyboard show what `points.csv` says; nothing leaves the page."""
+
+import csv
+import os
+import re
+import shutil
+
+import pytest
+
+from advisor.report import render_html
+from advisor.whatif import whatif_document
+from simulator.sweep import sweep
+from simulator.sweep.folder import save_table
+from tests.advisor.report.test_html import HOSTILE
+from tests.advisor.report.test_whatif import hostile
+from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast
+from tests.simulator.sweep.test_sweep import thread
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs the Debian package chromium"),
+]
+NAMES = ("equal", "other")
+SCALES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with its sandbox
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS + root)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Results of two fields, one point failed: report.html and points.csv, as `whatif -o` writes them."""
+    import numpy as np
+
+    folder = tmp_path_factory.mktemp("whatif")
+    plan = plan_of(folder, f"{LINK}=x1,x2,x4", f"{LATENCY}=x1,/2,/4,/8")
+    generator = np.random.default_rng(3)
+    common = generator.normal(0, 0.01, 20)
+
+    def makespans_s(point, name):
+        down, across = divmod(point - 1, 4) if point else (0, 0)
+        mean = 0.05 / (1 + down) + 0.004 / (1 + across) + (0.01 if name == "other" else 0)
+        return mean * (1 + common + generator.normal(0, 0.003, 20))
+
+    swept = swept_of(plan, makespans_s, names=NAMES, failed={6})
+    save_table(folder, swept.rows)
+    document = whatif_document(swept)
+    (folder / "report.html").write_text(render_html(document), encoding="utf-8")
+    (folder / "hostile.html").write_text(render_html(hostile(document)), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows(folder):
+    """`points.csv` by its fields and configuration; that of the base by its configuration."""
+    with (folder / "points.csv").open(newline="") as stream:
+        found = list(csv.DictReader(stream))
+    base = {row["configuration"]: row for row in found if row["point"] == "0"}
+    return base | {(row[LINK], row[LATENCY], row["configuration"]): row for row in found if row["point"] != "0"}
+
+
+@pytest.fixture
+def opened(browser, folder):
+    """Open a page; afterwards, nothing may have been said on the console or asked from anywhere."""
+    heard, contexts = [], []
+
+    def open_page(name="report", *, size=DESK, **settings):
+        context = browser.new_context(viewport=size, **settings)
+        contexts.append(context)
+        page, url = context.new_page(), (folder / f"{name}.html").as_uri()
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("request", lambda request: heard.append(request.url) if request.url != url else None)
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+def slider(page, name):
+    return page.get_by_role("slider", name=name)
+
+
+def shown(page):
+    """Configuration -> cells of the table of the shown point."""
+    found = page.get_by_role("table", name="The shown point, 95 % intervals").locator("tbody tr").all_inner_texts()
+    return {line.split("\t")[0].split("\n")[0].strip(): line.split("\t")[1:] for line in found}
+
+
+def agrees(text, wanted):
+    """Whether what is written is that number, to the last digit written; seconds where a unit follows."""
+    found = re.fullmatch(r"([−+]?)([\d.]+)(?: ± [\d.]+)?(?: (s|ms|us|ns))?", text.strip())
+    scale = SCALES.get(found[3], 1.0)
+    digits = len(found[2].partition(".")[2])
+    value = float(found[2]) * scale * (-1 if found[1] == "−" else 1)
+    return abs(value - wanted) <= 0.501 * scale * 10**-digits
+
+
+def check_shown(page, rows, link, latency):
+    table = shown(page)
+    assert set(table) == set(NAMES)
+    for name, cells in table.items():
+        row, base = rows[link, latency, name], rows[name]
+        assert agrees(cells[0], float(row["mean_s"])), (cells, row)
+        assert agrees(cells[1], float(row["difference_mean_s"])), (cells, row)
+        assert agrees(cells[2], float(base["mean_s"]) / float(row["mean_s"])), (cells, row)
+
+
+def test_sliders_by_keyboard_show_what_the_table_of_results_says(opened, rows):
+    page = opened()
+    link, latency = slider(page, LINK), slider(page, LATENCY)
+    assert link.get_attribute("aria-valuetext") == "1 Gbit/s (x1), as it is"
+    assert latency.get_attribute("aria-valuetext") == "50 us (x1), as it is"
+    check_shown(page, rows, "1 Gbit/s", "50 us")
+    link.focus()
+    page.keyboard.press("End")
+    assert link.get_attribute("aria-valuetext") == "4 Gbit/s (x4)"
+    check_shown(page, rows, "4 Gbit/s", "50 us")
+    latency.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert latency.get_attribute("aria-valuetext") == "12.5 us (/4)"
+    check_shown(page, rows, "4 Gbit/s", "12.5 us")
+    said = page.get_by_role("status").inner_text()
+    assert re.match(r"equal: [\d.]+ ± [\d.]+ ms; [\d.]+ ± [\d.]+ times as fast as the base, pays; fastest of all", said)
+    page.get_by_role("button", name="What pays most").click()
+    check_shown(page, rows, "4 Gbit/s", "6.25 us")
+    page.get_by_role("button", name="As it is").click()
+    check_shown(page, rows, "1 Gbit/s", "50 us")
+
+
+def test_sliders_by_mouse_and_a_click_into_map_and_chart(opened, rows):
+    page = opened()
+    box = slider(page, LINK).bounding_box()
+    page.mouse.move(box["x"] + 6, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    assert slider(page, LINK).get_attribute("aria-valuetext") == "2 Gbit/s (x2)"
+    check_shown(page, rows, "2 Gbit/s", "50 us")
+    cells = page.locator(".map tbody td")
+    assert cells.count() == 12
+    assert page.locator(".map td[aria-current=true]").count() == 1
+    cells.nth(8).click()
+    check_shown(page, rows, "4 Gbit/s", "6.25 us")
+    chart = page.get_by_role("img", name=f"Makespan along {LINK}")
+    assert chart.locator("polyline").count() == len(NAMES)
+    line = chart.bounding_box()
+    page.mouse.click(line["x"] + 0.16 * line["width"], line["y"] + 40)
+    check_shown(page, rows, "1 Gbit/s", "6.25 us")
+
+
+def test_a_failed_point_is_shown_as_such_with_its_reason(opened):
+    page = opened()
+    assert page.locator(".map td.failed").all_inner_texts() == ["failed"]
+    page.locator(".map td.failed").click()
+    assert page.get_by_role("status").inner_text() == f"This point failed: {N}: 0 found, more allowed"
+    assert shown(page) == {}
+    slider(page, LATENCY).focus()
+    page.keyboard.press("ArrowRight")
+    assert set(shown(page)) == set(NAMES)
+
+
+def test_without_scripts_there_are_tables(opened):
+    page = opened(java_script_enabled=False)
+    assert page.get_by_role("slider").count() == 0
+    assert page.get_by_role("table", name="Points", exact=True).is_visible()
+    assert page.get_by_role("table", name=f"Mean makespan in ms: {LINK} down, {LATENCY} across").is_visible()
+
+
+def test_names_from_outside_do_nothing(opened):
+    page = opened("hostile")
+    assert page.get_by_role("slider").count() == 2
+    assert HOSTILE in page.locator(".slider label").first.inner_text()
+    assert page.locator("main script:not([type])").count() == 0
+
+
+@pytest.mark.parametrize("name", ["report", pytest.param("hostile", marks=pytest.mark.slow)])
+def test_a_phone_shows_it_without_scrolling_sideways(opened, name):
+    page = opened(name, size=PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert slider(page, LINK).bounding_box()["width"] > 250
+    text = page.locator(".line svg").evaluate(
+        "svg => 11 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+    )
+    assert text > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_cells_of_the_map_can_be_read_in_light_and_dark(opened, scheme):
+    page = opened(color_scheme=scheme)
+    paint = "element => getComputedStyle(element).backgroundColor"
+    for cell in page.locator(".map tbody td:not(.failed)").all():
+        # The browser tells a mixed colour as `color(srgb r g b)`, shares of 1.
+        parts = [float(part) for part in re.findall(r"[\d.]+", cell.evaluate(paint))[:3]]
+        assert contrast(tuple(255 * part for part in parts), colour(page, "body", "color")) > 4.5
+    ink = page.locator(".map td.failed").evaluate("element => getComputedStyle(element).color")
+    assert (
+        contrast(tuple(map(float, re.findall(r"[\d.]+", ink)[:3])), colour(page, ".map td.failed", "backgroundColor"))
+        > 4.5
+    )
+
+
+@pytest.mark.slow
+def test_paper_shows_tables_in_place_of_sliders(opened):
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert not slider(page, LINK).is_visible()
+    assert page.get_by_role("table", name="Points", exact=True).is_visible()
+
+
+@pytest.mark.slow
+def test_three_fields_choose_which_two_the_map_shows(browser, tmp_path):
+    plan = plan_of(tmp_path, f"{LINK}=x1,x2", f"{LATENCY}=x1,/2", f"{N}=1600,1700,1800")
+    found = sweep(plan, thread, folder=tmp_path / "out")
+    path = tmp_path / "report.html"
+    path.write_text(render_html(whatif_document(found)), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.locator(".map tbody td").count() == 4
+    page.get_by_label("across", exact=True).select_option(label=N)
+    assert page.locator(".map tbody td").count() == 6
+    assert page.evaluate("document.activeElement.id").endswith("across")
+    page.get_by_label("down", exact=True).select_option(label=N)
+    assert page.locator(".map thead th").first.inner_text() == N
+    page.close()

@@ -1,0 +1,125 @@
+"""The tutorial series: its index, what its texts print, and its scenarios by hand."""
+
+import re
+import shlex
+import shutil
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from advisor.cli import _run
+from simulator import load_scenario, run
+from simulator.machine import this_machine
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "scenarios" / "tutorial"
+INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def commands(name):
+    """Arguments of each command of a text, and what it shows of the output."""
+    for block in re.findall(r"```console\n(.*?)```", (FOLDER / name).read_text(encoding="utf-8"), re.DOTALL):
+        for part in block.split("$ ")[1:]:
+            line, _, shown = part.partition("\n")
+            program, *arguments = shlex.split(line)
+            assert program == "apportion"
+            yield arguments, shown
+
+
+@pytest.fixture
+def at_root(tmp_path, monkeypatch):
+    """An empty folder with the shipped scenarios and traces."""
+    for name in ("scenarios", "traces"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def follow(name, capsys, *, more=()):
+    """Run a text's commands in this process; each must begin its output with what the text shows."""
+    for arguments, shown in commands(name):
+        assert _run([*arguments, *(more if arguments[0] == "whatif" else ())]) == 0, arguments
+        told = capsys.readouterr().out
+        assert told.startswith(shown), arguments
+        yield told
+
+
+def test_every_step_is_in_the_index():
+    own = {path.name for path in FOLDER.iterdir() if path.suffix in {".yaml", ".md", ".json", ".csv"}}
+    assert {name for name in own - {"README.md"} if f"`{name}`" not in INDEX and f"]({name})" not in INDEX} == set()
+    assert all((FOLDER / name).exists() for name in re.findall(r"\]\(([a-z-]+\.md)\)", INDEX))
+    steps = [int(row) for row in re.findall(r"^\| (\d+) \|", INDEX, re.MULTILINE)]
+    assert steps == list(range(1, len(steps) + 1))
+    assert len(steps) >= 16
+
+
+@pytest.mark.usefixtures("at_root")
+@pytest.mark.parametrize(("name", "count"), [("networks.md", 4), ("memory.md", 3)])
+def test_a_text_prints_what_it_shows(capsys, name, count):
+    assert len(list(follow(name, capsys))) == count
+
+
+@pytest.mark.slow
+def test_what_ifs_print_what_the_text_shows(at_root, capsys):
+    told = list(follow("whatif.md", capsys))
+    assert len(told) == 5
+    assert told[3].startswith("platform.network.contention=none with")  # resumed
+    kept = sorted((at_root / "out" / "grid" / "points").iterdir())
+    assert len(kept) == 7
+    arguments = next(words for words, _ in commands("whatif.md"))
+    assert _run([*arguments, "--only", kept[0].stem[:12]]) == 0
+    assert capsys.readouterr().out.endswith("the bits that were kept\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(this_machine().pe_count < 2, reason="two PEs really run")
+def test_the_advice_is_put_to_the_test(at_root, capsys):
+    (arguments, _), *_ = commands("verify.md")
+    assert _run(arguments) in {0, 1}  # 1: another machine, or a busy one
+    told = capsys.readouterr().out
+    assert "predicted" in told
+    assert (at_root / "out" / "verify" / "verification.json").exists()
+    shutil.rmtree(at_root / "out")
+
+
+def makespans(name, *changes):
+    runs = run(load_scenario(FOLDER / name, changes=changes), replications=1, engine="process")
+    return dict(zip(runs.configurations, runs.makespan_s[:, 0].tolist(), strict=True))
+
+
+def test_the_first_run_by_hand():
+    exchange = 50e-6 + 96 * 8 / 1e9
+    assert makespans("first-run.yaml") == pytest.approx({"equal": 6 + exchange, "by-speed": 4 + exchange}, abs=1e-9)
+
+
+def test_the_rules_of_load_by_hand():
+    assert makespans("loads.yaml") == pytest.approx({"fair": 4.0, "idle": 5.0, "given": 4.5}, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rule", "rounds"),
+    [
+        ("none", 3 * (50e-6 + 2**23 / 1e9)),
+        ("fair", 3 * (50e-6 + 4 * 2**23 / 1e9)),
+        ("fifo", 12 * (50e-6 + 2**23 / 1e9)),
+    ],
+)
+def test_messages_that_meet_by_hand(rule, rounds):
+    computing = 2 * 256 * 5 * 1024 * log2(1024) / 1e9
+    found = makespans("networks.yaml", f"platform.network.contention={rule}")
+    assert found["equal"] == pytest.approx(computing + rounds, abs=1e-9)
+
+
+@pytest.mark.parametrize(("memory", "both_s"), [("16GiB", 6.1875), ("24MiB", 2500.0)])
+def test_shared_memory_by_hand(memory, both_s):
+    """Of 16 MiB a 16th is in L2, half in L3 alone, a quarter beside another; of 32 MiB three quarters in 24 MiB."""
+    alone_s = 2e8 * (1 / 16 * 1e-9 + (1 / 2 - 1 / 16) * 10e-9 + 1 / 2 * 80e-9)
+    found = makespans("memory.yaml", f"platform.nodes.0.memory={memory}")
+    assert found["one core"] == pytest.approx(alone_s, rel=1e-3)
+    assert found["both cores"] == pytest.approx(both_s, rel=5e-3)
+
+
+def test_a_simgrid_platform_by_hand():
+    exchange = 100e-6 + 2 * 96 / 125e6
+    assert makespans("simgrid.yaml") == pytest.approx({"equal": 4 + exchange, "by-speed": 2 + exchange}, abs=1e-9)
