@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,14 @@ from advisor.objectives import Objective, check_objective, statistic
 from advisor.partitioners import by_times, refined
 from advisor.partitioners.by_times import Times
 from advisor.ranking import Gain, Ranked, Ranking, gain, rank
+from advisor.ranking_page import ranking_page, ranking_rows
 from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
 from advisor.strategies import Strategies, certain, most_processes, renamed, strategies, within_memory, without_uneven
 from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, run, units
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VARIED = ("partition", "allocation")
 BUDGET = 300
@@ -108,14 +112,18 @@ class Recommendation:
             "regret": None if bound_s is None else entry.value_s / bound_s - 1,
         }
 
+    def __repr__(self) -> str:
+        shown = f"{self.configuration.name} of {len(self.candidates)} candidates, {self.objective}"
+        return f"Recommendation({shown} {units.show_duration(self.ranking.best.value_s)})"
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """The ranking, best first, a row per candidate: what `ranked` says, the units and the PEs, and the gain."""
+        import pandas as pd
+
+        return pd.DataFrame(ranking_rows(self))
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{entry['name']}</td><td>{entry['partition']}</td>"
-            f"<td>{entry['predicted_makespan_s']['mean']:.4g}</td><td>{entry['gain_of_recommended']['mean']:.3f}</td></tr>"
-            for entry in self.to_dict()
-        )
-        head = "<tr><th>name</th><th>partition</th><th>mean makespan (s)</th><th>gain</th></tr>"
-        return f"<p>recommended: <b>{self.configuration.name}</b></p><table>{head}{rows}</table>"
+        return ranking_page(self)
 
 
 def recommend(

@@ -5,9 +5,9 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 
 # Layers (a module imports only from earlier lines; names on one line do not import each other):
 #   errors
-#   units, topology
+#   units, topology, notebook
 #   files, machine
-#   randomness, provenance, formula
+#   randomness, provenance, formula, shipped
 #   models
 #   networks
 #   platform, program, columns, configuration
@@ -25,13 +25,14 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 #   result_tables
 #   result_files, job_files, process_table
 #   engines
-#   timelines, whatif, sweep, plots
+#   timelines, whatif, sweep, plots, comparison
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.applications import matmul
+    from simulator.comparison import Comparison, compare
     from simulator.configuration import Configuration
     from simulator.engines import run
     from simulator.engines.compiled import on_compile
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         read_template,
         resolved_text,
         scenario_schema,
+        template_of,
     )
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
@@ -71,6 +73,7 @@ _HOMES = {
     "Application": "simulator.scenario",
     "ApportionError": "simulator.errors",
     "CalibrationError": "simulator.errors",
+    "Comparison": "simulator.comparison",
     "Configuration": "simulator.configuration",
     "Interrupted": "simulator.errors",
     "JOB_FILES": "simulator.job_files",
@@ -94,6 +97,7 @@ _HOMES = {
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
     "check_form": "simulator.result_tables",
+    "compare": "simulator.comparison",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -120,6 +124,7 @@ _HOMES = {
     "run": "simulator.engines",
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
+    "template_of": "simulator.scenario_file",
     "this_machine": "simulator.machine",
     "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
@@ -132,9 +137,11 @@ _MODULES = (
     "characterisation",
     "files",
     "formula",
+    "notebook",
     "plots",
     "provenance",
     "randomness",
+    "shipped",
     "sweep",
     "units",
     "whatif",
@@ -147,6 +154,7 @@ __all__ = [
     "Application",
     "ApportionError",
     "CalibrationError",
+    "Comparison",
     "Configuration",
     "Interrupted",
     "JoinedPlatform",
@@ -170,6 +178,7 @@ __all__ = [
     "calibration",
     "characterisation",
     "check_form",
+    "compare",
     "critical_path",
     "describe",
     "describe_node",
@@ -189,6 +198,7 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
+    "notebook",
     "on_compile",
     "plots",
     "process_lines",
@@ -201,7 +211,9 @@ __all__ = [
     "run",
     "save_runs",
     "scenario_schema",
+    "shipped",
     "sweep",
+    "template_of",
     "this_machine",
     "units",
     "waited_for",

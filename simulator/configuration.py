@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from simulator.errors import ScenarioError
 
+MOST_SHOWN = 16
+"""Processes up to which a configuration is printed in full."""
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -25,6 +28,11 @@ class Configuration:
             )
         if len(self.placement) != len(self.partition):
             raise ScenarioError(f"{where}: placement: one PE per process allowed")
+
+    def __repr__(self) -> str:
+        if len(self.partition) > MOST_SHOWN:
+            return f"Configuration({self.name!r}, {len(self.partition)} processes, {sum(self.partition)} units)"
+        return f"Configuration({self.name!r}, partition={self.partition}, placement={self.placement})"
 
     @classmethod
     def one_each(cls, name: str, partition: tuple[int, ...]) -> "Configuration":

@@ -365,10 +365,31 @@ def shipped(kind: str, name: str) -> Path:
 
 
 def user_cache() -> Path:
-    """The folder for what can be made again, by the user's settings or below the home folder; it may not exist yet."""
+    """The folder for what can be made again, by the user's settings or below the home folder; it may not exist yet.
+
+    Where nothing can be written there, as in many batch jobs and containers, one of the user's own among the temporary
+    files takes its place.
+    """
     base = os.environ.get("XDG_CACHE_HOME") or ""
-    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    return root / "apportion"
+    try:
+        wanted = (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "apportion"
+    except RuntimeError:  # nobody's home
+        return _own_temporary() or Path(tempfile.gettempdir()) / "apportion"
+    there = next(path for path in (wanted, *wanted.parents) if os.path.exists(path))  # noqa: PTH110 - never raises
+    return wanted if os.access(there, os.W_OK | os.X_OK) else _own_temporary() or wanted
+
+
+def _own_temporary() -> Path | None:
+    """A folder among the temporary files that nobody else can write in; machine code is run from it."""
+    if not hasattr(os, "getuid"):
+        return None
+    folder = Path(tempfile.gettempdir()) / f"apportion-cache-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+            return folder
+    return None
 
 
 def _umask() -> int:

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator import notebook, units
 from simulator.errors import ScenarioError, meant
 from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
@@ -18,6 +20,9 @@ from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, 
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
@@ -60,6 +65,19 @@ class PE:
         for name, value in (("cost", self.cost_per_s), ("power", self.power_w), ("slice", self.slice_s)):
             if value is not None and not 0 <= value < math.inf:
                 raise ScenarioError(f"platform: PE {self.name}: {name}: {value:g} found, at least 0 allowed")
+
+    def __repr__(self) -> str:
+        kernels = ", ".join(sorted(self.speeds)) or "none"
+        loaded = "" if self.load is None else ", load"
+        return f"PE({self.name} of {self.node}, {self.cores} cores, kernels: {kernels}{loaded})"
+
+    def describe(self) -> dict[str, Any]:
+        """A row of a table, plain data: name, node, cores, mean load, and per kernel the lowest and highest speed."""
+        row: dict[str, Any] = {"pe": self.name, "node": self.node, "cores": self.cores}
+        row["mean_load"] = None if self.load is None else self.load.trace.mean()
+        for kernel, band in self.speeds.items():
+            row |= {f"{kernel}_lowest": float(band.mid.min()), f"{kernel}_highest": float(band.mid.max())}
+        return row
 
     def speed_of(self, kernel: str) -> SpeedBand:
         """The speed band of a kernel.
@@ -151,6 +169,37 @@ class Platform:
     def uniform(cls, pes: tuple[PE, ...], link: MessageModel) -> "Platform":
         """PEs any two of which exchange messages in the same time."""
         return cls(pes, Network.uniform(link))
+
+    def __repr__(self) -> str:
+        nodes, contention = len(self.node_names), self.network.contention
+        return f"Platform({len(self.pes)} PEs on {nodes} nodes, contention {contention})"
+
+    def _repr_html_(self) -> str:
+        known = {node.name: node for node in self.nodes}
+        memory = {name: known[name].memory_bytes for name in known}
+        rows = []
+        for pe in self.pes[: notebook.MOST_ROWS]:
+            size = memory.get(pe.node)
+            rows.append({**pe.describe(), "memory of node": None if size is None else units.show_size(size)})
+        columns = {name: None for row in rows for name in row}
+        table = notebook.table([columns | row for row in rows], count=len(self.pes))
+        if self.network.topology is None:
+            example = np.array([1.0, 2.0**20])
+            times = self.network.uniform_model.time_s(example)
+            joined = ", ".join(
+                f"{units.show_size(size)} in {units.show_duration(float(time))}"
+                for size, time in zip(example, times, strict=True)
+            )
+        else:
+            joined = f"{type(self.network.topology).__name__.lower()}, {len(self.network.links)} links"
+        told = {"nodes": len(self.node_names), "network": joined, "contention": self.network.contention}
+        return notebook.page(f"Platform of {len(self.pes)} PEs", notebook.facts(told), table)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per PE: name, node, cores, mean load, and per kernel the lowest and highest middle speed."""
+        import pandas as pd
+
+        return pd.DataFrame([pe.describe() for pe in self.pes])
 
     @cached_property
     def draw_names(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Results on disk: a folder with one row per run, a manifest, and what reads them again."""
 
-import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import files
+from simulator import files, notebook
 from simulator.errors import ScenarioError
 from simulator.result_tables import (
     FORMS,
@@ -126,6 +125,9 @@ class Results:
     manifest: Mapping[str, Any]
     """What its `manifest.json` says."""
 
+    def __repr__(self) -> str:
+        return f"Results({str(self.folder)!r}, kind {self.kind})"
+
     @property
     def kind(self) -> str:
         """`runs` or `sweep`."""
@@ -165,8 +167,8 @@ class Results:
 
     def _repr_html_(self) -> str:
         frame = self.to_dataframe()
-        table = frame.to_html(index=False, float_format="{:.4g}".format, na_rep="", max_rows=SHOWN_ROWS)
-        return f"<p>{html.escape(self.headline(len(frame)))}</p>\n{table}"
+        rows = [{str(name): value for name, value in row.items()} for row in frame.head(20).to_dict(orient="records")]
+        return notebook.page(self.headline(len(frame)), notebook.table(rows, count=len(frame)))
 
     def headline(self, rows: int) -> str:
         """What the folder holds, in a line."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import notebook, units
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -43,6 +45,10 @@ class RunSet:
     seed: int
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]]
     """Operation logs by (configuration, replication), where asked for."""
+
+    def __repr__(self) -> str:
+        count, replications = self.makespan_ticks.shape
+        return f"RunSet({count} configurations, {replications} replications, seed {self.seed}, engine {self.engine})"
 
     @property
     def makespan_s(self) -> NDArray[np.float64]:
@@ -107,9 +113,22 @@ class RunSet:
         ]
 
     def _repr_html_(self) -> str:
-        import pandas as pd
-
-        return str(pd.DataFrame(self.summary()).to_html(index=False, float_format="{:.4g}".format))
+        count, replications = self.makespan_ticks.shape
+        summary = describe_all(self.makespan_s[: notebook.MOST_ROWS])
+        named = list(zip(self.configurations, summary, strict=False))
+        show = units.show_duration
+        rows = [
+            {
+                "configuration": name,
+                "mean": show(one["mean"]),
+                "95 % interval": f"{show(one['low'])} to {show(one['high'])}",
+                "5 % to 95 %": f"{show(one['p05'])} to {show(one['p95'])}",
+            }
+            for name, one in named
+        ]
+        chart = notebook.ranges([(name, o["p05"], o["median"], o["p95"]) for name, o in named], unit="makespan (s)")
+        title = f"Makespans of {replications} replications, seed {self.seed}, engine {self.engine}"
+        return notebook.page(title, notebook.table(rows, count=count), chart)
 
 
 def describe(samples: NDArray[np.float64]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import randomness, units
+from simulator import notebook, randomness, units
 from simulator.applications import Parameters, Work, make_work
 from simulator.assembly import assemble
 from simulator.characterisation.templates.making import with_parameters
@@ -150,6 +150,20 @@ class Scenario:
                 if not 0 <= pe < len(self.platform.pes):
                     count = len(self.platform.pes)
                     raise ScenarioError(f"configuration {configuration.name}: PE {pe} found, 0 to {count - 1} allowed")
+
+    def __repr__(self) -> str:
+        what = f"{self.application.name} on {len(self.platform.pes)} PEs, {len(self.configurations)} configurations"
+        return f"Scenario({what}, {self.replications} replications, seed {self.seed})"
+
+    def _repr_html_(self) -> str:
+        told = {"application": self.application.name, "kernel": self.application.kernel, **self.application.parameters}
+        told |= {"replications": self.replications, "seed": self.seed, "platform": repr(self.platform)}
+        rows = [
+            {"configuration": one.name, "processes": len(one.partition), "units": one.partition}
+            for one in self.configurations[: notebook.MOST_ROWS]
+        ]
+        table = notebook.table(rows, count=len(self.configurations))
+        return notebook.page("Scenario", notebook.facts(told), table, warnings=self.warnings)
 
     def program(self, configuration: Configuration) -> Program:
         """What every process does under a configuration."""

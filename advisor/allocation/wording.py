@@ -1,11 +1,11 @@
 """How an advice on process counts is said: configurations as data and as text, the sentence, tables, a page."""
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from advisor.problem import Allocations
 from advisor.report import wording
+from simulator import notebook
 
 Document = Mapping[str, Any]
 TOP = 10
@@ -136,12 +136,15 @@ def _switch_lines(document: Document) -> Iterator[str]:
 
 def page(document: Document) -> str:
     """The advice for a notebook."""
-    rows = "".join(
-        f"<tr><td>{html.escape(configuration_text(entry['configuration']))}</td><td>{entry['processes']}</td>"
-        f"<td>{entry['estimate_s']['mean']:.4g}</td><td>{entry['estimate_s']['low']:.4g}</td>"
-        f"<td>{entry['estimate_s']['high']:.4g}</td></tr>"
+    rows = [
+        {
+            "configuration": configuration_text(entry["configuration"]),
+            "P": entry["processes"],
+            "estimate (s)": entry["estimate_s"]["mean"],
+            "low (s)": entry["estimate_s"]["low"],
+            "high (s)": entry["estimate_s"]["high"],
+        }
         for entry in document["ranking"][:TOP]
-    )
-    warned = "".join(f"<li>{html.escape(line)}</li>" for line in document["warnings"])
-    head = "<tr><th>configuration</th><th>P</th><th>estimate (s)</th><th>low (s)</th><th>high (s)</th></tr>"
-    return f"<p>{html.escape(sentence(document))}</p><table>{head}{rows}</table><ul>{warned}</ul>"
+    ]
+    table = notebook.table(rows, count=len(document["ranking"]))
+    return notebook.page(sentence(document), table, warnings=document["warnings"])

@@ -4,7 +4,7 @@ import signal
 import sys
 import warnings
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,7 @@ from advisor.cli import (
     quickstart,
     record,
     reproduce,
+    scenarios,
     show,
     simulate,
     trace,
@@ -51,6 +52,7 @@ for command in (
     predict,
     machine,
     platform,
+    scenarios,
     check,
     export,
     simulate,
@@ -64,8 +66,24 @@ for command in (
     command.register(app)
 
 
+def _version(asked: bool) -> None:
+    """Print the version and leave."""
+    if asked:
+        from importlib import metadata
+
+        try:
+            print(f"apportion {metadata.version('apportion')}")
+        except metadata.PackageNotFoundError:
+            print("apportion, run from its source without being installed")
+        raise typer.Exit
+
+
 @app.callback()
-def _whole() -> None:
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Say who should get how much of the work on unequal machines, and how sure we are."""
 
 
@@ -81,7 +99,7 @@ def _run(arguments: list[str]) -> int:
     from typer.exceptions import TyperException
 
     try:
-        return int(app(arguments, standalone_mode=False) or 0)
+        return int(app(arguments, prog_name="apportion", standalone_mode=False) or 0)
     except TyperException as error:
         text = error.format_message()
         print(text if text.startswith("Usage:") else f"error: {text}", file=sys.stderr)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, ResourceModel, load_changed, print_json
+from advisor.cli.options import Json, ResourceModel, load_changed, offered, print_json
+from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from advisor import Recommendation
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
 VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
 
 
+Vary = Annotated[
+    str | None,
+    typer.Option(
+        metavar="partition|allocation|both",
+        help=VARY_HELP,
+        autocompletion=offered("partition", "allocation", "both"),
+    ),
+]
+Sought = Annotated[
+    str,
+    typer.Option(metavar="mean|p95|worst", help="What is to be least.", autocompletion=offered("mean", "p95", "worst")),
+]
 Explained = Annotated[
     bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
 ]
@@ -25,11 +38,11 @@ def register(app: typer.Typer) -> None:
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")],
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)],
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
-    vary: Annotated[str | None, typer.Option(metavar="partition|allocation|both", help=VARY_HELP)] = None,
-    objective: Annotated[str, typer.Option(metavar="mean|p95|worst", help="What is to be least.")] = "mean",
+    vary: Vary = None,
+    objective: Sought = "mean",
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
     budget: Annotated[
         int | None, typer.Option(min=1, metavar="RUNS", help="Simulated runs of the search for an allocation; 300.")

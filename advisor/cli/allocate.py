@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli import allocate_plan, allocate_run
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.options import Json, offered, print_json, print_warnings
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from advisor.allocation import ProcessCountAdvice
@@ -35,10 +36,16 @@ def fit(
         typer.Argument(
             metavar="RUNS.csv",
             help="Columns N, time_s and per kind KIND.pes, KIND.procs, perhaps KIND.comp_s, KIND.comm_s.",
+            **INPUT,
         ),
     ],
     model: Annotated[
-        str, typer.Option(metavar="pooled|paper", help="The model's form; paper is Kishimoto's and Ichikawa's.")
+        str,
+        typer.Option(
+            metavar="pooled|paper",
+            help="The model's form; paper is Kishimoto's and Ichikawa's.",
+            autocompletion=offered("pooled", "paper"),
+        ),
     ] = "pooled",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the model (JSON).")] = None,
     as_json: Json = False,

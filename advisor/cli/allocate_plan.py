@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
     from simulator.calibration import ConstructionPlan
@@ -19,7 +20,9 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(  # noqa: PLR0913, PLR0917 - one per option
-    cluster: Annotated[Path, typer.Argument(metavar="CLUSTER.yaml", help="A scenario, or a file of its platform.")],
+    cluster: Annotated[
+        Path, typer.Argument(metavar="CLUSTER.yaml", help="A scenario, or a file of its platform.", **SCENARIO)
+    ],
     sizes: Annotated[str, typer.Option(metavar="N,N,...", help="Problem sizes that may be run, three or more.")],
     at: Annotated[
         str | None,

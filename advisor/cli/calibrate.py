@@ -2,14 +2,15 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli import calibrate_memory, calibrate_network, calibrate_resource, load_check
-from advisor.cli.options import Json, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.options import Json, offered, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
@@ -22,9 +23,14 @@ Command = Annotated[str | None, typer.Option(help="A command line to run; {n} st
 Size = Annotated[str | None, typer.Option(help="With --command: elements stored and processed, such as 3*n**2.")]
 Volume = Annotated[str | None, typer.Option(help="With --command: volume of computation, such as 2*n**3.")]
 Replay = Annotated[
-    Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.")
+    Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.", **INPUT)
 ]
-Method = Annotated[str, typer.Option(help="adaptive, gbbp or grid (20 equidistant sizes).")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="adaptive, gbbp or grid (20 equidistant sizes).", autocompletion=offered("adaptive", "gbbp", "grid")
+    ),
+]
 Accuracy = Annotated[str, typer.Option(help="adaptive: mean error asked for.")]
 Band = Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")]
 Budget = Annotated[
@@ -46,7 +52,7 @@ Store = Annotated[
         help="Keep every finished point here for good; by default in MODEL.json.partial until done.",
     ),
 ]
-Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.")]
+Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.", **INPUT)]
 Column = Annotated[
     str | None, typer.Option(help="With --load: column to read, such as busy_cpu1; by default load.", metavar="NAME")
 ]
@@ -109,8 +115,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
     from simulator import files, units
-    from simulator.calibration import save_speed_model
-    from simulator.calibration.bands import build
+    from simulator.calibration import fit_speed, save_speed_model
 
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
@@ -124,11 +129,15 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     wanted = read_share(accuracy, "--accuracy")
     with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options)
-        with _open(source):
-            built = build(
-                source, method=method, rule=rule, budget_s=seconds, accuracy=wanted, verify_largest=verify_largest
-            )
-    built = _with_provenance(built, source, [path for path in (replay, load) if path is not None])
+        built = fit_speed(
+            source,
+            method=method,
+            rule=rule,
+            budget_s=seconds,
+            accuracy=wanted,
+            verify_largest=verify_largest,
+            inputs=[path for path in (replay, load) if path is not None],
+        )
     if output is not None:
         save_speed_model(built, output)
     if options["store"] is not None and store is None:
@@ -214,11 +223,6 @@ def _source(
     return RealSource.of_command(command, size=size, volume=volume, **options)
 
 
-def _open(source: "Source") -> AbstractContextManager[Any]:
-    """Stop what a source of real runs started, whatever ends the building."""
-    return source if isinstance(source, AbstractContextManager) else nullcontext()
-
-
 def _rule(
     band: str | None,
     recorded: tuple[Path | None, str | None],
@@ -251,19 +255,6 @@ def _rule(
     return CutRule.under_load(
         trace, window=width, history=length, availability=availability, band=half, outer_spread=real
     )
-
-
-def _with_provenance(built: "BuiltBand", source: "Source", inputs: list[Path]) -> "BuiltBand":
-    import dataclasses
-
-    from simulator import files, provenance
-    from simulator.calibration import RealSource
-
-    hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
-    real = source if isinstance(source, RealSource) else None
-    made = provenance.provenance(inputs=hashes, machine=None if real is None else real.machine)
-    made |= {"points_reused": getattr(source, "reused", 0)}
-    return dataclasses.replace(built, provenance=made, subject={} if real is None else real.subject)
 
 
 def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:

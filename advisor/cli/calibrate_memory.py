@@ -7,13 +7,14 @@ import typer
 
 from advisor.cli import measure_memory as real
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator.calibration import MeasuredMemory, MemoryFit
 
 Replay = Annotated[
     Path | None,
-    typer.Option(metavar="TABLE.csv", help="A recorded table M_words,alpha,L,time_per_word_s to fit."),
+    typer.Option(metavar="TABLE.csv", help="A recorded table M_words,alpha,L,time_per_word_s to fit.", **INPUT),
 ]
 Compare = Annotated[
     bool,

@@ -7,12 +7,14 @@ import typer
 
 from advisor.cli import network_real
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator.calibration import CalibratedNetwork
 
 Replay = Annotated[
-    Path | None, typer.Option(metavar="TABLE.csv", help="A table bytes[,hops],one_way_s of recorded message times.")
+    Path | None,
+    typer.Option(metavar="TABLE.csv", help="A table bytes[,hops],one_way_s of recorded message times.", **INPUT),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="LINK.json", help="Where to write the model.")]
 

@@ -8,6 +8,7 @@ import typer
 
 from advisor.cli import calibrate_resource
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator.models import HardwareModel
@@ -23,7 +24,9 @@ Processes = Annotated[
 ]
 LinkFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets."),
+    typer.Option(
+        metavar="FILE", help="With --parallel: what `calibrate network` wrote; by default Unix sockets.", **INPUT
+    ),
 ]
 Design = Annotated[
     list[str] | None,

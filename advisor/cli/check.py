@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.cli.options import Changes, Json, print_json, print_warnings
+from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from simulator import Platform
@@ -22,7 +23,7 @@ def check(
     scenario: Annotated[
         Path | None,
         typer.Argument(
-            metavar="SCENARIO", help="A scenario or platform file (YAML, JSON or TOML), or a graph: NAME.seg.yaml."
+            metavar="SCENARIO", help=f"{SCENARIO_HELP} Or platform, or graph: NAME.seg.yaml.", **SCENARIO
         ),
     ] = None,
     resolved: Annotated[

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli.scenarios import INPUT
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -12,7 +14,9 @@ def register(app: typer.Typer) -> None:
 
 
 def fit(  # noqa: PLR0913, PLR0917 - one per option
-    runs: Annotated[Path, typer.Argument(help="CSV with a header, one run per row, or a run history (SQLite).")],
+    runs: Annotated[
+        Path, typer.Argument(help="CSV with a header, one run per row, or a run history (SQLite).", **INPUT)
+    ],
     formula: Annotated[
         list[str], typer.Option(help="Cost formula over the columns, or COLUMN=FORMULA for one part; may be repeated.")
     ],

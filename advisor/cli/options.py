@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +11,12 @@ import typer
 
 if TYPE_CHECKING:
     from simulator import Scenario
+
+
+def offered(*words: str) -> Callable[[], list[str]]:
+    """What the shell offers for an option that takes one of a few words."""
+    return lambda: list(words)
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
 Changes = Annotated[
@@ -26,6 +32,7 @@ ResourceModel = Annotated[
     typer.Option(
         "--resource-model",
         metavar="poc|hllc|intcc|icc|ct|dbc",
+        autocompletion=offered("poc", "hllc", "intcc", "icc", "ct", "dbc"),
         help="For scenarios of the application seg: how PEs cost its graph, in place of the scenario's resource_model.",
     ),
 ]

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.options import Json, Seed, offered, print_json, print_warnings
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from advisor.partitioners import Partition
@@ -20,11 +21,18 @@ def register(app: typer.Typer) -> None:
 
 def partition(  # noqa: PLR0913, PLR0917 - one per option
     speeds: Annotated[
-        Path, typer.Option(metavar="SPEEDS.json", help="List of {name, sizes, speeds, max_size?, setup_s?, count?}.")
+        Path,
+        typer.Option(
+            metavar="SPEEDS.json", help="List of {name, sizes, speeds, max_size?, setup_s?, count?}.", **INPUT
+        ),
     ],
     units: Annotated[int, typer.Option(help="How many units of work there are.")],
     method: Annotated[
-        str, typer.Option(help="equal, proportional, functional, discontinuous, banded or grid2d.")
+        str,
+        typer.Option(
+            help="equal, proportional, functional, discontinuous, banded or grid2d.",
+            autocompletion=offered("equal", "proportional", "functional", "discontinuous", "banded", "grid2d"),
+        ),
     ] = "functional",
     at: Annotated[
         str | None, typer.Option(help="proportional: size of the one benchmark, or peak; by default the smallest.")

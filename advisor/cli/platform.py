@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.cli.options import Json, print_json
+from advisor.cli.scenarios import INPUTS
 
 if TYPE_CHECKING:
     from simulator import JoinedPlatform
@@ -23,6 +24,7 @@ def platform(
         typer.Argument(
             metavar="NODE.json... LINK.json",
             help="Each speed model or node file (machine -o) is a node; a memory model is of the node before it.",
+            **INPUTS,
         ),
     ],
     names: Annotated[

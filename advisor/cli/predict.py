@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli.options import print_json
+from advisor.cli.scenarios import INPUT
 
 Predicted = tuple[dict[str, Any], Iterable[str]]
 """What `--json` prints, and the lines for people."""
@@ -18,12 +19,13 @@ def register(app: typer.Typer) -> None:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.")],
+    model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.", **INPUT)],
     at: Annotated[
         Path,
         typer.Option(
             help="CSV of targets: a column for each parameter; size_elements for speed, M_words,alpha,L for memory, "
-            "bytes and perhaps hops for network."
+            "bytes and perhaps hops for network.",
+            **INPUT,
         ),
     ],
     level: Annotated[float, typer.Option(help="Probability that an interval holds, between 0 and 1.")] = 0.95,

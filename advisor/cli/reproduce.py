@@ -11,7 +11,7 @@ import typer
 
 from advisor.cli import allocation_live
 from advisor.cli.allocate_run import Before, Read
-from advisor.cli.options import Json, Seed, print_json
+from advisor.cli.options import Json, Seed, offered, print_json
 
 if TYPE_CHECKING:
     from simulator.calibration import MeasuredMemory
@@ -31,6 +31,9 @@ PARALLEL_SHARE = 0.1
 """Of the same and beyond it, for kernels on one and two processes."""
 BUDGETS = {"apexmap": "3min", "gbbp": "5min", "characterisation": "3min"}
 """Papers that really run something, and about how long by default."""
+
+
+Paper = Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.", autocompletion=offered(*PAPERS, "all"))]
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(  # noqa: PLR0913, PLR0917 - one per option
-    paper: Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.")] = "all",
+    paper: Paper = "all",
     recorded: Annotated[bool, typer.Option("--recorded", help="On shipped recordings; nothing is run.")] = False,
     budget: Annotated[
         str | None,

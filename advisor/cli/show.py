@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from advisor.cli.options import Json, print_answers, print_json, print_warnings
+from advisor.cli.scenarios import INPUT
 
 MOST_ROWS = 40
 """Rows of results that are shown."""
@@ -20,12 +21,15 @@ def show(
     model: Annotated[
         Path,
         typer.Argument(
-            metavar="PATH", help="Speed model of `calibrate speed`, or results of `simulate -o` or `whatif -o`."
+            metavar="PATH",
+            help="Speed model of `calibrate speed`, or results of `simulate -o` or `whatif -o`.",
+            **INPUT,
         ),
     ],
     plot: Annotated[Path | None, typer.Option(help="Draw band, points and held-out points (PNG, SVG, PDF).")] = None,
     held_out: Annotated[
-        Path | None, typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.")
+        Path | None,
+        typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
     ] = None,
     memory: Annotated[
         Path | None,

@@ -8,13 +8,14 @@ import typer
 
 from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_json, print_warnings
 from advisor.cli.progress import counting_bar
+from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 Form = Literal["csv", "parquet"]
 
 if TYPE_CHECKING:
     from simulator import RunSet, Scenario
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (YAML, JSON or TOML).")]
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
 MOST_PROCESS_ROWS = 2_000_000

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json
+from advisor.cli.options import Json, Seed, offered, print_json
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator import LoadTrace
     from simulator.load_traces import FitReport, Generator
     from simulator.models import LoadFunctions
 
-TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).")]
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).", **INPUT)]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="TRACE.csv", help="The trace file to write.")]
 Picture = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="PICTURE", help="Draw into this .png, .svg or .pdf.")
@@ -36,10 +37,17 @@ def register(app: typer.Typer) -> None:
 
 
 def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source may leave open
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="The foreign file.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="The foreign file.", **INPUT)],
     output: Output,
     kind: Annotated[
-        str, typer.Option("--from", help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains, google or swf.")
+        str,
+        typer.Option(
+            "--from",
+            help="csv, sadf, collectl, prometheus, simgrid, dinda, bitbrains, google or swf.",
+            autocompletion=offered(
+                "csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf"
+            ),
+        ),
     ],
     measures: Annotated[
         str | None, typer.Option(help="load, busy, busy-percent, available or available-percent.")
@@ -92,7 +100,8 @@ def generate(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as mean_on=10s.")
     ] = None,
     recording: Annotated[
-        Path | None, typer.Option("--fit", metavar="TRACE.csv", help="Estimate the parameters from a recording.")
+        Path | None,
+        typer.Option("--fit", metavar="TRACE.csv", help="Estimate the parameters from a recording.", **INPUT),
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,

@@ -2,14 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from advisor.cli.options import Json, print_json, print_warnings
-
-if TYPE_CHECKING:
-    from simulator import Scenario
+from advisor.cli.scenarios import SCENARIO
 
 
 def register(app: typer.Typer) -> None:
@@ -19,7 +17,10 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     what: Annotated[
-        Path, typer.Argument(metavar="SCENARIO_OR_ADVICE", help="A scenario file, or a folder that `advise -o` wrote.")
+        Path,
+        typer.Argument(
+            metavar="SCENARIO_OR_ADVICE", help="A scenario file, or a folder that `advise -o` wrote.", **SCENARIO
+        ),
     ],
     command: Annotated[
         str | None,
@@ -41,21 +42,19 @@ def verify(
 
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
-    from dataclasses import replace
-
     from advisor.cli.progress import progress_lines
     from advisor.report import render_html
     from advisor.verification.applications import parse_command
-    from advisor.verification.check import VerifyPlan
+    from advisor.verification.asking import plan_verification
     from advisor.verification.check import verify as check
     from simulator import Interrupted, files, require_linux, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     words = None if command is None else parse_command(command)
     require_linux()
-    scenario, recommended = _asked(what, seed)
-    plan = VerifyPlan(replace(scenario, seed=scenario.seed if seed is None else seed), recommended, words, budget_s)
-    plan.check()
+    if not what.is_dir():
+        print("looking for the best partition first ...", file=sys.stderr)
+    plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed)
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     try:
@@ -73,28 +72,6 @@ def verify(
         _tell(document, output)
     if not document["within_2_percent"]:
         raise typer.Exit(1)
-
-
-def _asked(path: Path, seed: int | None) -> tuple["Scenario", str]:
-    """The scenario with the configurations to run, each partition once, and the name of the recommended one."""
-    from advisor import recommend
-    from simulator import ScenarioError, files, load_scenario
-
-    if path.is_dir():
-        document = files.read_json(path / "advice.json")
-        recommended = document.get("recommended") if isinstance(document, dict) else None
-        scenario = load_scenario(path / "scenario.yaml")
-    else:
-        print("looking for the best partition first ...", file=sys.stderr)
-        scenario = load_scenario(path)
-        recommendation = recommend(scenario, seed=seed)
-        scenario = scenario.with_configurations(recommendation.candidates)
-        recommended = recommendation.configuration.name
-    best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
-    if not best:
-        raise ScenarioError(f"{path / 'advice.json'}: recommended: {recommended!r} found, a configuration allowed")
-    different = {(made.partition, made.placement): made for made in (*scenario.configurations, *best)}
-    return scenario.with_configurations(tuple(different.values())), best[0].name
 
 
 def _tell(document: dict[str, Any], folder: Path) -> None:

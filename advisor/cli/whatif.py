@@ -11,6 +11,7 @@ import typer
 
 from advisor.cli.options import Json, TableForm, print_json
 from advisor.cli.progress import counting_lines
+from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -30,7 +31,9 @@ def register(app: typer.Typer) -> None:
 
 
 def whatif(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file.")],
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
+    ],
     vary: Annotated[list[str] | None, typer.Option("--vary", metavar="PATH=V1,V2,...", help=VARY_HELP)] = None,
     zipped: Annotated[bool, typer.Option("--zip", help="Values side by side in place of all combinations.")] = False,
     replications: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's own.")] = None,
@@ -127,26 +130,13 @@ def _check(clusters: int, output: Path | None, slurm: str | None, resume: bool, 
 def _plan(
     path: Path, vary: list[str], *, zipped: bool, replications: int | None, seed: int | None, advise: bool
 ) -> "Plan":
-    from advisor.whatif import advised
-    from simulator import ScenarioError, read_template, whatif
-    from simulator.sweep import make_plan, simulated
+    from advisor.whatif import plan_whatif
+    from simulator import ScenarioError, whatif
 
     if not vary:
         raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
-    points = whatif.points([whatif.read_varied(text) for text in vary], zipped=zipped)
-    template = read_template(path)
-    if advise:
-        template = template.divided_equally()  # its own configurations are not looked at
-    whatif.check_paths(template, points, oversized=advise)
-    return make_plan(
-        path,
-        points,
-        ask=advised if advise else simulated,
-        replications=replications,
-        seed=seed,
-        oversized=advise,
-        template=template,
-    )
+    varied = [whatif.read_varied(text) for text in vary]
+    return plan_whatif(path, varied, zipped=zipped, replications=replications, seed=seed, advise=advise)
 
 
 def _where(

@@ -11,7 +11,7 @@ from advisor.explanation.sensitivity import Sensitivity, sensitivities
 from advisor.explanation.simulations import OutOfRuns, Simulations
 from advisor.explanation.switch_points import Switches, SwitchPoint, switches_of_load, switches_of_size
 from advisor.recommendation import Recommendation
-from simulator import Configuration, Scenario
+from simulator import Configuration, Scenario, notebook
 
 __all__ = [
     "Explanation",
@@ -51,6 +51,35 @@ class Explanation:
     """What it found there, if that is half a percent faster: the advice itself can be bettered."""
     left_out: tuple[str, ...]
     """Questions that the runs did not suffice for, or whose changed scenario cannot be run."""
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.runs} simulated runs, {len(self.sensitivity)} parameters)"
+
+    def _repr_html_(self) -> str:
+        parts = []
+        if self.why is not None:
+            limits = [
+                {"PE": one.pe, "of the critical path": f"{one.path_share:.0%}", "last": f"{one.computes_last:.0%}"}
+                for one in self.why.limits
+            ]
+            saved = [{"without": one.of, "saves": f"{one.share:.1%}"} for one in self.why.costs]
+            parts += [notebook.table(limits), notebook.table(saved)]
+        points = [
+            {
+                "over": f"{point.of} ({point.parameter})",
+                "from": point.value,
+                "best below": point.below.strategy,
+                "best above": point.above.strategy,
+            }
+            for one in self.switch_points
+            for point in one.points
+        ]
+        sensitive = [{"parameter": one.parameter, "regret": f"{one.regret:.2%}"} for one in self.sensitivity]
+        parts += [notebook.table(points)] if points else []
+        parts += [notebook.table(sensitive)] if sensitive else []
+        best = self.measure_next.best
+        told = notebook.facts({"measure next": None if best is None else best.parameter, "simulated runs": self.runs})
+        return notebook.page("Why the advice is as it is", *parts, told, warnings=self.left_out)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields `why`, `switch_points`, `sensitivity`, `measure_next` and `explanation` of an advice."""

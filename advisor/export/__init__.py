@@ -47,7 +47,7 @@ def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, 
     return texts if hpl is None else texts | {"HPL.dat": hpl}
 
 
-def save_exports(scenario: Scenario, configuration: Configuration, folder: Path) -> list[str]:
+def save_exports(scenario: Scenario, configuration: Configuration, folder: str | Path) -> list[str]:
     """Write every export into a folder, each whole or not at all, and name them.
 
     Raises
@@ -55,6 +55,7 @@ def save_exports(scenario: Scenario, configuration: Configuration, folder: Path)
     ScenarioError
         If the folder cannot be written.
     """
+    folder = Path(folder)
     texts = export_files(scenario, configuration)
     for name, text in texts.items():
         files.write_text(folder / name, text)

@@ -5,6 +5,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from advisor.partitioners.banded import banded
@@ -14,7 +15,7 @@ from advisor.partitioners.functional import functional
 from advisor.partitioners.grid2d import grid2d
 from advisor.partitioners.proportional import proportional
 from advisor.partitioners.result import Partition
-from advisor.partitioners.speeds_file import Speeds
+from advisor.partitioners.speeds_file import Speeds, read_speeds
 from simulator import ScenarioError, provenance
 
 METHODS: dict[str, Callable[..., Partition]] = {
@@ -65,13 +66,16 @@ def _size(text: str) -> float:
     return size
 
 
-def partition(units: int, speeds: Speeds, method: str = "functional", **options: Any) -> Partition:
+def partition(units: int, speeds: Speeds | str | Path, method: str = "functional", **options: Any) -> Partition:
     """Divide units among the PEs of a speeds file.
+
+    >>> partition(100, "speeds.json").units.sum()
+    np.int64(100)
 
     Parameters
     ----------
     units, speeds
-        What is divided, and by whom; see `read_speeds`.
+        What is divided, and by whom: what `read_speeds` read, or a file, or the name of a shipped one.
     method
         One of `METHODS`.
     options
@@ -84,6 +88,8 @@ def partition(units: int, speeds: Speeds, method: str = "functional", **options:
     """
     if method not in METHODS:
         raise ScenarioError(f"--method: {method!r} found, {', '.join(METHODS)} allowed")
+    if not isinstance(speeds, Speeds):
+        speeds = read_speeds(speeds)
     if method == "banded":
         if speeds.low is None:
             raise ScenarioError("banded: no entry has a band; low and high beside speeds, or a model, allowed")
@@ -93,13 +99,12 @@ def partition(units: int, speeds: Speeds, method: str = "functional", **options:
 
 def partition_document(found: Partition, speeds: Speeds, *, seed: int | None = None) -> dict[str, Any]:
     """Plain data for JSON: what `apportion partition` prints and writes; `seed` is that of a method that draws."""
-    names = [name for name, count in zip(found.pes.names, found.pes.counts.tolist(), strict=True) for _ in range(count)]
     return {
         "format": 1,
         "command": "partition",
         "method": found.method,
         "units": found.units.tolist(),
-        "names": names,
+        "names": found.pes.pe_names(),
         "times_s": found.times_s.tolist(),
         "makespan_s": found.makespan_s,
         "lower_bound_s": found.lower_bound_s,

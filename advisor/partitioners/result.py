@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from advisor.partitioners.min_max import Shares, least_limit, narrowed
 from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
 from advisor.partitioners.tables import FEW_ENTRIES, padding_bound, tabulated
+from simulator import notebook, units
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROUNDING = 1e-12
 """Makespans this close, relatively, differ by no more than rounding where times hardly grow with the units."""
@@ -42,6 +46,30 @@ class Partition:
     def times_s(self) -> Floats:
         """Seconds of every PE, (p,)."""
         return self.pes.times_s(self.units)
+
+    def __repr__(self) -> str:
+        count, makespan = int(self.repeats.sum()), units.show_duration(self.makespan_s)
+        return f"Partition({self.method}, {int(self.units.sum())} units on {count} PEs, {makespan})"
+
+    def _repr_html_(self) -> str:
+        names = self.pes.pe_names(notebook.MOST_ROWS)
+        times = self.times_s
+        rows = [
+            {"PE": name, "units": int(share), "time": units.show_duration(float(time))}
+            for name, share, time in zip(names, self.units, times, strict=False)
+        ]
+        told = {
+            "makespan": units.show_duration(self.makespan_s),
+            "no partition is below": units.show_duration(self.lower_bound_s),
+        }
+        table = notebook.table(rows, count=self.units.size)
+        return notebook.page(f"Partition, {self.method}", notebook.facts(told), table, warnings=self.warnings)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per PE: name, units, time_s."""
+        import pandas as pd
+
+        return pd.DataFrame({"pe": self.pes.pe_names(), "units": self.units, "time_s": self.times_s})
 
     @property
     def optimal(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice, repeat
 from typing import cast
 
 import numpy as np
@@ -104,6 +105,11 @@ class SpeedKinds:
         ):
             if np.any(wrong):
                 raise ScenarioError(f"{self.names[np.argmax(wrong)]}: {what}")
+
+    def pe_names(self, most: int | None = None) -> list[str]:
+        """The name of every PE in order, that of its kind; of the first ones only, if that is asked for."""
+        counted = zip(self.names, self.counts.tolist(), strict=True)
+        return list(islice(chain.from_iterable(repeat(name, count) for name, count in counted), most))
 
     def with_speeds(self, speeds: Floats) -> "SpeedKinds":
         """The same PEs with other speeds at the same knots."""

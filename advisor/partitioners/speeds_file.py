@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from advisor.partitioners.speed_kinds import MOST_UNITS, Floats, SpeedKinds
-from simulator import ApportionError, ScenarioError, files
+from simulator import ApportionError, ScenarioError, files, shipped
 
 MOST_PES = 10_000_000
 MOST_FAULTS = 20
@@ -44,7 +44,7 @@ class _Entry:
     count: int
 
 
-def read_speeds(path: Path) -> Speeds:
+def read_speeds(path: str | Path) -> Speeds:
     """Read PEs: `name`, `sizes` in units, `speeds` in units per second, and `max_size`, `setup_s`, `count` if need be.
 
     A band has `low` and `high` speeds beside them. In the place of curves a `model` may stand: a speed model that
@@ -55,6 +55,7 @@ def read_speeds(path: Path) -> Speeds:
     ScenarioError
         One line per fault: what was found, and what is allowed.
     """
+    path = shipped.locate(path)
     document = files.read_json(path, limit_bytes=MOST_BYTES)
     if not isinstance(document, list) or not document:
         raise ScenarioError(f"{path}: {_shown(document)} found, a list of PEs with name, sizes and speeds allowed")

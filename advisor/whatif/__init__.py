@@ -1,6 +1,7 @@
 """What-ifs as an answer: which of some changes pays most, by how much, and how sure that is."""
 
 from advisor.whatif.advised import advised
+from advisor.whatif.asking import WhatIf, plan_whatif, varied, what_if
 from advisor.whatif.findings import whatif_document
 
-__all__ = ["advised", "whatif_document"]
+__all__ = ["WhatIf", "advised", "plan_whatif", "varied", "what_if", "whatif_document"]

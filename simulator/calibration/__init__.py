@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from simulator.calibration.kernels.sized import SizedKernel
     from simulator.calibration.kernels.table import SIZED_KERNELS
     from simulator.calibration.links import measure_link
-    from simulator.calibration.measure import Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.measuring import Measurement, Point, measure_speeds, measured_bands
     from simulator.calibration.memory_files import (
         MemoryFit,
         fit_memory,
@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         save_runtime_fit,
     )
     from simulator.calibration.speed_files import load_speed_model, model_kind, predict_speeds, save_speed_model
+    from simulator.calibration.speeds import Measurements, fit_speed, measure
     from simulator.calibration.tables import read_shipped_table, read_table
     from simulator.calibration.usage import Usage
 
@@ -98,11 +99,12 @@ _HOMES = {
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MeasuredAllocations": "simulator.calibration.allocation.fit_file",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
-    "Measurement": "simulator.calibration.measure",
+    "Measurement": "simulator.calibration.measuring",
+    "Measurements": "simulator.calibration.speeds",
     "MemoryFit": "simulator.calibration.memory_files",
     "PlacedRank": "simulator.calibration.allocation.placement",
     "PlannedRun": "simulator.calibration.allocation.plan",
-    "Point": "simulator.calibration.measure",
+    "Point": "simulator.calibration.measuring",
     "Ranks": "simulator.calibration.parallel.ranks",
     "RealPoint": "simulator.calibration.real.sampling",
     "RealRun": "simulator.calibration.parallel.ranks",
@@ -129,6 +131,7 @@ _HOMES = {
     "fit_memory": "simulator.calibration.memory_files",
     "fit_memory_table": "simulator.calibration.memory_files",
     "fit_network_table": "simulator.calibration.network_files",
+    "fit_speed": "simulator.calibration.speeds",
     "fit_sweep": "simulator.calibration.apex.held_out",
     "fit_table": "simulator.calibration.runtime_files",
     "foretell_speed": "simulator.calibration.predicted_speed",
@@ -151,13 +154,14 @@ _HOMES = {
     "make_reader": "simulator.calibration.allocation.output",
     "make_runs": "simulator.calibration.allocation.campaign",
     "make_sweep": "simulator.calibration.apex.plan",
+    "measure": "simulator.calibration.speeds",
     "measure_across": "simulator.calibration.predicted_speed",
     "measure_chain": "simulator.calibration.pingpong.chain",
     "measure_link": "simulator.calibration.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
-    "measure_speeds": "simulator.calibration.measure",
+    "measure_speeds": "simulator.calibration.measuring",
     "measure_sweep": "simulator.calibration.apex.sweep",
-    "measured_bands": "simulator.calibration.measure",
+    "measured_bands": "simulator.calibration.measuring",
     "model_kind": "simulator.calibration.speed_files",
     "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history_record",
@@ -211,6 +215,7 @@ __all__ = [
     "MeasuredAllocations",
     "MeasuredMemory",
     "Measurement",
+    "Measurements",
     "MemoryFit",
     "PlacedRank",
     "PlannedRun",
@@ -240,6 +245,7 @@ __all__ = [
     "fit_memory",
     "fit_memory_table",
     "fit_network_table",
+    "fit_speed",
     "fit_sweep",
     "fit_table",
     "foretell_speed",
@@ -262,6 +268,7 @@ __all__ = [
     "make_reader",
     "make_runs",
     "make_sweep",
+    "measure",
     "measure_across",
     "measure_chain",
     "measure_link",

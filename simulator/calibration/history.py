@@ -71,7 +71,7 @@ def is_history(path: Path) -> bool:
         return False
 
 
-def add_runs(path: Path, records: Sequence[RunRecord]) -> int:
+def add_runs(path: str | Path, records: Sequence[RunRecord]) -> int:
     """Add runs, all or none, and return how many the history holds now; the file is made if it is not there.
 
     Raises
@@ -81,6 +81,7 @@ def add_runs(path: Path, records: Sequence[RunRecord]) -> int:
     ApportionError
         If the file is no history or cannot be written.
     """
+    path = Path(path)
     faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"run {i}")]
     if faults:
         raise ScenarioError(faults[:20])
@@ -96,7 +97,7 @@ def add_runs(path: Path, records: Sequence[RunRecord]) -> int:
         return int(database.execute("SELECT count(*) FROM runs").fetchone()[0])
 
 
-def list_runs(path: Path, *, application: str | None = None, version: str | None = None) -> list[RunRecord]:
+def list_runs(path: str | Path, *, application: str | None = None, version: str | None = None) -> list[RunRecord]:
     """Runs in the order in which they were added, of one application and version if these are given.
 
     Raises
@@ -106,6 +107,7 @@ def list_runs(path: Path, *, application: str | None = None, version: str | None
     ApportionError
         If it is no history.
     """
+    path = Path(path)
     if not path.exists():
         raise ScenarioError(f"{path}: no such file, a run history allowed")
     query = "SELECT id, application, version, machine, made FROM runs WHERE 1"

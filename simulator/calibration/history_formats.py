@@ -22,7 +22,7 @@ _SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNod
 
 
 def import_runs(
-    path: Path, *, kind: str | None = None, application: str | None = None, times: Sequence[str] = ()
+    path: str | Path, *, kind: str | None = None, application: str | None = None, times: Sequence[str] = ()
 ) -> tuple[list[RunRecord], list[str]]:
     """Read runs from a file of another program.
 
@@ -45,6 +45,7 @@ def import_runs(
     ScenarioError
         If the file cannot be read as that kind; with file and line.
     """
+    path = Path(path)
     text = files.read_text(path)
     found = kind or _guess(text)
     if found == "csv":
@@ -78,8 +79,9 @@ def export_runs(records: Sequence[RunRecord], kind: str) -> str:
     return _to_extrap_text(names, regions)
 
 
-def save_export(records: Sequence[RunRecord], kind: str, path: Path | None) -> str:
+def save_export(records: Sequence[RunRecord], kind: str, path: str | Path | None) -> str:
     """Text of `export_runs`, also written to a file if one is given."""
+    path = None if path is None else Path(path)
     text = export_runs(records, kind)
     if path is not None:
         files.write_text(path, text)

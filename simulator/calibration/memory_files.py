@@ -15,6 +15,7 @@ from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel
 from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
+from simulator.shipped import locate
 
 FORMAT = 1
 TIME = "time_per_word_s"
@@ -31,6 +32,12 @@ class MemoryFit:
     """Each capacity that the operating system reports, and the fitted one nearest to it; empty if none is known."""
     provenance: dict[str, Any]
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"MemoryFit({self.model!r})"
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
 
     @property
     def model(self) -> MemoryModel:
@@ -57,7 +64,7 @@ class MemoryFit:
         }
 
 
-def read_memory_times(path: Path) -> MemoryTimes:
+def read_memory_times(path: str | Path) -> MemoryTimes:
     """Read a table `M_words,alpha,L,time_per_word_s`; repeated rows are repetitions.
 
     Raises
@@ -66,6 +73,7 @@ def read_memory_times(path: Path) -> MemoryTimes:
         If the table cannot be read, lacks a column, or a row has L above M, alpha outside (0, 1], or no time above 0;
         one line per cell.
     """
+    path = Path(path)
     table = read_table(path)
     missing = [name for name in (*AXES, TIME) if name not in table.names]
     if missing:
@@ -80,8 +88,9 @@ def read_memory_times(path: Path) -> MemoryTimes:
     return MemoryTimes(*where, time_s)
 
 
-def fit_memory_table(path: Path, *, machine: Machine | None = None) -> MemoryFit:
+def fit_memory_table(path: str | Path, *, machine: Machine | None = None) -> MemoryFit:
     """Fit all forms to the times in a CSV file and choose; see `read_memory_times` and `fit_memory`."""
+    path = locate(path)
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     times = read_memory_times(path)
     try:
@@ -122,12 +131,13 @@ def fit_memory(
     return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings))
 
 
-def save_memory_model(fitted: MemoryFit, path: Path) -> None:
+def save_memory_model(fitted: MemoryFit, path: str | Path) -> None:
     """Write a memory model with everything it was chosen from as JSON, whole or not at all."""
+    path = Path(path)
     files.write_json(path, fitted.to_dict())
 
 
-def load_memory_model(path: Path) -> tuple[MemoryModel, dict[str, Any]]:
+def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
     """Read a memory model: the model, and the whole document.
 
     Raises
@@ -135,6 +145,7 @@ def load_memory_model(path: Path) -> tuple[MemoryModel, dict[str, Any]]:
     ScenarioError
         If the file is missing, no JSON, or no memory model.
     """
+    path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict) or document.get("kind") != "memory" or document.get("format") != FORMAT:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
@@ -145,7 +156,7 @@ def load_memory_model(path: Path) -> tuple[MemoryModel, dict[str, Any]]:
         raise ScenarioError(f"{path}: model: {error} found, what `apportion calibrate memory` wrote allowed") from error
 
 
-def predict_memory(path: Path, at: Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+def predict_memory(path: str | Path, at: str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
     """Seconds per word at the targets of a CSV file (`M_words,alpha,L`), in its order.
 
     Raises
@@ -153,6 +164,8 @@ def predict_memory(path: Path, at: Path, *, level: float = 0.95) -> list[dict[st
     ScenarioError
         If model or table cannot be used, or a target is no (M, alpha, L).
     """
+    path = Path(path)
+    at = Path(at)
     model, _ = load_memory_model(path)
     table = read_table(at)
     missing = [name for name in AXES if name not in table.names]

@@ -22,6 +22,7 @@ from simulator.models.network import (
     make_points,
 )
 from simulator.provenance import provenance
+from simulator.shipped import locate
 
 FORMAT = 1
 MAX_FAULTS = 20
@@ -37,6 +38,12 @@ class CalibratedNetwork:
     warnings: tuple[str, ...] = ()
     measured: dict[str, Any] | None = None
     """How they were measured, where they were."""
+
+    def __repr__(self) -> str:
+        return f"CalibratedNetwork({self.fit.model!r})"
+
+    def _repr_html_(self) -> str:
+        return self.fit.model._repr_html_()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: what a model file holds."""
@@ -90,7 +97,7 @@ def _breakpoints(fit: NetworkFit) -> list[dict[str, float]]:
     ]
 
 
-def read_network_table(path: Path) -> NetworkPoints:
+def read_network_table(path: str | Path) -> NetworkPoints:
     """Message times of a CSV file `bytes,hops,one_way_s`; without `hops` all are of one hop.
 
     Raises
@@ -98,6 +105,7 @@ def read_network_table(path: Path) -> NetworkPoints:
     ScenarioError
         If the table cannot be read or holds what no message has; one line per fault.
     """
+    path = Path(path)
     table = read_table(path)
     size, hops = _sizes_and_hops(table)
     time = table.numbers("one_way_s")
@@ -124,7 +132,7 @@ def _refuse(table: Table, name: str, values: Floats, wrong: NDArray[np.bool_], a
         raise ScenarioError(faults[:MAX_FAULTS])
 
 
-def fit_network_table(path: Path) -> CalibratedNetwork:
+def fit_network_table(path: str | Path) -> CalibratedNetwork:
     """Fit every form of message times to a recorded table, and choose one.
 
     Raises
@@ -132,6 +140,7 @@ def fit_network_table(path: Path) -> CalibratedNetwork:
     ScenarioError
         If the table cannot be used, or has too few sizes.
     """
+    path = locate(path)
     points = read_network_table(path)
     try:
         fit = fit_network(points)
@@ -140,12 +149,13 @@ def fit_network_table(path: Path) -> CalibratedNetwork:
     return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}))
 
 
-def save_network_model(calibrated: CalibratedNetwork, path: Path) -> None:
+def save_network_model(calibrated: CalibratedNetwork, path: str | Path) -> None:
     """Write all fits and the chosen model as JSON, whole or not at all."""
+    path = Path(path)
     files.write_json(path, calibrated.to_dict())
 
 
-def load_network_model(path: Path) -> tuple[NetworkModel, dict[str, Any]]:
+def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
     """Read a network model: the chosen one, and the whole document.
 
     Raises
@@ -153,6 +163,7 @@ def load_network_model(path: Path) -> tuple[NetworkModel, dict[str, Any]]:
     ScenarioError
         If the file is missing, no JSON, or no network model.
     """
+    path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, Mapping) or document.get("kind") != "network" or document.get("format") != FORMAT:
         found = document.get("kind") if isinstance(document, Mapping) else type(document).__name__
@@ -165,7 +176,7 @@ def load_network_model(path: Path) -> tuple[NetworkModel, dict[str, Any]]:
         raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from None
 
 
-def predict_messages(path: Path, at: Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+def predict_messages(path: str | Path, at: str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
     """Message times at the rows of a CSV file (`bytes`, perhaps `hops`), in its order, in seconds.
 
     Raises
@@ -173,6 +184,8 @@ def predict_messages(path: Path, at: Path, *, level: float = 0.95) -> list[dict[
     ScenarioError
         If model or table cannot be used.
     """
+    path = Path(path)
+    at = Path(at)
     model, _ = load_network_model(path)
     size, hops = _sizes_and_hops(read_table(at))
     foretold = model.predict(size, hops, level=level)

@@ -154,7 +154,7 @@ def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -
 
 
 def foretell_speed(
-    speed_model: Path, memory_model: Path, *, kernel: str | None = None, use: MemoryUse | None = None
+    speed_model: str | Path, memory_model: str | Path, *, kernel: str | None = None, use: MemoryUse | None = None
 ) -> SpeedForetold:
     """Predict the speeds of a measured kernel from a memory model and the speed at one size.
 
@@ -172,6 +172,8 @@ def foretell_speed(
     ScenarioError
         If a file cannot be used, fewer than two sizes were measured, or nothing is known of the kernel's accesses.
     """
+    speed_model = Path(speed_model)
+    memory_model = Path(memory_model)
     band, document = load_speed_model(speed_model)
     model, fitted = load_memory_model(memory_model)
     kernel = kernel or document.get("kernel")

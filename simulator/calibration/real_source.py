@@ -16,7 +16,7 @@ from simulator import units
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
-from simulator.calibration.measure import PRECISION
+from simulator.calibration.measuring import PRECISION
 from simulator.calibration.real.point_store import PointStore
 from simulator.calibration.real.runners import LateRunner, Runner, open_runner
 from simulator.calibration.real.sampling import Effort, RealPoint, sample_point, visit

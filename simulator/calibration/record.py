@@ -54,7 +54,7 @@ class _Sample:
 
 
 def record_load(
-    path: Path,
+    path: str | Path,
     *,
     interval_s: float = 1.0,
     duration_s: float = 600.0,
@@ -87,6 +87,7 @@ def record_load(
     CalibrationError
         On any system but Linux.
     """
+    path = Path(path)
     require_linux()
     if not (MIN_INTERVAL_S <= interval_s <= duration_s < math.inf):
         raise ScenarioError(

@@ -7,12 +7,13 @@ from simulator.errors import ScenarioError
 from simulator.models.resource import HardwareModel
 
 
-def save_resource_model(model: HardwareModel, path: Path) -> None:
+def save_resource_model(model: HardwareModel, path: str | Path) -> None:
     """Write a resource model as JSON, whole or not at all."""
+    path = Path(path)
     files.write_json(path, model.to_dict())
 
 
-def load_resource_model(path: Path) -> HardwareModel:
+def load_resource_model(path: str | Path) -> HardwareModel:
     """Read a resource model; see `HardwareModel.from_dict` for what a file may say.
 
     Raises
@@ -20,6 +21,7 @@ def load_resource_model(path: Path) -> HardwareModel:
     ScenarioError
         If the file is missing, no JSON, or no resource model; one line per fault.
     """
+    path = Path(path)
     document = files.read_json(path)
     try:
         return HardwareModel.from_dict(document)

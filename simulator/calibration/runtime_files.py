@@ -14,6 +14,7 @@ from simulator.errors import ScenarioError
 from simulator.formula import Formula, parse
 from simulator.models.regression.runs import Runs, make_runs
 from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
+from simulator.shipped import locate
 
 USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
 """Columns taken as the measured time when none is named, in this order."""
@@ -29,6 +30,12 @@ class RuntimeFit:
     runs: dict[str, Runs]
     """What was measured, by response."""
 
+    def __repr__(self) -> str:
+        return f"RuntimeFit({self.model!r})"
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         plain = self.model.to_dict() | {"diagnostics": self.diagnostics, "provenance": self.provenance}
@@ -36,7 +43,7 @@ class RuntimeFit:
 
 
 def fit_table(
-    path: Path,
+    path: str | Path,
     formulas: Sequence[str],
     *,
     responses: Sequence[str] = (),
@@ -62,6 +69,7 @@ def fit_table(
     ScenarioError, FormulaError
         If the table, a formula or their combination cannot be fitted; one line per fault.
     """
+    path = locate(path)
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import fit
     from simulator.provenance import provenance
@@ -76,12 +84,13 @@ def fit_table(
     return RuntimeFit(model, diagnose(model, runs), provenance(inputs=inputs), runs)
 
 
-def save_runtime_fit(fitted: RuntimeFit, path: Path) -> None:
+def save_runtime_fit(fitted: RuntimeFit, path: str | Path) -> None:
     """Write a fitted model as JSON, whole or not at all."""
+    path = Path(path)
     files.write_json(path, fitted.to_dict())
 
 
-def load_runtime_model(path: Path) -> RuntimeModel:
+def load_runtime_model(path: str | Path) -> RuntimeModel:
     """Read a model that `save_runtime_fit` wrote.
 
     Raises
@@ -89,13 +98,14 @@ def load_runtime_model(path: Path) -> RuntimeModel:
     ScenarioError
         If the file is missing, no JSON, or no run-time model.
     """
+    path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict):
         raise ScenarioError(f"{path}: a {type(document).__name__} found, a model written by `apportion fit` allowed")
     return model_from_dict(document, place=str(path))
 
 
-def predict_table(model: RuntimeModel, path: Path, *, level: float = 0.95) -> tuple[dict[str, Any], Predictions]:
+def predict_table(model: RuntimeModel, path: str | Path, *, level: float = 0.95) -> tuple[dict[str, Any], Predictions]:
     """Targets of a CSV file by column, and their predictions in the same order.
 
     Raises
@@ -103,6 +113,7 @@ def predict_table(model: RuntimeModel, path: Path, *, level: float = 0.95) -> tu
     ScenarioError
         If the table lacks a parameter, holds something else than numbers, or a target is not determined.
     """
+    path = Path(path)
     table = read_table(path)
     values = {name: table.numbers(name) for name in model.names}
     return values, model.predict(values, level=level, labels=table.labels())

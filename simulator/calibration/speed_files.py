@@ -14,12 +14,13 @@ from simulator.models.speed import SpeedBand
 FORMAT = 1
 
 
-def save_speed_model(built: BuiltBand, path: Path) -> None:
+def save_speed_model(built: BuiltBand, path: str | Path) -> None:
     """Write a band with its points as JSON, whole or not at all."""
+    path = Path(path)
     files.write_json(path, built.to_dict())
 
 
-def model_kind(path: Path) -> str:
+def model_kind(path: str | Path) -> str:
     """Which kind of model a file holds: `speed`, `runtime` or what else it says.
 
     Raises
@@ -27,13 +28,14 @@ def model_kind(path: Path) -> str:
     ScenarioError
         If the file is missing or no JSON object.
     """
+    path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict):
         raise ScenarioError(f"{path}: a {type(document).__name__} found, a model allowed")
     return str(document.get("kind"))
 
 
-def load_speed_model(path: Path) -> tuple[SpeedBand, dict[str, Any]]:
+def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
     """Read a speed model: its band, and the whole document.
 
     Raises
@@ -41,6 +43,7 @@ def load_speed_model(path: Path) -> tuple[SpeedBand, dict[str, Any]]:
     ScenarioError
         If the file is missing, no JSON, or no speed model.
     """
+    path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict) or document.get("kind") != "speed" or document.get("format") != FORMAT:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
@@ -51,7 +54,7 @@ def load_speed_model(path: Path) -> tuple[SpeedBand, dict[str, Any]]:
         raise ScenarioError(f"{path}: model: {error} found, sizes, low, mid and high allowed") from error
 
 
-def predict_speeds(path: Path, at: Path) -> list[dict[str, Any]]:
+def predict_speeds(path: str | Path, at: str | Path) -> list[dict[str, Any]]:
     """The band at the sizes of a CSV file (`size_elements`), in its order; speeds in volume per second.
 
     Raises
@@ -59,6 +62,8 @@ def predict_speeds(path: Path, at: Path) -> list[dict[str, Any]]:
     ScenarioError
         If model or table cannot be used, or a size is not above 0.
     """
+    path = Path(path)
+    at = Path(at)
     band, document = load_speed_model(path)
     table = read_table(at)
     sizes = table.numbers("size_elements")

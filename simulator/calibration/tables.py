@@ -76,7 +76,7 @@ def to_number(cell: str) -> float | None:
         return None
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: str | Path) -> Table:
     """Read a CSV file with a header line; commas, semicolons or tabs; lines that start with `#` are comments.
 
     Raises
@@ -84,6 +84,7 @@ def read_table(path: Path) -> Table:
     ScenarioError
         If the file cannot be read, has no header or no row, a name twice, or a row of another length.
     """
+    path = Path(path)
     text = files.read_text(path, limit_bytes=MAX_BYTES)
     return parse_table(text, place=str(path))
 

@@ -14,6 +14,7 @@ from simulator import files
 from simulator.errors import TraceError
 from simulator.load_traces.recording import TITLE
 from simulator.models.load import AfterEnd, Floats, LoadTrace
+from simulator.shipped import locate
 
 TRACE_COLUMNS = ("load", "available")
 """Columns that a trace is read from by itself; any other must be asked for by name."""
@@ -80,13 +81,16 @@ def read_table(path: Path) -> TraceTable:
     return TraceTable(table[0], dict(zip(names[1:], table[1:], strict=True)), numbers)
 
 
-def read_trace(path: Path, *, after_end: AfterEnd = "cycle", column: str | None = None) -> LoadTrace:
+def read_trace(path: str | Path, *, after_end: AfterEnd = "cycle", column: str | None = None) -> LoadTrace:
     """Read a load trace; the last value holds as long as the one before it, and time starts at the first row.
+
+    >>> read_trace("on-off-1-2").end_s
+    120.0
 
     Parameters
     ----------
     path
-        The file.
+        The file; a text may also be the name of a shipped one, see `shipped.locate`.
     after_end
         What holds after the last sample.
     column
@@ -97,6 +101,7 @@ def read_trace(path: Path, *, after_end: AfterEnd = "cycle", column: str | None 
     TraceError, ScenarioError
         As in `read_table`; also if the column is not there.
     """
+    path = locate(path) if isinstance(path, str) else path
     table = read_table(path)
     values = table.columns[table.only(path, column)]
     times = table.times_s - table.times_s[0]

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import notebook
 from simulator.errors import TraceError
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,20 @@ class LoadTrace:
     def mean(self) -> float:
         """Mean of the values over the trace's time."""
         return float(np.average(self.values, weights=self.durations_s))
+
+    def __repr__(self) -> str:
+        steps = f"{self.values.size} values over {self.end_s:.4g} s"
+        return f"LoadTrace({steps}, mean {self.mean():.4g}, then {self.after_end})"
+
+    def _repr_html_(self) -> str:
+        chart = notebook.curves(self.times_s, {"load": self.values}, labels=("time (s)", "load"), steps=True)
+        told: dict[str, object] = {"values": self.values.size, "length (s)": self.end_s, "mean": self.mean()}
+        told |= {
+            "least": float(self.values.min()),
+            "greatest": float(self.values.max()),
+            "after its end": self.after_end,
+        }
+        return notebook.page("Load trace", chart, notebook.facts(told))
 
     def starting_at(self, start_s: float) -> "LoadTrace":
         """The same cyclic trace seen from `start_s` on (modulo its length): how a replication draws its load."""

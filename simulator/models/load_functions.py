@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator import notebook
 from simulator.errors import TraceError
 from simulator.models.load import Floats, LoadTrace
 
@@ -50,6 +51,14 @@ class LoadFunctions:
         """Both functions at any times, in the shape of `t_s`."""
         asked = np.asarray(t_s, dtype=np.float64)
         return np.asarray(np.interp(asked, self.t_s, self.l_min)), np.asarray(np.interp(asked, self.t_s, self.l_max))
+
+    def __repr__(self) -> str:
+        return f"LoadFunctions({self.t_s.size} windows of {self.t_s[0]:.4g} to {self.t_s[-1]:.4g} s)"
+
+    def _repr_html_(self) -> str:
+        labels = ("window (s)", "mean load")
+        chart = notebook.curves(self.t_s, {"greatest": self.l_max, "least": self.l_min}, labels=labels)
+        return notebook.page("Load functions", chart, notebook.facts({"area between them (s)": self.area_s}))
 
     @property
     def area_s(self) -> float:

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator import notebook
 from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 
 _ANY_SIZE = np.ones(1)
+_LABELS = ("problem size (elements)", "volume per second")
+ROWS = 12
+"""Knots that are listed where a model shows itself."""
 LEAST_HALF_WIDTH = 0.025
 """A cut is never narrower than this share of its middle, on either side (speed-bands-gbbp, section 2.4; our choice)."""
 
@@ -134,6 +138,14 @@ class SpeedFunction:
         """Plain data for JSON."""
         return {"sizes": self.sizes.tolist(), "speeds": self.speeds.tolist()}
 
+    def __repr__(self) -> str:
+        return f"SpeedFunction({_extent(self.sizes, self.speeds)})"
+
+    def _repr_html_(self) -> str:
+        chart = notebook.curves(self.sizes, {"speed": self.speeds}, labels=_LABELS, log=(True, False))
+        rows = [{"size (elements)": x, "speed": y} for x, y in zip(self.sizes[:ROWS], self.speeds[:ROWS], strict=True)]
+        return notebook.page("Speed function", chart, notebook.table(rows, count=self.sizes.size))
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SpeedFunction":
         """The function that `to_dict` wrote."""
@@ -212,10 +224,28 @@ class SpeedBand:
         """Plain data for JSON and YAML."""
         return {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
 
+    def __repr__(self) -> str:
+        return f"SpeedBand({_extent(self.sizes, self.mid)})"
+
+    def _repr_html_(self) -> str:
+        band = (self.low, self.high)
+        chart = notebook.curves(self.sizes, {"speed": self.mid}, labels=_LABELS, band=band, log=(True, False))
+        columns = zip(self.sizes[:ROWS], self.low[:ROWS], self.mid[:ROWS], self.high[:ROWS], strict=True)
+        rows = [dict(zip(("size (elements)", "low", "mid", "high"), row, strict=True)) for row in columns]
+        return notebook.page("Speed band", chart, notebook.table(rows, count=self.sizes.size))
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SpeedBand":
         """The band that `to_dict` wrote."""
         return cls(*(np.asarray(data[name], dtype=np.float64) for name in ("sizes", "low", "mid", "high")))
+
+
+def _extent(sizes: Floats, speeds: Floats) -> str:
+    """How many knots, and between which sizes and speeds."""
+    if sizes.size == 1:
+        return f"{speeds[0]:.4g} units/s at every size"
+    ends = f"{sizes[0]:.4g} to {sizes[-1]:.4g} elements"
+    return f"{sizes.size} knots, {ends}, {speeds.min():.4g} to {speeds.max():.4g} units/s"
 
 
 def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cut:

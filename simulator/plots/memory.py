@@ -17,7 +17,7 @@ _AXES = {"M_words": "M in words", "alpha": "alpha", "L": "L in words"}
 def plot_memory_fit(
     columns: "Mapping[str, NDArray[np.float64]]",
     modelled_s: "NDArray[np.float64]",
-    path: Path,
+    path: str | Path,
     *,
     title: str,
     held_out: "NDArray[np.bool_]",
@@ -38,6 +38,7 @@ def plot_memory_fit(
     ScenarioError
         If the file's ending is none of png, svg, pdf.
     """
+    path = Path(path)
     kind = figure_kind(path)
     import matplotlib as mpl
     from matplotlib.figure import Figure

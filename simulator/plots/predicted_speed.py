@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simulator.calibration.predicted_speed import SpeedForetold
 
 
-def plot_predicted_speed(found: "SpeedForetold", path: Path) -> None:
+def plot_predicted_speed(found: "SpeedForetold", path: str | Path) -> None:
     """Draw the measured band, its points, and both predictions, with the edges of levels, to a file.
 
     Raises
@@ -22,6 +22,7 @@ def plot_predicted_speed(found: "SpeedForetold", path: Path) -> None:
     ScenarioError
         If the file's ending is none of png, svg and pdf.
     """
+    path = Path(path)
     kind = figure_kind(path)
     from matplotlib.figure import Figure
 

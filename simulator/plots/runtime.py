@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 
 
-def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: Path) -> None:
+def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: str | Path) -> None:
     """Prediction against observation with 95 % bands, and relative residuals, of each response.
 
     Raises
@@ -24,6 +24,7 @@ def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: Pa
     ScenarioError
         If the file's ending is none of `FORMATS`.
     """
+    path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise ScenarioError(f"{path}: ending {path.suffix!r} found, {', '.join(FORMATS)} allowed")

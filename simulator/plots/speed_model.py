@@ -20,7 +20,7 @@ FORMATS = ("png", "svg", "pdf")
 def plot_speed_model(
     band: "SpeedBand",
     points: Sequence[Mapping[str, Any]],
-    path: Path,
+    path: str | Path,
     *,
     held_out: "tuple[Floats, Floats] | None" = None,
 ) -> None:
@@ -40,6 +40,7 @@ def plot_speed_model(
     ScenarioError
         If the file's ending is none of `FORMATS`.
     """
+    path = Path(path)
     kind = figure_kind(path)
     from matplotlib.figure import Figure
 

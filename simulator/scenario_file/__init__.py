@@ -21,7 +21,8 @@ from simulator.scenario_file.node_forms import LevelsModelForm, LoadForm
 from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
 from simulator.scenario_file.schemas import KINDS, file_schema
-from simulator.scenario_file.yaml_text import Document
+from simulator.scenario_file.yaml_text import Document, read_value
+from simulator.shipped import locate
 
 __all__ = [
     "Template",
@@ -32,6 +33,7 @@ __all__ = [
     "read_template",
     "resolved_text",
     "scenario_schema",
+    "template_of",
 ]
 
 
@@ -78,8 +80,13 @@ class Template:
 def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: bool = False) -> Scenario:
     """Read a scenario file; a path in it is relative to the file.
 
+    >>> load_scenario("two-cores").application.name
+    'matmul'
+
     Parameters
     ----------
+    path
+        The file, or the name of a shipped one; see `shipped.locate`.
     changes
         `PATH=VALUE` to set in place of what the file says, or `PATH=x2`, `PATH=/2`; see scenarios/README.md. Where they
         set other memory levels, measured speeds are taken there by the memory model (`Scenario.extrapolations`).
@@ -91,7 +98,7 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
     ScenarioError
         With one line per fault, each naming file, line, column and field.
     """
-    return _scenario(read_extended(Path(path)), changes, oversized=oversized)[0]
+    return _scenario(read_extended(locate(path)), changes, oversized=oversized)[0]
 
 
 def load_platform(path: str | Path) -> Platform:
@@ -102,7 +109,7 @@ def load_platform(path: str | Path) -> Platform:
     ScenarioError
         As `load_scenario`.
     """
-    document = read_extended(Path(path))
+    document = read_extended(locate(path))
     if isinstance(document.data, dict) and "application" in document.data:
         return _scenario(document, (), oversized=True)[0].platform
     return _platform(document)
@@ -116,7 +123,7 @@ def load_either(path: str | Path, *, changes: Sequence[str] = ()) -> Scenario | 
     ScenarioError
         As `load_scenario`.
     """
-    document = read_extended(Path(path))
+    document = read_extended(locate(path))
     return _platform(document) if _is_platform(document) and not changes else _scenario(document, changes)[0]
 
 
@@ -142,7 +149,7 @@ def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
     ScenarioError
         As `load_scenario`.
     """
-    scenario, form = _scenario(read_extended(Path(path)), changes)
+    scenario, form = _scenario(read_extended(locate(path)), changes)
     return dump_scenario(scenario, traces=_trace_files(form), model=form.application.model)
 
 
@@ -166,7 +173,18 @@ def scenario_schema(kind: str = "scenario") -> str:
 
 def read_template(path: str | Path) -> Template:
     """Read a scenario file for many scenarios; see `load_scenario`."""
-    return _template(read_extended(Path(path)))
+    return _template(read_extended(locate(path)))
+
+
+def template_of(scenario: Scenario) -> Template:
+    """A scenario as what `dump_scenario` would write of it, for many scenarios that differ by changes.
+
+    Raises
+    ------
+    ScenarioError
+        As `dump_scenario`.
+    """
+    return Template.of_data(read_value(dump_scenario(scenario)), Path("<scenario>"), {})
 
 
 def _template(document: Document) -> Template:

@@ -30,7 +30,11 @@ class NodeDescription:
 
 
 def describe_node(
-    *, hwloc: Path | None = None, name: str | None = None, speeds: Sequence[Path] = (), memory: Path | None = None
+    *,
+    hwloc: str | Path | None = None,
+    name: str | None = None,
+    speeds: Sequence[Path] = (),
+    memory: str | Path | None = None,
 ) -> NodeDescription:
     """Describe this machine as a node, or the one of an hwloc export.
 
@@ -46,6 +50,8 @@ def describe_node(
     ScenarioError
         If a file cannot be used.
     """
+    hwloc = None if hwloc is None else Path(hwloc)
+    memory = None if memory is None else Path(memory)
     here = this_topology()
     topology = here if hwloc is None else read_hwloc(hwloc)
     is_here = topology is here

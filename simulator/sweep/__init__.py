@@ -15,7 +15,7 @@ from simulator.sweep.dispatch import Dispatcher, now_s
 from simulator.sweep.folder import Keep
 from simulator.sweep.plan import Ask, Plan, Point, make_plan
 from simulator.sweep.slurm import SLURM_HELP, slurm, slurm_options
-from simulator.sweep.work import Ready, simulated
+from simulator.sweep.work import Ready, answer_here, simulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ class Swept:
 
 def sweep(
     plan: Plan,
-    where: Callable[[], AbstractContextManager["Client"]],
+    where: Callable[[], AbstractContextManager["Client"]] | None,
     *,
     folder: Path | None = None,
     resume: bool = False,
@@ -81,7 +81,7 @@ def sweep(
     Parameters
     ----------
     where
-        The Dask cluster: `local`, `existing` or `slurm` with its arguments.
+        The Dask cluster: `local`, `existing` or `slurm` with its arguments; None for this process, one by one.
     folder
         Where each point is kept as soon as it is finished, and where table and manifest go; nowhere if None.
     resume
@@ -107,7 +107,7 @@ def sweep(
 
 def _swept(
     keep: Keep,
-    where: Callable[[], AbstractContextManager["Client"]],
+    where: Callable[[], AbstractContextManager["Client"]] | None,
     progress: Callable[[int, int], None],
     waiting: Callable[[], None],
 ) -> Swept:
@@ -128,8 +128,7 @@ def _swept(
 
     try:
         if todo:
-            with where() as client:
-                lost = Dispatcher(client, plan, told, waiting).work_off(todo)
+            lost = _work_off(plan, where, todo, told=told, waiting=waiting)
             failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
         spent = {"run_now": len(todo), "seconds": round(now_s() - begun, 3), **_medians(times)}
         frame = keep.close(failed, {"spent": spent})
@@ -138,6 +137,22 @@ def _swept(
     except SweepError as error:
         raise SweepError(_kept(keep, error.lines[0])) from None
     return Swept(plan, frame, keep.documents, failed, spent)
+
+
+def _work_off(
+    plan: Plan,
+    where: Callable[[], AbstractContextManager["Client"]] | None,
+    todo: list[int],
+    *,
+    told: Callable[[dict[str, Any]], None],
+    waiting: Callable[[], None],
+) -> dict[int, str]:
+    """Have points answered, here or there; why some have no answer, by their place."""
+    if where is None:
+        answer_here(plan, todo, told)
+        return {}
+    with where() as client:
+        return Dispatcher(client, plan, told, waiting).work_off(todo)
 
 
 def _medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:

@@ -4,7 +4,7 @@ import base64
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from simulator.platform import Platform
 from simulator.result_files import sealed
 from simulator.scenario import Scenario
 from simulator.scenario_file import Template
+from simulator.sweep.clusters import cores_here
 from simulator.sweep.plan import LIMIT_BYTES, Ask, Plan, version_of
 
 _ready: dict[tuple[str, str], "Ready"] = {}
@@ -132,14 +133,23 @@ def answer_batch(name: str, payload: str, folder: str, places: list[int], ask: A
         ready = Ready.of_payload(payload, Path(folder), ask)
         _ready.clear()
         _ready[name, folder] = ready
-    answers = []
+    return json.dumps([_answered(ready, place, ask, threads) for place in places])
+
+
+def answer_here(plan: Plan, places: Sequence[int], tell: Callable[[dict[str, Any]], None]) -> None:
+    """Answer some points in this process, one by one."""
+    ready = Ready.of_plan(plan)
     for place in places:
-        begun = time.perf_counter()
-        text, lines, asked_s = None, None, 0.0
-        try:
-            text, asked_s = ready.answer(place, ask, threads=threads)
-        except ApportionError as error:
-            lines = list(error.lines)
-        spent_s = time.perf_counter() - begun
-        answers.append({"place": place, "text": text, "errors": lines, "asked_s": asked_s, "spent_s": spent_s})
-    return json.dumps(answers)
+        tell(_answered(ready, place, plan.ask, cores_here()) | {"way_s": 0.0})
+
+
+def _answered(ready: Ready, place: int, ask: Ask, threads: int) -> dict[str, Any]:
+    """A point's document or its errors, and the seconds it took."""
+    begun = time.perf_counter()
+    text, lines, asked_s = None, None, 0.0
+    try:
+        text, asked_s = ready.answer(place, ask, threads=threads)
+    except ApportionError as error:
+        lines = list(error.lines)
+    spent_s = time.perf_counter() - begun
+    return {"place": place, "text": text, "errors": lines, "asked_s": asked_s, "spent_s": spent_s}

@@ -13,6 +13,7 @@ from simulator.errors import ScenarioError
 from simulator.models.process_count.estimates import ProcessCountModel
 from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
+from simulator.shipped import locate
 
 FORMAT = 1
 KIND = "process_count"
@@ -90,7 +91,7 @@ class AllocationFit:
         }
 
 
-def fit_allocation_table(path: Path, *, method: str = "pooled") -> AllocationFit:
+def fit_allocation_table(path: str | Path, *, method: str = "pooled") -> AllocationFit:
     """Fit a process-count model to the runs of a CSV file; see `read_allocation_runs` for its columns.
 
     Parameters
@@ -103,6 +104,7 @@ def fit_allocation_table(path: Path, *, method: str = "pooled") -> AllocationFit
     ScenarioError
         If the table cannot be read, or its runs do not determine a model; one line per fault.
     """
+    path = locate(path)
     from simulator.provenance import provenance
 
     runs, notes = read_allocation_runs(path)
@@ -144,12 +146,13 @@ def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dic
     }
 
 
-def save_allocation_fit(fitted: AllocationFit, path: Path) -> None:
+def save_allocation_fit(fitted: AllocationFit, path: str | Path) -> None:
     """Write a fitted model as JSON, whole or not at all."""
+    path = Path(path)
     files.write_json(path, fitted.to_dict())
 
 
-def load_allocation_fit(path: Path) -> AllocationFit:
+def load_allocation_fit(path: str | Path) -> AllocationFit:
     """Read a model that `save_allocation_fit` wrote.
 
     Raises
@@ -157,6 +160,7 @@ def load_allocation_fit(path: Path) -> AllocationFit:
     ScenarioError
         If the file is missing, no JSON, or no process-count model.
     """
+    path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict) or document.get("kind") != KIND:
         found = repr(document.get("kind")) if isinstance(document, dict) else f"a {type(document).__name__}"

@@ -135,7 +135,7 @@ class ConstructionPlan:
         }
 
 
-def read_plan(path: Path) -> ConstructionPlan:
+def read_plan(path: str | Path) -> ConstructionPlan:
     """Read the file of a plan.
 
     Raises
@@ -143,6 +143,7 @@ def read_plan(path: Path) -> ConstructionPlan:
     ScenarioError
         If it is none, or damaged; with the run where it is one.
     """
+    path = Path(path)
     document = files.read_json(path)
     if not isinstance(document, dict) or (document.get("kind"), document.get("format")) != (KIND, FORMAT):
         raise ScenarioError(f"{path}: no allocation plan found, a file of `allocate plan -o` allowed")

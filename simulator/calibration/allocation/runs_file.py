@@ -19,7 +19,7 @@ _COLUMN = re.compile(rf"(.*)\.({'|'.join(PARTS)})")
 _KIND = re.compile(r"[^\s:,=]+")
 
 
-def read_allocation_runs(path: Path) -> tuple[AllocationRuns, tuple[str, ...]]:
+def read_allocation_runs(path: str | Path) -> tuple[AllocationRuns, tuple[str, ...]]:
     """Read runs from a CSV file, and say which columns were not looked at.
 
     Columns: `N` (problem size), `time_s` (of the whole run), and per kind of PE `KIND.pes` (how many took part) and
@@ -31,6 +31,7 @@ def read_allocation_runs(path: Path) -> tuple[AllocationRuns, tuple[str, ...]]:
     ScenarioError
         If the table cannot be read, lacks a column or has no kind, or for every cell that cannot be: one line each.
     """
+    path = Path(path)
     table = read_table(path)
     kinds, ignored = _columns(table)
     cells = _Cells(table, [])

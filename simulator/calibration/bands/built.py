@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulator import notebook
 from simulator.calibration.bands.shape import ShapeCheck
 from simulator.calibration.bands.source import PointMeasured
 from simulator.models.speed import Cut, SpeedBand
@@ -51,6 +52,18 @@ class BuiltBand:
             *(f"shape: {line}" for line in unknown if stated not in line),
             *self.doubts,
         )
+
+    def __repr__(self) -> str:
+        return f"BuiltBand({self.method}, {len(self.points)} points, {self.band!r})"
+
+    def _repr_html_(self) -> str:
+        told = {"method": self.method, "points": len(self.points), "seconds of runs": self.experimental_s}
+        error = self.expected_error
+        told |= (
+            {} if error is None else {"expected error": f"{error['mean']:.1%} on average, {error['max']:.1%} at most"}
+        )
+        title = f"Speed band of {self.subject.get('kernel') or self.subject.get('command') or 'a recorded table'}"
+        return notebook.page(title, notebook.facts(told), self.band._repr_html_(), warnings=self.warnings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the body of a speed model's file is `model`."""

@@ -19,7 +19,7 @@ from simulator.calibration.bands.source import Floats
 from simulator.calibration.comparison.lanes import BuilderLane, GridLane, HeldOutLane, held_out_sizes
 from simulator.calibration.comparison.turns import next_lane
 from simulator.calibration.kernels.table import sized_kernel
-from simulator.calibration.measure import LEAST_SAMPLE_S
+from simulator.calibration.measuring import LEAST_SAMPLE_S
 from simulator.calibration.real.sampling import Effort, RealPoint
 from simulator.calibration.real.subjects import KernelSubject
 from simulator.calibration.real.upper_end import Ends

@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 
 from simulator.calibration.bands.source import Floats, PointMeasured
-from simulator.calibration.measure import (
+from simulator.calibration.measuring import (
     LEAST_SAMPLE_S,
     LEAST_SAMPLES,
     MOST_SAMPLES,

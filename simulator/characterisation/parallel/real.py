@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.calibration.measure import half_interval_of_median
+from simulator.calibration.measuring import half_interval_of_median
 from simulator.calibration.parallel.children import Children
 from simulator.errors import CalibrationError
 from simulator.machine import this_machine

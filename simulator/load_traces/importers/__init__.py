@@ -55,7 +55,7 @@ class Imported:
     notes: tuple[str, ...]
 
 
-def import_trace(path: Path, kind: str, *, options: ImportOptions | None = None, cores: int = 1) -> Imported:
+def import_trace(path: str | Path, kind: str, *, options: ImportOptions | None = None, cores: int = 1) -> Imported:
     """Read foreign load data as a load trace.
 
     Parameters
@@ -76,6 +76,7 @@ def import_trace(path: Path, kind: str, *, options: ImportOptions | None = None,
     ScenarioError
         For an unknown format or an option that it does not know.
     """
+    path = Path(path)
     options = options or ImportOptions()
     if kind not in _READERS:
         raise ScenarioError(f"import: from: {kind!r} found, one of {', '.join(FORMATS)} allowed")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator import notebook, units
 from simulator.errors import ScenarioError
 from simulator.models.memory.correction import Correction
 from simulator.models.memory.forms import Constants, Floats, MemoryTimes
@@ -96,6 +97,25 @@ class MemoryModel:
         mean = physical * np.exp(shift)
         width = np.exp(deviation * self._score(level))
         return MemoryPredictions(level, mean, mean / width, mean * width, physical, self._distance(points))
+
+    def __repr__(self) -> str:
+        return f"MemoryModel({self.form}: {', '.join(level.name for level in self.levels)})"
+
+    def _repr_html_(self) -> str:
+        low, high = self.trained[0]
+        words = np.geomspace(max(low, 1.0), max(high, 2.0), 97)
+        times = {f"L = {run:g}": self.time_per_word_s(words, 1.0, np.minimum(run, words)) for run in (1.0, 16.0)}
+        chart = notebook.curves(words, times, labels=("M (words), alpha 1", "s per word"), log=(True, True))
+        rows = [
+            {
+                "level": level.name,
+                "capacity": units.show_size(level.capacity_bytes) if np.isfinite(level.capacity_bytes) else "the rest",
+                "latency": units.show_duration(level.latency_s),
+                "further word": units.show_duration(level.gap_s),
+            }
+            for level in self.levels
+        ]
+        return notebook.page(f"Memory model, {self.form}", notebook.table(rows), chart)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

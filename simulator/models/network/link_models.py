@@ -1,12 +1,14 @@
 """Message times by payload alone: knots over its bytes, or whole packets."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator import notebook, units
 from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
@@ -56,6 +58,12 @@ class LinkModel:
         beyond = np.maximum(size - self.sizes_bytes[-1], 0.0) * last_gap
         return np.asarray(np.interp(size, self.sizes_bytes, self.times_s) + beyond, dtype=np.float64)
 
+    def __repr__(self) -> str:
+        return f"LinkModel({self.sizes_bytes.size} knots, {_shown(self.latency_s, self.bandwidth_bytes_per_s)})"
+
+    def _repr_html_(self) -> str:
+        return message_page("Link", self.time_s, self.latency_s, self.bandwidth_bytes_per_s)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
         return {"sizes_bytes": self.sizes_bytes.tolist(), "times_s": self.times_s.tolist()}
@@ -96,6 +104,9 @@ class PacketModel:
         packets = np.maximum(1.0, np.ceil(np.asarray(size_bytes, dtype=np.float64) / self.packet_bytes))
         return np.asarray(self.latency_s + packets * self.packet_s, dtype=np.float64)
 
+    def _repr_html_(self) -> str:
+        return message_page("Link that sends whole packets", self.time_s, self.latency_s, self.bandwidth_bytes_per_s)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
         return {"latency_s": self.latency_s, "packet_bytes": self.packet_bytes, "packet_s": self.packet_s}
@@ -104,6 +115,28 @@ class PacketModel:
     def from_dict(cls, data: dict[str, Any]) -> "PacketModel":
         """The model that `to_dict` wrote."""
         return cls(*(float(data[name]) for name in ("latency_s", "packet_bytes", "packet_s")))
+
+
+def _shown(latency_s: float, bandwidth_bytes_per_s: float) -> str:
+    return f"latency {units.show_duration(latency_s)}, bandwidth {bandwidth_bytes_per_s / 1e6:.4g} MB/s"
+
+
+def message_page(
+    title: str, time_s: Callable[[Floats], Floats], latency_s: float | None, bandwidth_bytes_per_s: float | None
+) -> str:
+    """How message times show themselves in a notebook: from a byte to 16 MiB."""
+    sizes = np.logspace(0, 24, 97, base=2)
+    chart = notebook.curves(sizes, {"time": time_s(sizes)}, labels=("payload (bytes)", "seconds"), log=(True, True))
+    examples = np.array([1.0, 1024.0, 2.0**20, 2.0**24])
+    rows = [
+        {"payload": units.show_size(size), "time": units.show_duration(float(time))}
+        for size, time in zip(examples, time_s(examples), strict=True)
+    ]
+    told = {
+        "latency": None if latency_s is None else units.show_duration(latency_s),
+        "bandwidth (MB/s)": None if bandwidth_bytes_per_s is None else bandwidth_bytes_per_s / 1e6,
+    }
+    return notebook.page(title, notebook.facts(told), chart, notebook.table(rows))
 
 
 def fit_link(sizes_bytes: ArrayLike, times_s: ArrayLike) -> LinkModel:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import ScenarioError
 from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PacketisedModel, PiecewiseModel
+from simulator.models.network.link_models import message_page
 
 Floats = NDArray[np.float64]
 FORMS: dict[str, type[FittedForm]] = {
@@ -98,6 +99,13 @@ class NetworkModel:
         half = self.spread.half_width(size, distance, level=level)
         outside = self.spread.is_outside(size, distance)
         return TimesForetold(mean, mean / (1 + half), mean * (1 + half), outside)
+
+    def __repr__(self) -> str:
+        low, high = self.spread.size_range
+        return f"NetworkModel({self.name}, measured from {low:g} to {high:g} bytes)"
+
+    def _repr_html_(self) -> str:
+        return message_page(f"Message times, form {self.name}", self.time_s, None, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

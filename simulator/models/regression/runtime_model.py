@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator import notebook
 from simulator.errors import ScenarioError
 from simulator.formula import Formula
 from simulator.models.regression.blend import Blend
@@ -68,6 +69,24 @@ class Predictions:
     def outside_training_range(self) -> NDArray[np.bool_]:
         """Whether any parameter lies outside its trained range, shape (n,)."""
         return np.asarray((self.distance > 1.0).any(axis=1))
+
+    def __repr__(self) -> str:
+        low, high = np.min(self.mean_s, initial=np.inf), np.max(self.mean_s, initial=-np.inf)
+        return f"Predictions({self.mean_s.size} targets, {low:.4g} to {high:.4g} s)"
+
+    def _repr_html_(self) -> str:
+        shown = slice(notebook.MOST_ROWS)
+        rows = [
+            {"mean (s)": mean, "one run from (s)": low, "to (s)": high, "outside the runs": bool(outside)}
+            for mean, (low, high), outside in zip(
+                self.mean_s[shown], self.prediction_s[shown], self.outside_training_range[shown], strict=True
+            )
+        ]
+        told = list(dict.fromkeys(line for lines in self.warnings for line in lines))
+        count = self.mean_s.size
+        return notebook.page(
+            f"Predictions, {self.level:.0%} intervals", notebook.table(rows, count=count), warnings=told
+        )
 
     def to_list(self) -> list[dict[str, Any]]:
         """Plain data for JSON, one entry per target."""
@@ -157,15 +176,16 @@ class RuntimeModel:
             "parts": [_part_to_dict(part) for part in self.parts],
         }
 
+    def __repr__(self) -> str:
+        said = "; ".join(f"{part.response} = {part.formula.text}" for part in self.parts)
+        return f"RuntimeModel({said[:200]}, method {self.method})"
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{low:g}</td><td>{high:g}</td></tr>"
-            for name, low, high in zip(self.names, self.low, self.high, strict=True)
-        )
-        formulas = "".join(f"<li>{part.response} = {part.formula.text}</li>" for part in self.parts)
-        return (
-            f"<p>Run-time model, method {self.method}</p><ul>{formulas}</ul>"
-            f"<table><tr><th>parameter</th><th>from</th><th>to</th></tr>{rows}</table>"
+        formulas = notebook.facts({part.response: part.formula.text for part in self.parts})
+        trained = zip(self.names, self.low, self.high, strict=True)
+        rows = [{"parameter": name, "from": low, "to": high} for name, low, high in trained]
+        return notebook.page(
+            f"Run-time model, method {self.method}", formulas, notebook.table(rows), warnings=self.warnings
         )
 
     def _targets(self, values: Mapping[str, ArrayLike], labels: Sequence[str] | None) -> Floats:

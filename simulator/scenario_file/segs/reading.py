@@ -27,6 +27,7 @@ from simulator.scenario_file.segs.forms import (
     SequenceForm,
 )
 from simulator.scenario_file.yaml_text import Document, read_document
+from simulator.shipped import locate
 
 Place = tuple[str | int, ...]
 ELSE = "else"
@@ -41,7 +42,7 @@ def load_seg(path: str | Path) -> Seg:
     ScenarioError
         With one line per fault, each naming file, line, column and field.
     """
-    document = read_document(Path(path))
+    document = read_document(locate(path))
     return seg_of(validated(SegForm, document), document)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from simulator import randomness
 from simulator.calibration import Point, Ranks, measure_link, measure_speeds, measured_bands
-from simulator.calibration.measure import half_interval_of_median
+from simulator.calibration.measuring import half_interval_of_median
 
 CPUS = sorted(os.sched_getaffinity(0))
 PAIR = [CPUS[0], CPUS[-1]]

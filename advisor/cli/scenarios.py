@@ -1,0 +1,129 @@
+"""`apportion scenarios`: what ships with the product; and how commands take a shipped file by its name."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, print_json
+
+MOST_OFFERED = 200
+_PLAIN = re.compile(r"[\w.,@%+=:-]+")
+"""Names that a shell takes as they are; others are left to its own completion."""
+_SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("scenarios")(scenarios)
+
+
+def scenarios(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Copy all shipped files there, to edit them.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the scenarios that ship with apportion: every command takes them by name, from any folder.
+
+    Example: apportion scenarios
+    """
+    from simulator import shipped
+
+    listed = shipped.scenarios()
+    copied = [] if output is None else _copy(output)
+    if as_json:
+        entries = [{"name": s.name, "file": s.file, "path": str(s.path), "title": s.title} for s in listed]
+        print_json({"format": 1, "command": "scenarios", "scenarios": entries, "files": list(shipped.names())})
+        return
+    wide = max(len(scenario.name) for scenario in listed) + 2
+    for scenario in listed:
+        print(f"{scenario.name:<{wide}}{scenario.title}")
+    if output is not None:
+        print(f"{len(copied)} files copied to {output}")
+
+
+def _copy(folder: Path) -> tuple[str, ...]:
+    """Every shipped file at the place that the others expect it at."""
+    from simulator import ScenarioError, files, shipped
+
+    there = [name for name in shipped.everything() if (folder / name).exists()]
+    if there:
+        raise ScenarioError(f"--output: {folder / there[0]} found, a folder without the shipped files allowed")
+    for name in shipped.everything():
+        files.write_bytes(folder / name, files.read_bytes(shipped.path_of(name)), synced=False)
+    return shipped.everything()
+
+
+def _found(ctx: typer.Context, path: Path | None) -> Path | None:
+    """The path as it is, or that of the shipped file that it names; which one, on standard error."""
+    return path if path is None or ctx.resilient_parsing else _located(path)
+
+
+def _all_found(ctx: typer.Context, paths: list[Path] | None) -> list[Path] | None:
+    """The same for several."""
+    return paths if paths is None or ctx.resilient_parsing else [_located(path) for path in paths]
+
+
+def _located(path: Path) -> Path:
+    from simulator import shipped
+
+    found = shipped.locate(path)
+    if found != path:
+        print(f"{path}: no such file here, taken from what ships with apportion: {found}", file=sys.stderr)
+    return found
+
+
+def _scenario_names(incomplete: str) -> list[str]:
+    """What a scenario argument may go on as: files and folders here, shipped scenarios by name."""
+    from simulator import shipped
+
+    known = [scenario.file if "/" in incomplete else scenario.name for scenario in shipped.scenarios()]
+    return _offered(incomplete, known, _SCENARIO_SUFFIXES)
+
+
+def _file_names(incomplete: str) -> list[str]:
+    """The same for any input file; shipped ones once there is a letter to go by."""
+    from simulator import shipped
+
+    known = [name if "/" in incomplete else name.rpartition("/")[2] for name in shipped.names()]
+    return _offered(incomplete, known if incomplete else [], ())
+
+
+def _offered(incomplete: str, names: list[str], suffixes: tuple[str, ...]) -> list[str]:
+    """Nothing where the shell's own completion of files does better: it puts no space behind a folder."""
+    folder, _, start = incomplete.rpartition("/")
+    here = _entries(Path(folder or ("/" if incomplete.startswith("/") else ".")), start, suffixes)
+    if folder and here:
+        return []
+    known = [name for name in names if name.startswith(incomplete)]
+    if not known and all(path.is_dir() for path in here):
+        return []
+    return [*(f"{path.name}/" if path.is_dir() else path.name for path in here), *known][:MOST_OFFERED]
+
+
+def _entries(folder: Path, start: str, suffixes: tuple[str, ...]) -> list[Path]:
+    """Folders, and files with one of the suffixes (any, if there are none), whose names begin so."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [
+        path
+        for path in entries
+        if path.name.startswith(start)
+        and _PLAIN.fullmatch(path.name)
+        and (start or not path.name.startswith("."))
+        and (path.is_dir() or not suffixes or path.suffix in suffixes)
+    ]
+
+
+SCENARIO_HELP = "A scenario file (YAML, JSON or TOML), or the name of a shipped one."
+SCENARIO: dict[str, Any] = {"callback": _found, "autocompletion": _scenario_names}
+"""Of an argument or option that is a scenario: shipped ones by name, and what the shell offers."""
+INPUT: dict[str, Any] = {"callback": _found, "autocompletion": _file_names}
+"""Of one that is another input file."""
+INPUTS: dict[str, Any] = {"callback": _all_found, "autocompletion": _file_names}
+"""Of one that is several input files."""

@@ -1,0 +1,93 @@
+"""Advice put to the test in one call: `verify` finds what to run, runs it here, and compares it with the prediction."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from advisor.recommendation import Recommendation, recommend
+from advisor.verification.check import VerifyPlan
+from advisor.verification.check import verify as run_plan
+from advisor.verification.interleaved import Verification
+from simulator import Scenario, ScenarioError, files, load_scenario, require_linux
+
+
+def verify(
+    what: Scenario | str | Path,
+    recommendation: Recommendation | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    budget_s: float = 60.0,
+    seed: int | None = None,
+    kept: str | Path | None = None,
+    on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
+) -> dict[str, Any]:
+    """Really run the recommended partition and the others, interleaved, beside the loads that the scenario has.
+
+    Parameters
+    ----------
+    what
+        A scenario, a file or the name of one, or a folder that `apportion advise -o` wrote.
+    recommendation
+        Of that scenario; looked for if there is none.
+    command
+        Words of what each rank runs, in the place of our matmul: `{rank}`, `{first}`, `{units}`, `{processes}`.
+    budget_s
+        About how long the runs may take.
+    seed
+        In place of the scenario's own.
+    kept
+        File that every run is appended to; called again, whole repetitions there are not run again.
+    on_progress
+        Told what was measured so far, and the share of the budget that is spent.
+
+    Returns
+    -------
+    dict
+        See `verification.check.verify`.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run here, or the budget is too small.
+    CalibrationError
+        If a run fails.
+    """
+    plan = plan_verification(what, recommendation, command=command, budget_s=budget_s, seed=seed)
+    return run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
+
+
+def plan_verification(
+    what: Scenario | str | Path,
+    recommendation: Recommendation | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    budget_s: float = 60.0,
+    seed: int | None = None,
+) -> VerifyPlan:
+    """What to run, each partition once, checked before anything is started; see `verify`."""
+    require_linux()
+    scenario, recommended = _asked(what, recommendation, seed)
+    words = None if command is None else tuple(command)
+    plan = VerifyPlan(replace(scenario, seed=scenario.seed if seed is None else seed), recommended, words, budget_s)
+    plan.check()
+    return plan
+
+
+def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int | None) -> tuple[Scenario, str]:
+    """The scenario with the configurations to run, each partition once, and the name of the recommended one."""
+    if not isinstance(what, Scenario) and Path(what).is_dir():
+        document = files.read_json(Path(what) / "advice.json")
+        recommended = document.get("recommended") if isinstance(document, dict) else None
+        scenario = load_scenario(Path(what) / "scenario.yaml")
+    else:
+        scenario = what if isinstance(what, Scenario) else load_scenario(what)
+        made = made or recommend(scenario, seed=seed)
+        scenario = scenario.with_configurations(made.candidates)
+        recommended = made.configuration.name
+    best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
+    if not best:
+        where = "recommendation" if isinstance(what, Scenario) else Path(what) / "advice.json"
+        raise ScenarioError(f"{where}: recommended: {recommended!r} found, a configuration allowed")
+    different = {(one.partition, one.placement): one for one in (*scenario.configurations, *best)}
+    return scenario.with_configurations(tuple(different.values())), best[0].name

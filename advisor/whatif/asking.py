@@ -1,0 +1,177 @@
+"""What-ifs in one call: `what_if` plans the points, has them answered, and finds what pays."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from advisor.whatif.advised import advised
+from advisor.whatif.findings import whatif_document
+from simulator import Scenario, ScenarioError, notebook, read_template, shipped, template_of, units, whatif
+from simulator.sweep import Plan, Swept, local, make_plan, simulated, sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from distributed import Client
+
+Values = str | Iterable[object]
+"""Values of a field: a list of them, or a text as `--vary` takes it, such as `x1,x2` or `0..8`."""
+Where = Callable[[], AbstractContextManager["Client"]]
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What `what_if` found: every point, and the findings."""
+
+    swept: Swept
+    findings: dict[str, Any]
+    """What `apportion whatif --json` prints: `sentence`, `points`, `pays_most` and more; plain data."""
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        return str(self.findings["sentence"])
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per point and configuration, with every parameter and the seed, as in `points.csv`."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.swept.rows))
+
+    def __repr__(self) -> str:
+        return f"WhatIf({len(self.swept.plan.points)} points, {len(self.swept.failed)} failed: {self.sentence})"
+
+    def _repr_html_(self) -> str:
+        points = self.findings["points"]
+        rows, spread = [], []
+        for entry in points[: notebook.MOST_ROWS]:
+            best = next((one for one in entry["configurations"] if one["name"] == entry["best"]), None)
+            named = ", ".join(entry["set"]) or "as it is"
+            gain = entry["gain"]
+            rows.append(
+                {
+                    "point": named,
+                    "best": entry["best"],
+                    "makespan": None if best is None else units.show_duration(best["makespan_s"]["mean"]),
+                    "times as fast": None if gain is None else f"{gain['mean']:.3f}",
+                    "95 % interval": None if gain is None else f"{gain['low']:.3f} to {gain['high']:.3f}",
+                    "failed": entry["error"],
+                }
+            )
+            if best is not None:
+                times = best["makespan_s"]
+                spread.append((named, times["p05"], times["median"], times["p95"]))
+        table, chart = notebook.table(rows, count=len(points)), notebook.ranges(spread, unit="makespan (s)")
+        return notebook.page(self.sentence, table, chart, warnings=self.findings["warnings"])
+
+
+def what_if(  # noqa: PLR0913 - one per option of the command line
+    scenario: Scenario | str | Path,
+    vary: Mapping[str, Values],
+    *,
+    zipped: bool = False,
+    advise: bool = False,
+    replications: int | None = None,
+    seed: int | None = None,
+    workers: int = 0,
+    where: Where | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+) -> WhatIf:
+    """Change fields of a scenario, simulate every point on the same draws, and say which change pays most.
+
+    >>> what_if("three-pes", {"platform.link.bandwidth": ["x1", "x4"]}, replications=20).findings["pays_most"]
+    2
+
+    Parameters
+    ----------
+    scenario
+        A file, the name of a shipped one, or a scenario; of the last, fields are those of `dump_scenario`.
+    vary
+        Path of a field -> its values; all combinations.
+    zipped
+        Values side by side in place of all combinations.
+    advise
+        Compare what is recommended at each point, in place of the scenario's own configurations.
+    replications, seed
+        In place of the scenario's own.
+    workers
+        Processes of this machine that answer; 0 for this one, which needs no start.
+    where
+        A cluster in their place: `partial(simulator.sweep.existing, "tcp://host:8786")` or `sweep.slurm`.
+    folder, resume
+        Where results are kept as they are found, and whether to go on with those there.
+    progress
+        Told how many points are done, of how many.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is wrong, a path leads nowhere, or the folder holds other results. A value that breaks a point
+        is that point's affair: `findings` names it.
+    """
+    plan = plan_whatif(scenario, varied(vary), zipped=zipped, advise=advise, replications=replications, seed=seed)
+    if where is None and workers > 0:
+        where = partial(local, min(workers, len(plan.points)))
+    swept = sweep(plan, where, folder=None if folder is None else Path(folder), resume=resume, progress=progress)
+    return WhatIf(swept, whatif_document(swept))
+
+
+def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
+    """Paths and values as points are made of them; see `what_if`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or a text of values cannot be read.
+    """
+    if not vary:
+        raise ScenarioError("vary: nothing found, at least one path with its values allowed")
+    found = []
+    for path, values in vary.items():
+        if isinstance(values, str):
+            found.append(whatif.read_varied(f"{path}={values}"))
+            continue
+        texts = tuple(value if isinstance(value, str) else json.dumps(_plain(value)) for value in values)
+        if not texts:
+            raise ScenarioError(f"vary: {path}: no value found, at least one allowed")
+        whatif.read_varied(f"{path}=0")  # refuses paths that may not vary
+        found.append(whatif.Varied(path, texts))
+    return tuple(found)
+
+
+def plan_whatif(
+    scenario: Scenario | str | Path,
+    varied: Sequence[whatif.Varied],
+    *,
+    zipped: bool = False,
+    advise: bool = False,
+    replications: int | None = None,
+    seed: int | None = None,
+) -> Plan:
+    """The points of a what-if; see `what_if`."""
+    points = whatif.points(varied, zipped=zipped)
+    template = template_of(scenario) if isinstance(scenario, Scenario) else read_template(shipped.locate(scenario))
+    path = template.document.path
+    if advise:
+        template = template.divided_equally()  # its own configurations are not looked at
+    whatif.check_paths(template, points, oversized=advise)
+    return make_plan(
+        path,
+        points,
+        ask=advised if advise else simulated,
+        replications=replications,
+        seed=seed,
+        oversized=advise,
+        template=template,
+    )
+
+
+def _plain(value: object) -> object:
+    """A number of NumPy as Python's own."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value

@@ -1,0 +1,149 @@
+"""Shell completion, driven in a real bash with the script that `--show-completion` prints; and that it stays light."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from advisor.cli import app
+from advisor.partitioners import METHODS
+from simulator import shipped
+
+ROOT = Path(__file__).parents[3]
+BASH = shutil.which("bash")
+DRIVE = """
+source <(apportion --show-completion)
+while IFS= read -r -d '' line; do
+    mapfile -t COMP_WORDS <<< "$line"
+    COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 )); COMPREPLY=()
+    _apportion_completion apportion
+    printf '%s\\n' "${COMPREPLY[@]}"; printf '\\0'
+done
+complete -p apportion
+"""
+CASES = {
+    "sim": ["simulate"],
+    "simulate --repl": ["--replications"],
+    "simulate --engine ": ["auto", "process", "compiled"],
+    "simulate th": ["three-pes"],
+    "simulate tw": ["twice.yaml", "two-folder/", "two-cores"],
+    "simulate two-f": [],  # the shell's own completion of folders puts no space behind them
+    "simulate spac": [],
+    "check scenarios/tutorial/two": ["scenarios/tutorial/two-cores.yaml"],
+    "trace show on-": ["on-off-1-2.csv"],
+    "partition --speeds spee": ["speeds.json"],
+    "partition --method ": list(METHODS),
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What bash was told for each case, and the line that binds the completion."""
+    if BASH is None:
+        pytest.skip("bash is not here")
+    folder = tmp_path_factory.mktemp("shell")
+    command = folder / "apportion"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m advisor.cli "$@"\n')
+    command.chmod(0o755)
+    (folder / "here").mkdir()
+    for name in ("twice.yaml", "spaced name.yaml", "other.csv"):
+        (folder / "here" / name).touch()
+    (folder / "here" / "two-folder").mkdir()
+    lines = "".join("apportion\n" + case.replace(" ", "\n") + "\0" for case in CASES)
+    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder)}
+    done = subprocess.run(
+        [BASH, "--norc", "-c", DRIVE],
+        input=lines,
+        cwd=folder / "here",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    *answers, bound = done.stdout.split("\0")
+    found = {case: [line for line in text.splitlines() if line] for case, text in zip(CASES, answers, strict=True)}
+    return found, bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_bash_offers(told, case):
+    found, _ = told
+    assert found[case] == CASES[case]
+
+
+@pytest.mark.slow
+def test_bash_falls_back_to_files(told):
+    assert told[1].split() == ["complete", "-o", "default", "-F", "_apportion_completion", "apportion"]
+
+
+def complete(line, monkeypatch, capsys, *, shell="bash"):
+    """What the command line answers a shell, in this process."""
+    words = ["apportion", *line.split(" ")]
+    monkeypatch.setenv("_APPORTION_COMPLETE", f"complete_{shell}")
+    monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", " ".join(words))
+    with pytest.raises(SystemExit):
+        app(words[1:], prog_name="apportion", standalone_mode=False)
+    return capsys.readouterr().out.split()
+
+
+def test_names_of_scenarios_are_offered(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    names = [scenario.name for scenario in shipped.scenarios()]
+    for command in ("simulate", "advise", "check", "whatif", "verify"):
+        assert complete(f"{command} ", monkeypatch, capsys) == names
+
+
+def test_files_come_before_what_ships(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "three.yaml").touch()
+    (tmp_path / ".three.yaml").touch()
+    (tmp_path / "three;rm.yaml").touch()
+    assert complete("simulate thr", monkeypatch, capsys) == ["three.yaml", "three-pes"]
+    assert complete("simulate /no/such/fold", monkeypatch, capsys) == []
+
+
+def test_methods_offered_are_those_there_are(monkeypatch, capsys):
+    assert complete("partition --method ", monkeypatch, capsys) == list(METHODS)
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_are_answered(monkeypatch, capsys, shell):
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    assert "three-pes" in " ".join(complete("simulate thr", monkeypatch, capsys, shell=shell))
+
+
+def test_completing_and_helping_imports_nothing_heavy(tmp_path):
+    heavy = [
+        "dask",
+        "matplotlib",
+        "numba",
+        "numpy",
+        "pandas",
+        "scipy",
+        "simpy",
+        "yaml",
+    ]  # typer itself looks for pydantic
+    code = f"""
+import os, sys
+from advisor.cli import _run
+try:
+    _run(["--help"])
+    os.environ.update(_APPORTION_COMPLETE="complete_bash", COMP_WORDS="apportion\\nsimulate\\nthr", COMP_CWORD="2")
+    _run(["simulate", "thr"])
+except SystemExit:
+    pass
+print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "[]"
+    assert "--install-completion" in done.stdout
+    assert done.stdout.split()[-1] == "three-pes"

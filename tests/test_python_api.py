@@ -1,0 +1,402 @@
+"""What the command line does is a short call from Python; values show themselves in a notebook, briefly and safely."""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import advisor
+import simulator as sim
+from simulator import calibration, models, notebook
+from simulator.models.memory.levels import MemoryLevel
+
+ROOT = Path(__file__).parent.parent
+TUTORIAL = ROOT / "scenarios" / "tutorial" / "python.md"
+HOSTILE = '<script>alert("1")</script>&\'"'
+MOST_BYTES = 30_000
+PACKAGES = ("simulator", "simulator.calibration", "simulator.models", "advisor")
+
+
+class Page(HTMLParser):
+    """Tags of a page, which must nest."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.text = [], [], ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        assert tag != "script"
+        assert not [name for name, _ in attributes if name.startswith("on")]
+        self.tags.append(tag)
+        if tag not in {"line", "circle", "polyline", "polygon"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, _attributes):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def band(scale=1.0):
+    sizes = np.array([1e4, 1e5, 1e6])
+    mid = scale * np.array([4e9, 5e9, 3e9])
+    return sim.SpeedBand(sizes, 0.9 * mid, mid, 1.1 * mid)
+
+
+def hostile_scenario(pes=3):
+    trace = sim.LoadTrace(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 2.0]), 3.0)
+    own = tuple(
+        sim.PE(f"{HOSTILE}{number}", HOSTILE, {"dgemm": band(1 + number % 3)}, load=sim.Load(trace, "fair"))
+        for number in range(pes)
+    )
+    platform = sim.Platform.uniform(own, sim.LinkModel.from_latency(1e-5, 1e9))
+    shares = sim.Configuration.one_each(HOSTILE, tuple([100] * pes))
+    application = sim.Application("matmul", "dgemm", {"n": 100 * pes})
+    return sim.Scenario(platform, application, (shares,), replications=5, seed=3, notes=(HOSTILE,))
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return hostile_scenario()
+
+
+@pytest.fixture(scope="module")
+def shown(scenario, tmp_path_factory):
+    """One value of every class that shows itself, with hostile names where there are names."""
+    runs = sim.run(scenario)
+    folder = tmp_path_factory.mktemp("results") / "<b>"
+    sim.save_runs(runs, folder, manifest={})
+    advice = advisor.recommend(scenario, confirm=0)
+    runs_of_n = models.make_runs({"n": [1.0, 2.0, 3.0, 4.0, 5.0]}, [2.0, 4.1, 6.0, 7.9, 10.1])
+    fitted = models.fit({"t": "n"}, {"t": runs_of_n})
+    found = advisor.what_if(scenario, {"application.parameters.n": [300]})
+    speeds = advisor.partitioners.SpeedKinds.constant([1.0, 2.0])
+    return {
+        "Scenario": scenario,
+        "Platform": scenario.platform,
+        "RunSet": runs,
+        "Results": sim.load_results(folder),
+        "Recommendation": advice,
+        "Explanation": advisor.explain(scenario, advice, most_runs=60),
+        "WhatIf": found,
+        "Comparison": sim.compare(runs, scenario),
+        "SpeedBand": band(),
+        "SpeedFunction": band().function(),
+        "LinkModel": sim.LinkModel.from_latency(1e-5, 1e9),
+        "LoadTrace": scenario.platform.pes[0].load.trace,
+        "RuntimeModel": fitted,
+        "Predictions": fitted.predict({"n": 5.0}),
+        "Partition": advisor.partition(10, advisor.partitioners.Speeds(speeds, None, None, {}), "equal"),
+        "BuiltBand": calibration.fit_speed("gbbp_dgemm.csv", method="gbbp"),
+        "MemoryModel": memory_model(),
+    }
+
+
+def memory_model():
+    levels = (MemoryLevel(HOSTILE, 2.0**20, 1e-9, 1e-10), MemoryLevel("RAM", np.inf, 1e-7, 1e-9))
+    trained = ((1.0, 1e8), (0.01, 1.0), (1.0, 64.0))
+    return models.MemoryModel("2 levels", levels, None, 0.1, ((0.95, 2.0),), trained, {})
+
+
+NAMES = (
+    *(
+        "Scenario",
+        "Platform",
+        "RunSet",
+        "Results",
+        "Recommendation",
+        "Explanation",
+        "WhatIf",
+        "Comparison",
+        "BuiltBand",
+    ),
+    *(
+        "SpeedBand",
+        "SpeedFunction",
+        "LinkModel",
+        "LoadTrace",
+        "RuntimeModel",
+        "Predictions",
+        "Partition",
+        "MemoryModel",
+    ),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_shows_itself_small_and_escaped(shown, name):
+    text = shown[name]._repr_html_()
+    assert len(text.encode()) < MOST_BYTES
+    assert "<script" not in text
+    page = Page(text)
+    assert {"table", "svg"} & set(page.tags)
+    assert "#000" not in text
+    assert "background" not in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_prints_on_a_line(shown, name):
+    text = repr(shown[name])
+    assert text.startswith(f"{name}(")
+    assert len(text) < 400
+    assert "\n" not in text
+    assert "array(" not in text
+
+
+def test_every_class_of_the_list_was_looked_at(shown):
+    assert set(shown) == set(NAMES)
+    assert "alert" in shown["Platform"]._repr_html_()
+
+
+def test_a_platform_of_many_pes_stays_small():
+    many = hostile_scenario(pes=1000)
+    for value in (many, many.platform, many.platform.pes[0], many.configurations):
+        assert len(repr(value)) < 300
+    for value in (many, many.platform):
+        text = value._repr_html_()
+        assert len(text.encode()) < MOST_BYTES
+        Page(text)
+    assert "and 980 more rows" in many.platform._repr_html_()
+    assert len(many.platform.to_dataframe()) == 1000
+
+
+def test_tables_and_charts_of_odd_values():
+    Page(notebook.table([{"a": float("nan"), "b": None, "c": True, HOSTILE: [HOSTILE] * 100}]))
+    Page(notebook.facts({HOSTILE: HOSTILE * 100, "none": None}))
+    assert notebook.curves([1.0], {"a": [1.0]}, labels=("x", "y")) == ""
+    assert notebook.curves([1.0, 2.0], {"a": [1.0, np.inf]}, labels=("x", "y")) == ""
+    flat = notebook.curves([0.0, 1.0], {"a": [0.0, 0.0]}, labels=(HOSTILE, HOSTILE), log=(True, True))
+    assert "nan" not in flat
+    Page(flat)
+    assert notebook.ranges([("a", 1.0, np.nan, 2.0)], unit="s") == ""
+    Page(notebook.ranges([(HOSTILE, 1.0, 1.0, 1.0)], unit=HOSTILE))
+    assert notebook.table([]) == "<p>nothing</p>"
+
+
+def test_tables_for_pandas_hold_what_was_found(shown):
+    ranking = shown["Recommendation"].to_dataframe()
+    assert ranking["name"][0] == shown["Recommendation"].configuration.name
+    assert list(ranking["value_s"]) == sorted(ranking["value_s"])
+    assert shown["Platform"].to_dataframe()["node"].unique().tolist() == [HOSTILE]
+    assert shown["Partition"].to_dataframe()["units"].sum() == 10
+    points = shown["WhatIf"].to_dataframe()
+    assert points["point"].tolist() == [0, 1]
+    assert {"application.parameters.n", "seed", "mean_s"} <= set(points)
+
+
+def test_two_scenarios_are_compared_on_the_same_draws(scenario):
+    slower = replace(
+        scenario.platform, pes=tuple(replace(pe, speeds={"dgemm": band(0.5)}) for pe in scenario.platform.pes)
+    )
+    first, second = sim.run(scenario), sim.run(replace(scenario, platform=slower))
+    (found,) = sim.compare(scenario, replace(scenario, platform=slower, seed=99, replications=77)).differences
+    assert np.array_equal(found.first_s, first.makespan_s[0])
+    assert np.array_equal(found.second_s, second.makespan_s[0])
+    plain = found.to_dict()
+    assert plain["difference_s"] == pytest.approx(plain["second_s"] - plain["first_s"])
+    assert plain["ratio"] > 1.5
+    (same,) = sim.compare(scenario, first).differences
+    assert same.to_dict()["difference_s"] == same.to_dict()["high_s"] == 0
+    assert len(sim.compare(first, second).to_dataframe()) == 1
+
+
+def test_runs_of_other_draws_are_not_compared(scenario):
+    with pytest.raises(sim.ScenarioError, match="5 replications of seed 3 and 5 replications of seed 4 found"):
+        sim.compare(sim.run(scenario), sim.run(scenario, seed=4))
+    others = tuple(replace(one, name=name) for one in scenario.configurations for name in ("a", "b"))
+    with pytest.raises(sim.ScenarioError, match="one of the same name in both allowed"):
+        sim.compare(scenario, scenario.with_configurations(others))
+
+
+@pytest.mark.slow
+def test_what_if_says_what_the_command_line_says(apportion, tmp_path):
+    found = advisor.what_if(
+        "three-pes", {"platform.link.bandwidth": ["x1", "x4"]}, replications=5, folder=tmp_path / "a"
+    )
+    vary = "platform.link.bandwidth=x1,x4"
+    code, out, _ = apportion(
+        "whatif", "three-pes", "--vary", vary, "--replications", 5, "-o", tmp_path / "b", "--workers", 1
+    )
+    assert code == 0
+    assert out.startswith(found.sentence)
+    assert (tmp_path / "a/points.csv").read_text() == (tmp_path / "b/points.csv").read_text()
+    assert len(found.to_dataframe()) == len(sim.load_results(tmp_path / "a").to_dataframe())
+
+
+def test_what_if_takes_numbers_ranges_and_structures(scenario):
+    vary = {"application.parameters.n": "300..310..5", "platform.link": [{"latency": "1us", "bandwidth": "1 GB/s"}]}
+    found = advisor.what_if(scenario, vary, replications=2)
+    assert len(found.swept.plan.points) == 4
+    assert len(found.swept.failed) == 2  # the partition is of 300 rows
+    assert "n: 305" in next(iter(found.swept.failed.values())) or "305" in str(found.swept.failed)
+    sideways = {"application.parameters.n": [np.int64(300), 300.0], "platform.link.shared": [True, False]}
+    assert len(advisor.whatif.varied(sideways)) == 2
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ({}, "vary: nothing found"),
+        ({"platform.link.bandwidth": []}, "platform.link.bandwidth: no value found"),
+        ({"seed": [1, 2]}, "--vary seed: found, all points share it"),
+        ({"platform.link.bandwidt": ["1Gbit/s"]}, "nearest: platform.link.bandwidth"),
+    ],
+)
+def test_what_if_refuses(vary, message):
+    with pytest.raises(sim.ScenarioError, match=re.escape(message)):
+        advisor.what_if("three-pes", vary)
+
+
+def test_a_speed_band_is_fitted_in_one_call(apportion, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    built = calibration.fit_speed("gbbp_dgemm.csv", method="gbbp")
+    code, _, _ = apportion("calibrate", "speed", "--replay", "gbbp_dgemm.csv", "--method", "gbbp", "-o", "model.json")
+    assert code == 0
+    kept = calibration.load_speed_model(Path("model.json"))[0]
+    assert built.band.to_dict() == kept.to_dict()
+    assert built.band.cut(1e6).low < built.band.cut(1e6).mid
+    with pytest.raises(sim.ScenarioError, match="gbbp_dgem: no such file or directory; nearest"):
+        calibration.fit_speed("gbbp_dgem")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measuring is for Linux")
+def test_a_kernel_is_measured_in_one_call():
+    cpu = sim.this_machine().cores[-1].cpu
+    measured = calibration.measure("matmul", [16, 32], budget_s=0.05, cpus=[cpu])
+    frame = measured.to_dataframe()
+    assert set(frame["n"]) == {16, 32}
+    assert (frame["speed"] > 0).all()
+    built = calibration.fit_speed(measured)
+    assert built.band.sizes.tolist() == [3 * 16 * 16, 3 * 32 * 32]
+    assert built.to_dict()["kernel"] == "matmul"
+    Page(measured._repr_html_())
+    with pytest.raises(sim.ScenarioError, match="one of cpu"):
+        calibration.fit_speed(measured, pe="other")
+    with pytest.raises(sim.ScenarioError, match="cpus"):
+        calibration.measure("matmul", [16], cpus=[10**6])
+
+
+def test_tables_are_called_by_text_and_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted = calibration.fit_table("hpl-runs", ["N**3/(P*Q)"], responses=["time_s"])
+    calibration.save_runtime_fit(fitted, "model.json")
+    assert calibration.load_runtime_model("model.json").parts[0].formula.text == "N**3/(P*Q)"
+    assert repr(fitted).startswith("RuntimeFit(RuntimeModel(")
+    Page(fitted._repr_html_())
+    messages = calibration.fit_network_table("characterisation_unix")
+    assert repr(messages).startswith("CalibratedNetwork(NetworkModel(")
+    Page(messages._repr_html_())
+    assert advisor.read_speeds("speeds.json").pes.names[0] == "fast"
+
+
+def public_objects():
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            yield f"{package}.{name}", getattr(module, name)
+
+
+def test_every_public_name_says_what_it_is():
+    silent = [
+        name
+        for name, value in public_objects()
+        if (inspect.isclass(value) or inspect.isfunction(value) or inspect.ismodule(value))
+        and not (value.__doc__ or "").strip()
+    ]
+    assert silent == []
+
+
+@pytest.mark.slow
+def test_the_examples_of_docstrings_say_what_they_show(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    tried = 0
+    runner = doctest.DocTestRunner(verbose=False)
+    for name, value in public_objects():
+        if inspect.isfunction(value):
+            for example in doctest.DocTestFinder(recurse=False).find(value, name, globs=vars(sim) | {"np": np}):
+                names = {one: getattr(sim, one) for one in sim.__all__} | {value.__name__: value}
+                example.globs.update(names)
+                assert runner.run(example).failed == 0, name
+                tried += bool(example.examples)
+    assert tried >= 6
+
+
+def cells():
+    text = TUTORIAL.read_text()
+    return re.findall(r"```(python|text)\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_every_cell_of_the_notebook_prints_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    variables, printed = {"__name__": "__main__"}, ""
+    for language, text in cells():
+        if language == "text":
+            assert printed == text
+            continue
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            exec(compile(text, TUTORIAL.name, "exec"), variables)  # noqa: S102 - a file of ours
+        printed = stream.getvalue()
+    assert (tmp_path / "band.svg").stat().st_size > 1000
+
+
+USER_SCRIPT = """
+from pathlib import Path
+
+import advisor
+import simulator as sim
+from simulator import calibration
+
+
+def gains(name: str) -> dict[str, float]:
+    scenario: sim.Scenario = sim.load_scenario(name)
+    runs: sim.RunSet = sim.run(scenario, replications=10, seed=1)
+    mean: float = sim.describe(runs.of(runs.configurations[0]))["mean"]
+    advice: advisor.Recommendation = advisor.recommend(scenario, vary=("partition",), objective="mean")
+    why: advisor.Explanation = advisor.explain(scenario, advice)
+    found: advisor.WhatIf = advisor.what_if(name, {"platform.link.bandwidth": ["x1", "x2"]}, folder=Path("out"))
+    comparison: sim.Comparison = sim.compare(runs, name)
+    shares: advisor.Partition = advisor.partition(100, "speeds.json", "functional")
+    cut: float = calibration.fit_speed("table.csv", method="gbbp").band.cut(1e6).mid
+    speeds = calibration.measure("dgemm", [64]).bands
+    try:
+        sim.load_results("out").to_dataframe()
+    except sim.ApportionError as error:
+        print(error.lines, why, found.sentence, comparison, shares.makespan_s, cut, speeds, mean)
+    return {baseline: gain.mean for baseline, gain in advice.baselines.items()}
+"""
+WRONG_SCRIPT = "import simulator as sim\n\nsim.run('two-cores', replications='many')\n"
+
+
+@pytest.mark.slow
+def test_a_script_of_a_user_is_checked_by_mypy_strict(tmp_path):
+    (tmp_path / "right.py").write_text(USER_SCRIPT)
+    (tmp_path / "wrong.py").write_text(WRONG_SCRIPT)
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", "."]
+    environment = os.environ | {"MYPYPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    faults = [line for line in done.stdout.splitlines() if ": error:" in line]
+    assert {fault.partition(": error")[0] for fault in faults} == {"wrong.py:3"}, done.stdout
+
+
+@pytest.mark.parametrize("package", ["simulator", "advisor"])
+def test_packages_say_that_they_are_typed(package):
+    assert (ROOT / package / "py.typed").is_file()
