@@ -118,3 +118,10 @@ def test_the_schema_refuses_what_the_forms_refuse():
     assert list(faults({"extends": "x.yaml"}, schema, schema))
     assert not list(faults(part | {"application": {"parameters": {"nb": 4, "n": None}}}, schema, schema))
     assert list(faults(part | {"application": {"name": "hpl", "parameters": {"bn": 4}}}, schema, schema))
+
+
+def test_an_explicit_form_means_the_same_in_any_folder(tmp_path):
+    """Traces are named by their whole paths."""
+    text = resolved_text(files.shipped("scenarios", "tutorial/two-cores.yaml"))
+    (tmp_path / "elsewhere.yaml").write_text(text)
+    assert resolved_text(tmp_path / "elsewhere.yaml") == text

@@ -1,5 +1,6 @@
 """Scenario files: YAML (1.2 rules), JSON or TOML -> checked form -> frozen `Scenario`, and back to YAML."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -142,15 +143,23 @@ def _platform(document: Document) -> Platform:
 def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
     """The explicit form of a scenario file: every default written out, models in place of the files that hold them.
 
-    Load traces and run-time models stay files, named as the scenario names them; what it is loaded from is YAML again.
+    Load traces and run-time models stay files, by their whole paths: the text means the same in any folder.
 
     Raises
     ------
     ScenarioError
         As `load_scenario`.
     """
-    scenario, form = _scenario(read_extended(locate(path)), changes)
-    return dump_scenario(scenario, traces=_trace_files(form), model=form.application.model)
+    document = read_extended(locate(path))
+    scenario, form = _scenario(document, changes)
+    folder = document.path.parent.absolute()
+    traces = {pe: _whole(folder, name) for pe, name in _trace_files(form).items()}
+    model = form.application.model
+    return dump_scenario(scenario, traces=traces, model=None if model is None else _whole(folder, model))
+
+
+def _whole(folder: Path, name: str) -> str:
+    return os.path.normpath(folder / name)
 
 
 def scenario_schema(kind: str = "scenario") -> str:

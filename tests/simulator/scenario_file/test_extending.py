@@ -49,9 +49,7 @@ def test_nothing_said_is_the_base_with_its_files_named_from_here(merged, tmp_pat
     base = read_extended(tmp_path / "base" / "base.yaml").data
     base["platform"]["nodes"][0]["pes"][0]["load"]["trace"] = "base/load.csv"
     assert document.data == base
-    assert resolved_text(document.path).replace("base/load.csv", "load.csv") == resolved_text(
-        tmp_path / "base" / "base.yaml"
-    )
+    assert resolved_text(document.path) == resolved_text(tmp_path / "base" / "base.yaml")
 
 
 def test_mappings_are_merged_key_by_key_and_null_takes_one_away(merged):
