@@ -243,12 +243,10 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
     """
     with open_whole(path) as stream:
         if path.suffix != ".gz":
-            for piece in pieces:
-                stream.write(piece.encode())
+            stream.writelines(piece.encode() for piece in pieces)
             return
         with gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=6, mtime=0) as packed:  # same bytes
-            for piece in pieces:
-                packed.write(piece.encode())
+            packed.writelines(piece.encode() for piece in pieces)
 
 
 @contextlib.contextmanager

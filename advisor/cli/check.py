@@ -22,9 +22,7 @@ def register(app: typer.Typer) -> None:
 def check(
     scenario: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="SCENARIO", help=f"{SCENARIO_HELP} Or platform, or graph: NAME.seg.yaml.", **SCENARIO
-        ),
+        typer.Argument(metavar="SCENARIO", help=f"{SCENARIO_HELP} Or platform, or graph: NAME.seg.yaml.", **SCENARIO),
     ] = None,
     resolved: Annotated[
         bool, typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario.")

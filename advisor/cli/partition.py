@@ -57,29 +57,36 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
     apportion partition --speeds scenarios/tutorial/speeds.json --units 100000 -o partition.csv
     """
     from advisor.partitioners import partition as divide
-    from advisor.partitioners import partition_csv, partition_document, partition_options, read_speeds
-    from simulator import files
+    from advisor.partitioners import partition_document, partition_options, read_speeds
 
     given = {"at": at, "objective": objective, "correlation": correlation, "matrix": matrix}
     options = partition_options(method, given, seed=seed)
     read = read_speeds(speeds)
     found = divide(units, read, method, **options)
     document = partition_document(found, read, seed=options.get("seed"))
-    if output is not None and output.suffix == ".json":
-        files.write_json(output, document)
-    elif output is not None and output.suffix == ".dist":
-        from advisor.export import fupermod_dist
-
-        parts = list(zip(document["names"], document["units"], strict=True))
-        files.write_text(output, fupermod_dist(parts))
-    elif output is not None:
-        files.write_text(output, partition_csv(document))
+    if output is not None:
+        _write(output, document)
     if as_json:
         print_json(document)
         return
     _print(found, document)
     if output is not None:
         print(f"partition written to {output}")
+
+
+def _write(output: Path, document: dict[str, Any]) -> None:
+    """In the form that the name's end says."""
+    from advisor.export import fupermod_dist
+    from advisor.partitioners import partition_csv
+    from simulator import files
+
+    if output.suffix == ".json":
+        files.write_json(output, document)
+    elif output.suffix == ".dist":
+        parts = list(zip(document["names"], document["units"], strict=True))
+        files.write_text(output, fupermod_dist(parts))
+    else:
+        files.write_text(output, partition_csv(document))
 
 
 def _print(found: "Partition", document: dict[str, Any]) -> None:

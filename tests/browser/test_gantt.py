@@ -165,6 +165,7 @@ def test_the_critical_path_is_switched_and_bars_are_told(opened):
     page.locator(CHART).focus()
     page.keyboard.press("ArrowDown")
     told = page.locator(".gantt-readout")
+    span(page)
     assert re.match(r"single, process 0: computing for 576 ms, from .* on the critical path$", told.inner_text())
     page.keyboard.press(".")
     assert "single, process 0: receiving" in told.inner_text()

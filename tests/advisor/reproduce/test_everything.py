@@ -39,7 +39,7 @@ def recorded():
 
 
 def failing():
-    raise ScenarioError("no room\n for it")
+    raise ScenarioError("no room for it")
 
 
 def interrupted():
