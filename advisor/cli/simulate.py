@@ -212,7 +212,8 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
             print(f"{configuration.name:<16}{process:>8}  {pe:<12}{times[0]:>11}{times[1]:>11}{times[2]:>12}")
         if len(rows) > MOST_ROWS:
             print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
-    print(f"\n{runs.makespan_ticks.shape[1]} replications, seed {runs.seed}, engine {runs.engine}")
+    count = runs.makespan_ticks.shape[1]
+    print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}")
     for change in loaded.changes:
         print(f"set: {change.path}: {change.after} in place of {change.before}")
     print_warnings(loaded.warnings)

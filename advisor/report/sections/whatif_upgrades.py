@@ -26,6 +26,8 @@ def _blocks(document: Document) -> Iterator[Block]:
     alone = bool(document["single"])
     shown = [points[number] for number in document["single"]] if alone else words.by_gain(document)
     several = len(document["grid"]["fields"][0]["paths"]) > 1
+    if not shown:
+        yield Text("No point has an answer to compare with the scenario as it is.")
     if not alone and not several and shown:
         yield Text(_NO_SINGLE)
     if shown:
