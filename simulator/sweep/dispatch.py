@@ -69,7 +69,8 @@ class Dispatcher:
         """
         from simulator.sweep.stock import Stock
 
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # who dies of what is told by us
+        for name in ("distributed", "distributed.client"):  # the second has a level of its own
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # who dies of what is told by us
         plan = self.plan
         stock = Stock(plan.name, plan.payload(), ours=self.client.cluster is not None)
         self.client.register_plugin(stock, name=plan.name)

@@ -85,5 +85,7 @@ def counted_plan(path, values):
 
 
 if __name__ == "__main__":
-    plan = counted_plan(Path(sys.argv[1]), sys.argv[3])
+    from tests.simulator.sweep import points  # workers find the question there, not in __main__
+
+    plan = points.counted_plan(Path(sys.argv[1]), sys.argv[3])
     sweep(plan, lambda: local(2), folder=Path(sys.argv[2]), resume=True)

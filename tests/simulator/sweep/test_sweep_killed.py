@@ -83,7 +83,8 @@ def test_what_is_finished_is_never_asked_again(tmp_path, monkeypatch, victim):
     if victim == "worker":
         kept = {size[path.stem] for path in finished(folder)}
         workers_of(process.pid)[0].kill()
-        assert process.wait(PATIENCE_S) == 0
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, errors
         asked = lines(told)
         assert all(asked.count(n) == 1 for n in kept)
     else:
@@ -173,8 +174,8 @@ def test_two_at_one_folder_at_the_same_time(tmp_path, undisturbed):
     code, out, errors = run_to_end(*whatif_command(write(tmp_path), folder, "--resume"))
     found = "a sweep that is running found, results that nobody is at allowed"
     assert (code, out, errors) == (2, "", f"error: {folder}: {found}\n")
-    assert process.wait(PATIENCE_S) == 0
-    process.communicate()
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, errors
     assert contents(folder) == undisturbed
 
 
