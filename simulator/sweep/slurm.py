@@ -137,7 +137,7 @@ def _jobqueue() -> Any:
     """The cluster class of dask-jobqueue; its import makes Ctrl-C a quiet success of the process, which is undone."""
     ours = signal.getsignal(signal.SIGINT)
     try:
-        from dask_jobqueue import SLURMCluster
+        from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         lacking = "dask-jobqueue is not installed: pip install 'apportion[cluster]'"
         raise ScenarioError(f"--slurm: {lacking}") from None
