@@ -219,6 +219,7 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
+@pytest.mark.slow
 def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp_path):
     history = tmp_path / "h.sqlite"
     record = ["history", "record", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]

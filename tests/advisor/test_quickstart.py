@@ -150,6 +150,7 @@ def test_an_output_that_is_a_file_or_cannot_be_written(tmp_path):
     assert (tmp_path / "file").read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_a_read_only_folder(tmp_path):
     """Root may write anywhere, so the folder is made read-only by its file system."""
     read_only = Path("/sys/kernel")

@@ -83,6 +83,7 @@ def test_chances_are_about_right_where_noise_is_large():
     assert 0.3 < found[:, 1].mean() < 0.99
 
 
+@pytest.mark.slow
 def test_pairing_matters():
     means = hpl_like()
     paired, alone = (ranked(40, lambda _: means, correlation=rho)[:, 0].mean() for rho in (0.8, 0.0))

@@ -133,6 +133,7 @@ def test_keys_and_buttons_zoom_move_and_reset(opened):
     assert span(page) == whole
 
 
+@pytest.mark.slow
 def test_the_wheel_zooms_about_the_pointer_once_the_chart_was_clicked(opened):
     page = opened()
     box = page.locator(CHART).bounding_box()

@@ -106,6 +106,7 @@ def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):
     assert min(sizes) > 8
 
 
+@pytest.mark.slow
 def test_tables_fit_a_desk_without_scrolling(opened):
     page = opened(size=DESK)
     cut = page.eval_on_selector_all(
@@ -115,6 +116,7 @@ def test_tables_fit_a_desk_without_scrolling(opened):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.slow
 def test_text_and_lines_stand_out_in_light_and_dark(opened, scheme):
     page = opened(color_scheme=scheme)
     paper = colour(page, "body", "backgroundColor")
@@ -128,6 +130,7 @@ def test_text_and_lines_stand_out_in_light_and_dark(opened, scheme):
         assert contrast(paper, colour(page, "body", "outlineColor")) > 3, f"series {index}"
 
 
+@pytest.mark.slow
 def test_figures_take_their_colours_from_the_page(opened):
     bar = "svg[aria-labelledby^=timeline] path[style*='--ap-1']"
     shown = {scheme: colour(opened(color_scheme=scheme), bar, "fill") for scheme in ("light", "dark")}
@@ -161,6 +164,7 @@ def test_a_keyboard_reaches_what_is_folded_and_what_scrolls(opened):
     assert {"DIV.scroll", "SUMMARY."} <= reached
 
 
+@pytest.mark.slow
 def test_paper_shows_what_the_screen_folds_away(opened):
     page = opened(color_scheme="dark")
     hidden = page.get_by_text("Version of numpy")

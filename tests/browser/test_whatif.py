@@ -139,6 +139,7 @@ def test_sliders_by_keyboard_show_what_the_table_of_results_says(opened, rows):
     check_shown(page, rows, "1 Gbit/s", "50 us")
 
 
+@pytest.mark.slow
 def test_sliders_by_mouse_and_a_click_into_map_and_chart(opened, rows):
     page = opened()
     box = slider(page, LINK).bounding_box()
@@ -160,6 +161,7 @@ def test_sliders_by_mouse_and_a_click_into_map_and_chart(opened, rows):
     check_shown(page, rows, "1 Gbit/s", "6.25 us")
 
 
+@pytest.mark.slow
 def test_a_failed_point_is_shown_as_such_with_its_reason(opened):
     page = opened()
     assert page.locator(".map td.failed").all_inner_texts() == ["failed"]
@@ -171,6 +173,7 @@ def test_a_failed_point_is_shown_as_such_with_its_reason(opened):
     assert set(shown(page)) == set(NAMES)
 
 
+@pytest.mark.slow
 def test_without_scripts_there_are_tables(opened):
     page = opened(java_script_enabled=False)
     assert page.get_by_role("slider").count() == 0

@@ -270,6 +270,7 @@ def network_fit(**more):
     return {"points": points, "models": [form.to_dict() for form in fit.forms], "chosen": fit.chosen} | more
 
 
+@pytest.mark.slow
 def test_a_network_fit_is_drawn_for_its_least_and_most_hops():
     document = network_fit()
     drawn = plots.network_fit_svg(document, name="link")

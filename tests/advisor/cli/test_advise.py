@@ -40,6 +40,7 @@ def shared(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_an_allocation_is_advised_where_pes_have_cores(advise, shared, tmp_path):
     code, out, err = advise(shared, "--pareto", "--top", "2", "-o", tmp_path / "out")
     assert (code, err) == (0, "")

@@ -87,6 +87,7 @@ def test_another_pe_shifts_nobodys_draws():
     assert not np.array_equal(_places(few, "x", 0.0, 5, 1), _places(few, "x", 0.0, 5, 2))
 
 
+@pytest.mark.slow
 def test_worst_regret_is_least_over_all_corners():
     """A linear program over every corner of the bands, with parts of units."""
     rng = stream(5, "regret")

@@ -161,6 +161,7 @@ def test_a_command_that_fails_is_one_line(tmp_path):
     assert errors[0].endswith("exit status 3 found, 0 allowed: no such thing 64")
 
 
+@pytest.mark.slow
 def test_a_budget_too_small_says_what_is_needed(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU).replace("1 Gunits/s", "1 kunits/s"))

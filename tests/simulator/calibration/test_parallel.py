@@ -150,6 +150,7 @@ with Ranks(pair) as ranks, Competitor(pair[-1], load) as competitor, competitor.
 """
 
 
+@pytest.mark.slow
 def test_children_die_with_a_killed_driver():
     command = [sys.executable, "-c", DRIVER, *(str(cpu) for cpu in PAIR)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as driver:

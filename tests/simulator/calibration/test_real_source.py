@@ -99,6 +99,7 @@ def test_a_command_that_fails_says_where(tmp_path, code, match):
     assert relatives() == []
 
 
+@pytest.mark.slow
 def test_what_was_measured_before_a_crash_is_kept(tmp_path):
     marker = tmp_path / "crash"
     crash = f"import os\nif os.path.exists({str(marker)!r}): os.abort()\n{SPIN}"
@@ -229,6 +230,7 @@ def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monke
     assert all(len(point.cpu_s) >= 6 for point in points)
 
 
+@pytest.mark.slow
 def test_a_source_beside_another_shares_its_ends_and_none_of_its_points(tmp_path):
     with RealSource.of_kernel("dgemm", max_size=100_000, store=tmp_path / "one.json", **QUICK) as source:
         source.measure(50_000)

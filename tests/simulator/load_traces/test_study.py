@@ -20,6 +20,7 @@ def loads():
     return np.abs(np.cumsum(np.random.Generator(np.random.PCG64(5)).normal(0, 0.3, 120)))
 
 
+@pytest.mark.slow
 def test_the_study_counts_what_its_definition_says(loads):
     rows = load_study(trace_of(loads), HISTORIES, window=WINDOW, every=1)
     for row, history in zip(rows, HISTORIES, strict=True):

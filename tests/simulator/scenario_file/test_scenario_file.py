@@ -134,6 +134,7 @@ def test_yaml_that_grows_without_bound_is_refused_at_once(tmp_path):
         load_scenario(write(tmp_path, "[" * 60 + "]" * 60))
 
 
+@pytest.mark.slow
 def test_the_command_line_says_the_same_without_a_traceback(tmp_path):
     path = write(tmp_path, GOOD.replace("seed: 5", "sede: 5"))
     done = subprocess.run(

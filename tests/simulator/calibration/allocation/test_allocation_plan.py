@@ -114,6 +114,7 @@ def test_without_a_budget_it_is_15_percent_of_running_everything(local):
     assert plan.full_s == pytest.approx(by_hand)
 
 
+@pytest.mark.slow
 def test_chosen_runs_make_the_asked_estimates_surer_than_random_ones(local):
     """Against 40 plans of random runs of the same cost: the variance that the choice lowers is lower."""
     from simulator.calibration.allocation import choice

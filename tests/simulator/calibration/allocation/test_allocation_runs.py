@@ -120,6 +120,7 @@ def test_every_planned_run_is_made_and_read(planned, tmp_path, capsys):
     assert (tmp_path / "runs.csv").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_killed_half_way_it_goes_on_and_loses_nothing(planned, tmp_path):
     call = [sys.executable, "-m", "advisor.cli", *planned(body="time.sleep(0.05)")]
     child = subprocess.Popen(call, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
@@ -142,6 +143,7 @@ def test_killed_half_way_it_goes_on_and_loses_nothing(planned, tmp_path):
     assert kept(tmp_path).total() <= starts <= kept(tmp_path).total() + 1
 
 
+@pytest.mark.slow
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(planned, tmp_path, capsys):
     stray = "subprocess.Popen(['sleep', '987'], start_new_session=True)"
     body = f"if n == 200 and 'slow' not in kinds and p == 1:\n    {stray}\n    print('at rest', flush=True)\n"

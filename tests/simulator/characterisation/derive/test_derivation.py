@@ -131,6 +131,7 @@ def test_loops_have_formulas_of_the_parameters(entry):
     assert entry.warnings == ()
 
 
+@pytest.mark.slow
 def test_code_is_counted_to_the_last_instruction(entry):
     exact = count_at(entry, {"n": 60})
     for method in ("intcc", "icc"):
