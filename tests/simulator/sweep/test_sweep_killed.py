@@ -168,10 +168,12 @@ def test_the_point_that_takes_all_memory_is_named_and_the_rest_completes(tmp_pat
 
 
 def test_two_at_one_folder_at_the_same_time(tmp_path, undisturbed):
-    folder = tmp_path / "out"
-    process = start(*whatif_command(write(tmp_path), folder, "--workers", "2"))
+    path, folder = write(tmp_path), tmp_path / "out"  # written once: the first one's workers may be reading it
+    process = start(*whatif_command(path, folder, "--workers", "2"))
     until(lambda: len(finished(folder)) >= 2, "no points")
-    code, out, errors = run_to_end(*whatif_command(write(tmp_path), folder, "--resume"))
+    process.send_signal(signal.SIGSTOP)  # else it may have ended before the other has begun
+    code, out, errors = run_to_end(*whatif_command(path, folder, "--resume"))
+    process.send_signal(signal.SIGCONT)
     found = "a sweep that is running found, results that nobody is at allowed"
     assert (code, out, errors) == (2, "", f"error: {folder}: {found}\n")
     _, errors = process.communicate(timeout=PATIENCE_S)
