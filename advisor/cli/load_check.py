@@ -76,8 +76,9 @@ def _tell(done: "LoadBandCheck") -> None:
             f"{size.size_elements:>12.6g}{size.ideal_s:>10.3g} s{size.low:>12.4g}{size.mid:>12.4g}{size.high:>12.4g}"
             f"{size.relative_width:>8.0%}{size.inside:>5} / {len(size.speeds)}"
         )
+    low, high = done.share_interval
     print(
-        f"{done.share_inside:.0%} of the fresh speeds lie in the band; its mean relative width is "
-        f"{done.mean_relative_width:.0%}"
+        f"{done.share_inside:.0%} of the fresh speeds lie in the band (90 % interval {low:.0%} to {high:.0%}); its "
+        f"mean relative width is {done.mean_relative_width:.0%}"
     )
     print_warnings(done.warnings)

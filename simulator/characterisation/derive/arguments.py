@@ -24,6 +24,10 @@ MAX_ELEMENTS = 2**28
 _ARRAY = re.compile(r"\s*(?P<type>\w+)\s*\[(?P<dimensions>[^\[\]]*)\]\s*(?::\s*(?P<fill>\w+))?\s*")
 _SMALLEST = 8
 """No parameter is made smaller than this for a profiled run, unless it is given so."""
+_LANES = 32
+"""Most iterations that a compiled loop does at once on usual processors."""
+_RESTS = (3, 22, 9, 28)
+"""Remainders of the profiled sizes by that: those by 4, 8 and 16 differ too, so leftover loops can be told apart."""
 
 
 @dataclass(frozen=True)
@@ -171,4 +175,5 @@ def _smaller(value: int, step: int) -> int:
     """A power of two stays one; other numbers get remainders of every kind, so that unrolled loops show."""
     if value & (value - 1) == 0:
         return max(_SMALLEST, value >> step)
-    return max(_SMALLEST, int(value / (1 + 0.6 * step)) + step)
+    size = int(value / (1 + 0.6 * step))
+    return max(_SMALLEST, size + step) if size < 4 * _LANES else size + (_RESTS[step - 1] - size) % _LANES

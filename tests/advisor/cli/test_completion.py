@@ -26,7 +26,7 @@ complete -p apportion
 """
 CASES = {
     "sim": ["simulate"],
-    "simulate --repl": ["--replications"],
+    "simulate --repl": ["--replications", "--replication"],
     "simulate --engine ": ["auto", "process", "compiled"],
     "simulate th": ["three-pes"],
     "simulate tw": ["twice.yaml", "two-folder/", "two-cores"],

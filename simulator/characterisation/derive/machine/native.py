@@ -64,10 +64,13 @@ def add_library_functions(names: Sequence[str]) -> None:
 
 
 def this_processor() -> tuple[str, str]:
-    """Its name and features, as LLVM calls them."""
+    """Name and features, as LLVM calls them, of the processor that Numba compiles for: this one unless it is set."""
     import llvmlite.binding as llvm
+    from numba.core import config
 
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    name, features = config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
+    here = llvm.get_host_cpu_features().flatten()
+    return name or llvm.get_host_cpu_name(), here if features is None else features
 
 
 class Counted:
