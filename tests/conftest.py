@@ -19,8 +19,21 @@ EXTRAS = {
 """Test files about extras: the package without which they are left out, its name for users, and the extra."""
 
 
+SLOW_LIMIT_S = 900
+"""Longest that a slow test may take; the others have the limit in pyproject.toml."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="a skipped test makes the whole run fail (make verify)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("timeout") is None and {"slow", "benchmark"} & {
+            mark.name for mark in item.iter_markers()
+        }:
+            item.add_marker(pytest.mark.timeout(SLOW_LIMIT_S))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -32,7 +32,7 @@ def load_check(  # noqa: PLR0913, PLR0917 - one per option
 ) -> None:
     """Put load bands to the test: a known competitor on one core, its load recorded, and fresh runs beside it.
 
-    The band must hold at least 90 % of the wall-clock speeds at every size; else the exit code is 1.
+    The band must hold 90 % of the wall-clock speeds at every size; if they show otherwise, the exit code is 1.
 
     Example: apportion calibrate load-check --kernel dgemm --load 40% -o check
     """
