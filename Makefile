@@ -9,7 +9,7 @@ LOCK := .ci/requirements.lock
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint verify bench clean lock
+.PHONY: help demo test lint verify bench versions clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -31,6 +31,15 @@ verify: lint  ## every test, the slow ones too; a skipped test is a failure
 bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.json), then the other benchmarks
 	@$(BIN)/python -m tests.benchmarks.bench
 	@$(BIN)/python -m pytest -q -m benchmark
+
+versions:  ## all tests but the slow ones at the lowest and the newest versions that pyproject.toml takes; once per release
+	@command -v $(UV) >/dev/null || { echo 'error: uv is missing: pip install uv (or: make versions UV=PATH)' >&2; exit 1; }
+	@set -e; for resolution in lowest-direct highest; do \
+		echo "Versions: $$resolution" >&2; \
+		$(UV) venv --quiet --clear --python $(PYTHON) out/versions/$$resolution; \
+		VIRTUAL_ENV=out/versions/$$resolution $(UV) pip install --quiet --resolution $$resolution --prerelease disallow -e '.[dev]'; \
+		PATH="$$PWD/out/versions/$$resolution/bin:$$PATH" out/versions/$$resolution/bin/python -m pytest -q; \
+	done
 
 clean:  ## remove what was installed, built and cached
 	@rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis
