@@ -273,9 +273,13 @@ def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_jso
         print(
             f"expected error: {built.expected_error['mean']:.1%} on average, {built.expected_error['max']:.1%} at most"
         )
+    if built.table_error is not None:
+        print(f"against the table: {built.table_error}")
+    for line in built.incomplete:
+        print(f"incomplete: {line}")
     for line in built.assumptions:
         print(f"assumed: {line}")
     print_answers((check.assumption, check.holds) for check in built.shape)
-    print_warnings(built.warnings)
+    print_warnings([line for line in built.warnings if line not in built.incomplete])
     if output is not None:
         print(f"model written to {output}")

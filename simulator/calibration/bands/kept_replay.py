@@ -46,6 +46,11 @@ class KeptReplay:
         return self._source.largest_is_memory_limit
 
     @property
+    def table(self) -> ReplaySource:
+        """The table that points come from."""
+        return self._source
+
+    @property
     def reused(self) -> int:
         """How many of the points asked for an earlier process had finished."""
         return len(self._used & self._store.before)
