@@ -49,7 +49,7 @@ Store = Annotated[
     Path | None,
     typer.Option(
         metavar="POINTS.json",
-        help="Keep every finished point here for good; by default in MODEL.json.partial until done.",
+        help="Keep every finished point here for good, a line each; by default in MODEL.json.partial until done.",
     ),
 ]
 Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.", **INPUT)]
@@ -181,7 +181,9 @@ def kept(path: Path | None) -> Iterator[None]:
 def _goes_on(path: Path | None) -> str:
     from simulator.calibration import points_kept
 
-    count = 0 if path is None else points_kept(path)
+    if path is None:
+        return "; nothing is kept without --output or --store"
+    count = points_kept(path)
     if not count:
         return "; no point was finished"
     return f"; {path} keeps the {count} points finished, the same command goes on from there"

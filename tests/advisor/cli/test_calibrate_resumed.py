@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.stored_points import stored
+
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -36,7 +38,7 @@ def end(process):
 
 
 def kept(path):
-    return json.loads(path.read_text())["points"] if path.exists() else []
+    return stored(path)["points"]
 
 
 def end_half_way(process, path, count, by=signal.SIGKILL):
