@@ -49,7 +49,7 @@ class Visits:
 
             def check(found: dict[str, Any]) -> None:
                 theirs = found.get("subject"), dict(found.get("machine") or {})
-                refuse_others(path, WHAT, found=theirs, here=(here["subject"], here["machine"]))
+                refuse_others(path, "measurements", found=theirs, here=(here["subject"], here["machine"]))
 
             head = {"format": FORMAT, "kind": KIND, **here}
             self._journal = Journal(path, head=head, what=WHAT, check=check, take=self._take)
