@@ -12,6 +12,10 @@ import pytest
 
 from simulator import CalibrationError, ScenarioError
 from simulator.calibration import RealSource
+from simulator.calibration.real.sampling import Effort
+from simulator.calibration.real.subjects import command_subject
+from simulator.calibration.real.upper_end import Room, find_ends
+from simulator.calibration.usage import Usage
 from simulator.machine import memory_available_bytes
 from tests.stored_points import rewrite, stored
 
@@ -70,6 +74,27 @@ def test_the_time_cap_bounds_the_size():
         assert not source.largest_is_memory_limit
         assert 0.02 < source.measure(source.largest).wall_s[0] < 0.5
         assert "raise the time cap" in source.warnings[0]
+
+
+def test_a_volume_that_leaps_with_each_n_takes_few_probes():
+    """Runs that never take longer, of a volume that doubles and more: n can only creep up."""
+    asked = []
+
+    class Quick:
+        def prepare(self, n):
+            asked.append(n)
+
+        def sample(self, inner):
+            return Usage(1e-4 * inner, 1e-4 * inner)
+
+        def can_allocate(self, _size_bytes):
+            return True
+
+    subject = command_subject("true {n}", size="n", volume="3**n")
+    room = Room(max_size=1e6, memory_bytes=2**40, memory_share=0.5)
+    found = find_ends(Quick(), subject, smallest_n=1, room=room, effort=Effort(0.01, least_sample_s=1e-4))
+    assert len(asked) <= 100
+    assert found.largest_reason.startswith("time cap")
 
 
 @pytest.mark.slow
