@@ -103,6 +103,8 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
         about=_about(made, chosen),
         machine=this_machine().to_dict(),
     )
+    for line in table.damage:
+        print(f"warning: {line}", file=sys.stderr)
     try:
         with progress_lines(limits.budget_s) as told:
             found = make_runs(

@@ -49,7 +49,7 @@ Store = Annotated[
     Path | None,
     typer.Option(
         metavar="POINTS.json",
-        help="Keep every finished point here for good; by default in MODEL.json.partial until done.",
+        help="Keep every finished point here for good, a line each; by default in MODEL.json.partial until done.",
     ),
 ]
 Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts foretell.", **INPUT)]
@@ -181,7 +181,9 @@ def kept(path: Path | None) -> Iterator[None]:
 def _goes_on(path: Path | None) -> str:
     from simulator.calibration import points_kept
 
-    count = 0 if path is None else points_kept(path)
+    if path is None:
+        return "; nothing is kept without --output or --store"
+    count = points_kept(path)
     if not count:
         return "; no point was finished"
     return f"; {path} keeps the {count} points finished, the same command goes on from there"
@@ -273,9 +275,13 @@ def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_jso
         print(
             f"expected error: {built.expected_error['mean']:.1%} on average, {built.expected_error['max']:.1%} at most"
         )
+    if built.table_error is not None:
+        print(f"against the table: {built.table_error}")
+    for line in built.incomplete:
+        print(f"incomplete: {line}")
     for line in built.assumptions:
         print(f"assumed: {line}")
     print_answers((check.assumption, check.holds) for check in built.shape)
-    print_warnings(built.warnings)
+    print_warnings([line for line in built.warnings if line not in built.incomplete])
     if output is not None:
         print(f"model written to {output}")

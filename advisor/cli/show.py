@@ -89,8 +89,7 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
     print_warnings(document.get("warnings", ()))
     truth = None if held_out is None else read_recorded_sizes(held_out)
     if truth is not None:
-        error = abs(band.speed(truth.sizes) / truth.speeds(truth.sizes) - 1)
-        print(f"held out: {truth.sizes.size} sizes, error {error.mean():.1%} on average, {error.max():.1%} at most")
+        print(f"held out: {truth.accuracy(band)}")
     if plot is not None:
         from simulator.plots import plot_speed_model
 

@@ -55,7 +55,7 @@ class RealSource:
     max_size
         Largest problem size allowed, in elements; None for no limit.
     store
-        JSON file of finished points; the same source on the same file continues, and measures none of them twice.
+        File of finished points; the same source on the same file continues, and measures none of them twice.
     memory_share
         Share of the memory available now that operands may take, above 0 and at most 0.9.
     seed
@@ -211,9 +211,9 @@ class RealSource:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One line for each point of which too little is known, with what to do, and where time does not grow."""
-        doubts = tuple(line for point in self.points if (line := self._doubt(point)))
-        return (*doubts, *self._idle())
+        """A line where the store was damaged, where too little is known of a point, and where time does not grow."""
+        doubts = (line for point in self.points if (line := self._doubt(point)))
+        return (*self._store.warnings, *doubts, *self._idle())
 
     def measure(self, size: float) -> PointMeasured:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
@@ -267,6 +267,7 @@ class RealSource:
         while still_open := sorted(wanted - self._store.points.keys()):
             for index in generator.permutation(len(still_open)):
                 self.visit(self._subject.size(still_open[index]))
+            self._store.sync()
 
     def visit(self, size: float) -> RealPoint:
         """Take one more sample at a problem size and keep it; a finished point is handed out as it is."""
@@ -314,8 +315,7 @@ class RealSource:
 
     def _open(self) -> Runner:
         """Start the child."""
-        limit_s = OVERRUN * self._effort.time_cap_s
-        memory_bytes = self._room.memory_bytes + SLACK_BYTES
+        limit_s, memory_bytes = OVERRUN * self._effort.time_cap_s, self._room.memory_bytes + SLACK_BYTES
         begin = time.monotonic()
         runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
         self._started_s += time.monotonic() - begin

@@ -14,12 +14,13 @@ import numpy as np
 from simulator import files
 from simulator.calibration.allocation.output import MeasuredTimes
 from simulator.calibration.allocation.plan import Allocation
+from simulator.calibration.journal import Journal
 from simulator.calibration.tables import read_table
 from simulator.errors import ScenarioError
 
 LOG_SUFFIX = ".log.jsonl"
 """What replaces `.csv` in the name of the log beside a table."""
-FORMAT = 1
+FORMAT, KIND = 1, "allocation runs"
 
 
 class RunTable:
@@ -54,7 +55,6 @@ class RunTable:
         machine: Mapping[str, Any] | None = None,
     ) -> None:
         self._path, self._kinds, self._phases = path, tuple(kinds), phases
-        self._log = path.with_name(path.stem + LOG_SUFFIX)
         parts = ("pes", "procs", "comp_s", "comm_s") if phases else ("pes", "procs")
         self._columns = ["N", "time_s", *(f"{kind}.{part}" for kind in kinds for part in parts)]
         self.done: list[tuple[float, Allocation, float]] = []
@@ -63,15 +63,18 @@ class RunTable:
         """What runs took in all, in seconds, by run, finished or not."""
         self.failed: Counter[tuple[float, Allocation]] = Counter()
         """How often runs failed."""
-        files.make_folder(path.parent)
-        if self._log.exists():
-            files.end_with_line(self._log)
-            self._read_log(about)
-        else:
-            head = {"format": FORMAT, "kind": "allocation runs", "about": dict(about), "machine": machine}
-            self._append(self._log, json.dumps(head, allow_nan=False))
+        self._log = Journal(
+            path.with_name(path.stem + LOG_SUFFIX),
+            head={"format": FORMAT, "kind": KIND, "about": dict(about), "machine": machine},
+            what="runs",
+            check=lambda found: self._refuse_others(found.get("about"), about),
+            take=self._take,
+        )
+        self.damage = [self._log.damage] if self._log.damage else []
+        """A line for each file of which a part was damaged."""
         if path.exists():
-            files.end_with_line(path)
+            self._drop_damaged()
+        if path.exists():
             self._read()
         if not path.exists() or not files.read_bytes(path):
             files.write_text(path, _line(self._columns))
@@ -93,7 +96,9 @@ class RunTable:
             if self._phases:
                 row += ["" if (told := part.get(kind)) is None else repr(told) for part in (times.comp_s, times.comm_s)]
         self._note(size, allocation, {"time_s": times.time_s, "wall_s": wall_s})
-        self._append(self._path, _line(row).rstrip("\n"))
+        with files.open_append(self._path) as stream:
+            stream.write(_line(row))
+            os.fsync(stream.fileno())
         self.done.append((size, allocation, times.time_s))
 
     def keep_failure(self, size: float, allocation: Allocation, why: str, *, wall_s: float) -> None:
@@ -102,15 +107,27 @@ class RunTable:
         self.failed[size, allocation] += 1
 
     def _note(self, size: float, allocation: Allocation, told: Mapping[str, Any]) -> None:
-        self._append(self._log, json.dumps({"N": size, "allocation": allocation, **told}, allow_nan=False))
+        self._log.keep({"N": size, "allocation": allocation, **told})
+        self._log.sync()
         self.walls.setdefault((size, allocation), []).append(told["wall_s"])
 
-    @staticmethod
-    def _append(path: Path, line: str) -> None:
-        with files.open_append(path) as stream:
-            stream.write(line + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+    def _drop_damaged(self) -> None:
+        """Cut off what a crash left at the end: lines that are no row of this table."""
+        files.end_with_line(self._path)
+        text = files.read_bytes(self._path)
+        if b"\n" not in text and _line(self._columns).encode().startswith(text):
+            files.remove(self._path)
+            return
+        lines = text.splitlines(keepends=True)
+        whole = len(lines)
+        while whole > 1 and not _is_row(lines[whole - 1], len(self._columns)):
+            whole -= 1
+        if whole < len(lines):
+            files.write_bytes(self._path, b"".join(lines[:whole]))
+            self.damage.append(
+                f"{self._path}: {len(lines) - whole} damaged lines at its end left out; going on from the {whole - 1} "
+                "that are whole"
+            )
 
     def _read(self) -> None:
         text = files.read_text(self._path)
@@ -132,23 +149,27 @@ class RunTable:
             allocation = tuple((int(pes), int(procs)) for pes, procs in cells[:, :, row])
             self.done.append((float(size[row]), allocation, float(time_s[row])))
 
-    def _read_log(self, about: Mapping[str, Any]) -> None:
-        head, *lines = files.read_text(self._log).splitlines() or [""]
-        try:
-            said = json.loads(head)["about"]
-            for line in lines:
-                row = json.loads(line)
-                allocation = tuple((int(pes), int(procs)) for pes, procs in row["allocation"])
-                self.walls.setdefault((float(row["N"]), allocation), []).append(float(row["wall_s"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ScenarioError(f"{self._log}: a damaged log found ({error}), the file as written allowed") from error
-        now = json.loads(json.dumps(dict(about)))
+    def _take(self, row: dict[str, Any]) -> None:
+        allocation = tuple((int(pes), int(procs)) for pes, procs in row["allocation"])
+        self.walls.setdefault((float(row["N"]), allocation), []).append(float(row["wall_s"]))
+
+    def _refuse_others(self, said: Any, about: Mapping[str, Any]) -> None:
+        said, now = dict(said or {}), json.loads(json.dumps(dict(about)))
         unlike = [name for name in {**said, **now} if said.get(name) != now.get(name)]
         if unlike:
             name = unlike[0]
             raise ScenarioError(
                 f"{self._path}: runs with {name} {said.get(name)} found, with {now.get(name)} or a new file allowed"
             )
+
+
+def _is_row(line: bytes, columns: int) -> bool:
+    """Whether a line has a number, or nothing, in each of so many columns."""
+    try:
+        cells = line.decode().rstrip("\r\n").split(",")
+        return len(cells) == columns and all(np.isfinite(float(cell)) for cell in cells if cell)
+    except ValueError:
+        return False
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -72,6 +72,8 @@ class Sweep:
     reused: int
     """Visits that an earlier call had made."""
     switches: int
+    damage: tuple[str, ...] = ()
+    """A line if the file of earlier visits was damaged."""
 
     @property
     def visits(self) -> int:
@@ -98,9 +100,9 @@ class Sweep:
         """What to know before the times are trusted."""
         unsteady = sum(cell.spread > _UNSTEADY for cell in self.cells)
         if unsteady <= 0.1 * len(self.cells):
-            return ()
+            return self.damage
         found = f"{unsteady} of {len(self.cells)} cells unsteady: quartiles of their visits over {_UNSTEADY:.0%} apart"
-        return (f"{found}, {self.switches} involuntary switches: end other work, or measure again",)
+        return (*self.damage, f"{found}, {self.switches} involuntary switches: end other work, or measure again")
 
 
 COLUMNS = ("M_words", "alpha", "L", "time_per_word_s")
@@ -195,6 +197,7 @@ def _spend(
             if now - begin > budget_s and not left:
                 return
             on_progress(f"pass {number + 1}", (now - begin) / budget_s)
+        visits.sync()
 
 
 def _refuse(visits: Visits, cells: int, left: int, elapsed_s: float, budget_s: float, clearly: float = 1.0) -> None:
@@ -214,7 +217,7 @@ def _summed(plan: SweepPlan, visits: Visits) -> Sweep:
         seen[visit.cell].append(float(np.mean(visit.word_s)))
     times = tuple(CellTime(cell, tuple(row)) for cell, row in zip(plan.cells, seen, strict=True))
     switches = sum(visit.switches for visit in visits.made)
-    return Sweep(plan, times, visits.spent_s, visits.reused, switches)
+    return Sweep(plan, times, visits.spent_s, visits.reused, switches, visits.warnings)
 
 
 def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:

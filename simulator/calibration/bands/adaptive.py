@@ -39,6 +39,7 @@ LEAST_REACH = np.log(1.15)
 CLOSEST = np.log(1.015)
 """Points are never closer than this in log size."""
 MOST_POINTS = 80
+"""From this many points on nothing is refined; the first sweep takes no more either."""
 WORST = 3.0
 """The greatest error may be this many times the accuracy asked for, which is the mean error's."""
 AIM = 2.0
@@ -135,6 +136,12 @@ def build_adaptive(session: Session, *, accuracy: float, verify_largest: bool = 
     except BudgetSpentError:
         session.say("stopped: the next point does not fit the budget")
         session.ended_early()
+    mean, most = state.error()
+    if len(session.points) >= MOST_POINTS and max(mean, most / WORST) > accuracy:
+        session.incomplete.append(
+            f"points: nothing is refined from {MOST_POINTS} points on; an error of {100 * mean:.1f} % on average and "
+            f"{100 * most:.0f} % at most is expected"
+        )
     return state
 
 
@@ -145,6 +152,7 @@ def _sweep(state: Adaptive) -> None:
     step = min(np.log(2), (state.top - start) / LEAST_POINTS)
     state.measure(start, "a")
     step = max(step, min(WIDEST_STEP, (state.top - start) / state.cheap_points(SWEEP_SHARE)))
+    step = max(step, (state.top - start) / MOST_POINTS)
     x = start + step
     while x < state.top - step / 2:
         if len(state.session.points) > 1:

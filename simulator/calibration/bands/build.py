@@ -12,7 +12,7 @@ from simulator.calibration.bands.gbbp import build_gbbp
 from simulator.calibration.bands.grid import build_grid
 from simulator.calibration.bands.session import Session
 from simulator.calibration.bands.shape import check_shape
-from simulator.calibration.bands.source import Floats, Source
+from simulator.calibration.bands.source import Floats, ReplaySource, Source
 from simulator.errors import ScenarioError
 from simulator.models.speed import Cut, SpeedBand
 
@@ -169,6 +169,7 @@ def _built(
     expected: dict[str, float] | None = None,
 ) -> BuiltBand:
     source, cuts = session.source, _ordered(session)
+    table: ReplaySource | None = getattr(source, "table", None)
     limit = "the memory limit, its cut is (0, 0) by definition" if source.largest_is_memory_limit else "no memory limit"
     reason = getattr(source, "largest_reason", None) or f"b = {source.largest:.6g} elements is {limit}"
     shape = check_shape(
@@ -193,6 +194,8 @@ def _built(
         ),
         doubts=tuple(getattr(source, "warnings", ())),
         shape=shape,
+        incomplete=tuple(session.incomplete),
+        table_error=None if table is None else table.accuracy(band),
         ends_s=session.ends_s,
         expected_error=expected,
     )

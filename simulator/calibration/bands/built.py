@@ -1,11 +1,11 @@
 """A band that a builder built: its points in order, what they cost, the steps, and the assumptions that failed."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from simulator import notebook
 from simulator.calibration.bands.shape import ShapeCheck
-from simulator.calibration.bands.source import PointMeasured
+from simulator.calibration.bands.source import PointMeasured, TableError
 from simulator.models.speed import Cut, SpeedBand
 
 
@@ -33,6 +33,10 @@ class BuiltBand:
     """What the source says of points of which too little is known."""
     shape: tuple[ShapeCheck, ...] = ()
     """What the paper assumes of the shape, and whether the cuts obey it."""
+    incomplete: tuple[str, ...] = ()
+    """Limits that were reached before the method was done, such as the budget; the band holds as far as it goes."""
+    table_error: TableError | None = None
+    """How far the band is from the recorded table that its points come from; None for real runs."""
     ends_s: float = 0.0
     """Seconds that finding a and b took, beside the experimental time."""
     expected_error: dict[str, float] | None = None
@@ -67,6 +71,7 @@ class BuiltBand:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the body of a speed model's file is `model`."""
+        cuts = {cut.size: cut for cut in self.cuts}
         return {
             "format": 1,
             "kind": "speed",
@@ -76,7 +81,9 @@ class BuiltBand:
             "experimental_s": self.experimental_s,
             "ends_s": self.ends_s,
             "model": self.band.to_dict(),
-            "points": [_point(point, self._cut(point)) for point in self.points],
+            "points": [_point(point, cuts[point.size]) for point in self.points],
+            "incomplete": list(self.incomplete),
+            "table_error": None if self.table_error is None else asdict(self.table_error),
             "largest_reason": self.largest_reason,
             "steps": list(self.steps),
             "assumptions": list(self.assumptions),
@@ -86,9 +93,6 @@ class BuiltBand:
             "expected_error": self.expected_error,
             "provenance": self.provenance,
         }
-
-    def _cut(self, point: PointMeasured) -> Cut:
-        return next(cut for cut in self.cuts if cut.size == point.size)
 
 
 def _point(point: PointMeasured, cut: Cut) -> dict[str, Any]:

@@ -1,9 +1,14 @@
 """GBBP, the geometric bisection building procedure (speed-bands-gbbp, section 2.5; EQUATIONS section 1)."""
 
+import bisect
 import itertools
 
 from simulator.calibration.bands.session import BudgetSpentError, Session, tell
+from simulator.calibration.bands.shape import apart
 from simulator.models.speed import Cut
+
+EACH_MULTIPLE = 32
+"""Step 2 measures each multiple of a up to this one, and twice the size before from there on (our choice)."""
 
 
 def build_gbbp(session: Session) -> None:
@@ -22,33 +27,52 @@ def build_gbbp(session: Session) -> None:
         session.open = [(_climb(session, left, right), right)]
         _bisect(session)
     except BudgetSpentError:
-        session.unsettled += _neighbours(session)
         session.say("stopped: the next point does not fit the budget")
         session.ended_early()
+    if short := len(apart(session.unsettled)):
+        session.incomplete.append(
+            f"intervals: {short} whose cuts are apart left as they are: step 3 bisects none shorter than "
+            f"{shortest(session):.6g} elements, and step 2 none at all"
+        )
+    session.unsettled += _neighbours(session)
 
 
 def _climb(session: Session, start: Cut, right: Cut) -> Cut:
-    """Step 2: sizes 2a, 3a, ... while the speed rises; the cut that step 3 begins at."""
-    left, k = start, 1
-    while (k + 1) * start.size < right.size:
-        k += 1
-        here = session.measure(k * start.size)
-        rises = left.at_most(here) and not left.contains(here)
-        why = "the speed still rises" if rises else _why_not_rising(left, here)
-        session.say(f"2. {k}a has {tell(here)}; {why}")
-        left = here
-        if not rises:
-            return left
-    session.say(f"2. {k + 1}a is not below b; step 2 ends")
-    return left
+    """Step 2: sizes 2a, 3a, ... while the speed rises; the cut that step 3 begins at.
+
+    Two choices of ours keep it short. A rise that the cut's own width hides is none: a cut has to lie above the one at
+    half its size (the one before is so near in the end that no rise could be seen). And steps grow: beyond
+    `EACH_MULTIPLE` each size is twice the one before. So at most `EACH_MULTIPLE` + log2(b / a) points are measured.
+    """
+    cuts, k = [start], 1
+    while (following := k + 1 if k < EACH_MULTIPLE else 2 * k) * start.size < right.size:
+        here, left, k = session.measure(following * start.size), cuts[-1], following
+        each = k <= EACH_MULTIPLE
+        why_not = _why_not_rising(left, here, cuts[k // 2 - 1] if each else left)
+        session.say(f"2. {k}a has {tell(here)}; {why_not or 'the speed still rises'}")
+        cuts.append(here)
+        if not each:
+            session.unsettled.append((left, here))
+        if why_not is not None:
+            return here
+    session.say(f"2. {following}a is not below b; step 2 ends")
+    return cuts[-1]
 
 
-def _why_not_rising(before: Cut, here: Cut) -> str:
+def _why_not_rising(before: Cut, here: Cut, half: Cut) -> str | None:
+    """Why step 2 ends at a cut, in words: by the cut before or by the one at half the size; None where it goes on."""
     if before.contains(here):
         return "it lies inside the cut before: step 2 ends"
     if here.at_most(before):
         return "it is at most the cut before: step 2 ends"
-    return "it strictly contains the cut before (neither rule of the paper; our choice): step 2 ends"
+    if here.contains(before):
+        return "it strictly contains the cut before (neither rule of the paper; our choice): step 2 ends"
+    if half.meets(here):
+        return (
+            f"since {half.size:.6g} elements it has risen by less than the width of a cut, which is no rise "
+            "(our choice): step 2 ends"
+        )
+    return None
 
 
 def _bisect(session: Session) -> None:
@@ -103,13 +127,14 @@ def _accident(session: Session, left: Cut, middle: Cut, upper: tuple[Cut, Cut]) 
 
 
 def _neighbours(session: Session) -> list[tuple[Cut, Cut]]:
-    """Pairs of neighbouring cuts in the intervals still open."""
+    """Pairs of neighbouring cuts in the intervals still open, which lie one beside the other."""
     cuts = [cut for _, cut in sorted(session.cuts.items())]
-    return [
-        (left, right)
-        for left, right in itertools.pairwise(cuts)
-        if any(start.size <= left.size and right.size <= end.size for start, end in session.open)
-    ]
+    sizes = [cut.size for cut in cuts]
+    inside = (
+        cuts[bisect.bisect_left(sizes, start.size) : bisect.bisect_right(sizes, end.size)]
+        for start, end in session.open
+    )
+    return [pair for between_ends in inside for pair in itertools.pairwise(between_ends)]
 
 
 def shortest(session: Session) -> float:

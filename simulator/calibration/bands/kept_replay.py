@@ -15,7 +15,7 @@ class KeptReplay:
     source
         The table.
     store
-        JSON file of finished points; None to keep none.
+        File of finished points, a line each; None to keep none.
 
     Raises
     ------
@@ -46,9 +46,19 @@ class KeptReplay:
         return self._source.largest_is_memory_limit
 
     @property
+    def table(self) -> ReplaySource:
+        """The table that points come from."""
+        return self._source
+
+    @property
     def reused(self) -> int:
         """How many of the points asked for an earlier process had finished."""
         return len(self._used & self._store.before)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the store was damaged."""
+        return self._store.warnings
 
     def measure(self, size: float) -> PointMeasured:
         """The recorded time at a size; see `ReplaySource.measure`."""

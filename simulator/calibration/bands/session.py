@@ -1,5 +1,6 @@
 """One building of a band under way: what was measured, in order, at what cost, and what was said about it."""
 
+import bisect
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,10 +27,17 @@ class Session:
     """Cuts by size, measured or by definition."""
     steps: list[str] = field(default_factory=list)
     violated: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+    """Limits that were reached before the procedure was done."""
     open: list[tuple[Cut, Cut]] = field(default_factory=list)
     """GBBP's intervals still to bisect, the next one last."""
     unsettled: list[tuple[Cut, Cut]] = field(default_factory=list)
     """Intervals that GBBP left off without one of its cases."""
+    _known: list[tuple[float, PointMeasured]] = field(default_factory=list)
+    """The points by ascending size, as far as they were counted."""
+    _counted: int = 0
+    _spent_s: float = 0.0
+    _cheapest_s: float = float("inf")
 
     def __post_init__(self) -> None:
         a, b = self.source.smallest, self.source.largest
@@ -51,7 +59,16 @@ class Session:
     @property
     def spent_s(self) -> float:
         """Experimental seconds so far."""
-        return float(sum(point.cost_s for point in self.points))
+        self._count()
+        return self._spent_s
+
+    def _count(self) -> None:
+        """Take in the points added since: each once, whatever their number."""
+        for point in self.points[self._counted :]:
+            self._spent_s += point.cost_s
+            self._cheapest_s = min(self._cheapest_s, point.cost_s)
+            bisect.insort(self._known, (point.size, point), key=lambda known: known[0])
+        self._counted = len(self.points)
 
     def measure(self, size: float) -> Cut:
         """The cut at a size, measured once.
@@ -89,20 +106,25 @@ class Session:
         With one point only, time is taken to grow with the size itself, the least that any program does; and never is a
         run foretold to take longer than the source allowed for b.
         """
-        known = sorted((point.size, point.ideal_s) for point in self.points)
-        sizes, times = np.log(np.array(known).T)
-        slope = (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]) if len(known) > 1 else 1.0
+        near = self._neighbours(size)
+        sizes, times = np.log([(point.size, point.ideal_s) for point in near]).T
+        slope = (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]) if len(near) > 1 else 1.0
         beyond = max(0.0, float(np.log(size)) - sizes[-1]) * float(np.clip(slope, 0.0, 3.0))
         time_s = float(np.exp(np.interp(np.log(size), sizes, times) + beyond))
-        time_s = min(time_s, max(float(np.exp(times[-1])), getattr(self.source, "longest_run_s", np.inf)))
-        cheapest = min(point.cost_s for point in self.points)
-        foretold = float(self.source.cost_s(np.array(time_s)))
-        return max(cheapest, foretold + self._beside_s(size))
+        longest_s = max(self._known[-1][1].ideal_s, getattr(self.source, "longest_run_s", np.inf))
+        foretold = float(self.source.cost_s(np.array(min(time_s, longest_s))))
+        return max(self._cheapest_s, foretold + self._beside_s(size, near))
 
-    def _beside_s(self, size: float) -> float:
+    def _neighbours(self, size: float) -> list[PointMeasured]:
+        """The points on either side of a size, beyond the outer ones the two at that end; fewer if there are fewer."""
+        self._count()
+        place = bisect.bisect_left(self._known, size, key=lambda known: known[0])
+        first = min(max(0, place - 1), max(0, len(self._known) - 2))
+        return [point for _, point in self._known[first : first + 2]]
+
+    def _beside_s(self, size: float, near: list[PointMeasured]) -> float:
         """What points of that size took beside what their runs foretell, such as filling gigabytes of operands."""
-        taken = sorted((point.size, point.cost_s, point.ideal_s) for point in self.points)
-        sizes, costs, times = np.array(taken).T
+        sizes, costs, times = np.array([(point.size, point.cost_s, point.ideal_s) for point in near]).T
         return float(np.interp(size, sizes, np.maximum(0.0, costs - self.source.cost_s(times))))
 
     def say(self, text: str) -> None:
@@ -112,10 +134,12 @@ class Session:
     def ended_early(self) -> None:
         """Say that the budget ended the procedure."""
         done = max(point.size for point in self.points)
-        self.violated.append(
+        text = (
             f"budget: {self.budget_s:g} s ended the procedure after {len(self.points)} points; the largest has "
             f"{done:.6g} of {self.source.largest:.6g} elements"
         )
+        self.violated.append(text)
+        self.incomplete.append(text)
 
     def _too_small(self, why: str) -> None:
         raise CalibrationError(

@@ -79,10 +79,11 @@ def _drops(cuts: Sequence[Cut]) -> list[str]:
 def _rises_again(cuts: Sequence[Cut]) -> list[str]:
     faults = []
     fallen: Cut | None = None
-    for k, cut in enumerate(cuts):
-        peak = max(cuts[:k], key=lambda c: c.low, default=None)
-        if peak is not None and cut.high < peak.low and (fallen is None or cut.high < fallen.high):
+    peak: float = 0.0
+    for cut in cuts:
+        if cut.high < peak and (fallen is None or cut.high < fallen.high):
             fallen = cut
+        peak = max(peak, cut.low)
         if fallen is not None and cut.low > fallen.high:
             faults.append(
                 f"shape: speed rises again from {fallen.mid:.4g} at {fallen.size:.6g} to {cut.mid:.4g} per second at "
@@ -134,12 +135,27 @@ def _one_piece(unsettled: Sequence[tuple[Cut, Cut]]) -> ShapeCheck:
     """Definition 1: the band built and the real one meet in one piece without holes.
 
     They meet at every cut measured, and between neighbours that meet or that case c settled. Where neighbours are apart
-    and bisecting stopped, the real band may leave the straight one in between. At a memory limit 0 holds by definition.
+    and bisecting stopped, the real band may leave the straight one in between.
     """
-    apart = [(left, right) for left, right in unsettled if right.high > 0 and not left.meets(right)]
     found = tuple(
-        f"between {left.size:.6g} and {right.size:.6g} elements bisecting stopped while the cuts were apart: what the "
+        f"between {start:.6g} and {end:.6g} elements bisecting stopped while the cuts were apart: what the "
         "speed does in between is not known"
-        for left, right in apart
+        for start, end in _joined(apart(unsettled))
     )
     return ShapeCheck("definition 1: the band built meets the real one in one piece", None if found else True, found)
+
+
+def apart(unsettled: Sequence[tuple[Cut, Cut]]) -> list[tuple[Cut, Cut]]:
+    """The intervals whose two cuts do not meet; at a memory limit 0 holds by definition."""
+    return [(left, right) for left, right in unsettled if right.high > 0 and not left.meets(right)]
+
+
+def _joined(intervals: Sequence[tuple[Cut, Cut]]) -> list[tuple[float, float]]:
+    """Ends in elements, those of intervals that lie one beside the other together."""
+    ends: list[tuple[float, float]] = []
+    for start, end in sorted((left.size, right.size) for left, right in intervals):
+        if ends and ends[-1][1] == start:
+            ends[-1] = ends[-1][0], end
+        else:
+            ends.append((start, end))
+    return ends

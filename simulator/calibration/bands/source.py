@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from simulator.calibration.tables import MAX_FAULTS, Table, read_table
 from simulator.errors import ScenarioError
+from simulator.models.speed import SpeedBand
 
 Floats = NDArray[np.float64]
 
@@ -127,6 +128,11 @@ class ReplaySource:
         """A point costs its time once."""
         return times_s
 
+    @property
+    def table(self) -> "ReplaySource":
+        """The table that points come from, against which a band can be judged: this one."""
+        return self
+
     def up_to(self, largest: float) -> "ReplaySource":
         """The same table cut off at a largest size.
 
@@ -150,6 +156,27 @@ class ReplaySource:
     def speeds(self, sizes: Floats) -> Floats:
         """Recorded ideal speeds at any sizes, in volume per second."""
         return np.asarray(self.at(sizes, self.volumes) / self.at(sizes, self.cpu_s))
+
+    def accuracy(self, band: SpeedBand) -> "TableError":
+        """How far a band's middle curve is from the table, at every recorded size (but a memory limit's: 0 there)."""
+        sizes = self.sizes[:-1] if self.largest_is_memory_limit else self.sizes
+        error = np.abs(band.speed(sizes) / self.speeds(sizes) - 1)
+        return TableError(sizes.size, float(np.mean(error)), float(np.max(error)), float(sizes[np.argmax(error)]))
+
+
+@dataclass(frozen=True)
+class TableError:
+    """Relative errors of a band's middle curve against a recorded table."""
+
+    sizes: int
+    """Recorded sizes compared."""
+    mean: float
+    max: float
+    max_at_elements: float
+    """Where the greatest error lies."""
+
+    def __str__(self) -> str:
+        return f"{self.sizes} sizes, error {self.mean:.1%} on average, {self.max:.1%} at most"
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:

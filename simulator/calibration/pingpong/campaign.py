@@ -190,6 +190,7 @@ def run_campaign(
             )  # the first may have been slow
             points[size] = points[size].with_sample(pattern, taken_s)
             store.keep(points[size])
+        store.sync()
     return list(points.values())
 
 

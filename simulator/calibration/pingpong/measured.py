@@ -151,8 +151,13 @@ def measure_link_times(
     )
     with _pairs(plan, cpus) as (pairs, more):
         points = tuple(run_campaign(campaign, pairs.sample_s, kept, on_progress=on_progress))
-    warnings = [*machine_warnings(machine), *_sharing_warnings(plan, machine, len(cpus)), *_spread_warnings(points)]
-    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, reused, tuple(warnings))
+    warnings = (
+        *kept.warnings,
+        *machine_warnings(machine),
+        *_sharing_warnings(plan, machine, len(cpus)),
+        *_spread_warnings(points),
+    )
+    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, reused, warnings)
 
 
 def pair_places(machine: Machine) -> list[tuple[int, int]]:

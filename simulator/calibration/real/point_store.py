@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from simulator import files
+from simulator.calibration.journal import Journal, read_entries
 from simulator.errors import ScenarioError
 from simulator.machine import Machine
 
-FORMAT = 1
+FORMAT, KIND = 2, "points"
+_FORMAT_1 = b'{"format": 1, "kind": "points"'
+_KEYS = ("n", "size_bytes", "size")
+"""What a point of format 1 may be kept by."""
 _IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "quota_cores", "governor")
 """What must be the same for points to stand side by side."""
 
@@ -38,9 +42,9 @@ class PointStore(Generic[P]):
     Parameters
     ----------
     path
-        JSON file; read if it is there, written whole after each point.
+        File of a line for each point; read if it is there, appended to after each point. See `Journal`.
     read
-        The inverse of a point's `to_dict`.
+        The inverse of a point's `to_dict`; raises KeyError, TypeError or ValueError for what is none.
     subject
         What is measured and on which processor, as plain data: other points are refused.
     machine
@@ -60,19 +64,27 @@ class PointStore(Generic[P]):
         subject: Mapping[str, Any],
         machine: Machine | None,
     ) -> None:
-        self._path = path
-        self._head: dict[str, Any] = {"format": FORMAT, "kind": "points", "subject": plain(dict(subject))}
+        self._read = read
+        self._head: dict[str, Any] = {"format": FORMAT, "kind": KIND, "subject": plain(dict(subject))}
         self._head["machine"] = None if machine is None else plain(machine.to_dict())
         self._ends: dict[str, Any] | None = None
         self.points: dict[float, P] = {}
         """Finished points, by key."""
         self.open: dict[float, P] = {}
         """Points of which more samples are to come, by key."""
-        self._texts: dict[float, str] = {}
-        if path is not None and path.exists():
-            self._read(path, read)
-        self.before = frozenset(self.points)
+        self._journal: Journal | None = None
+        if path is not None:
+            _renew(path)
+            self._journal = Journal(
+                path, head=self._head, what="points", check=lambda found: self._check(path, found), take=self._take
+            )
+        self.before = set(self.points)
         """Keys of the points that the file held when it was opened and that have not been measured since."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the file was damaged."""
+        return (self._journal.damage,) if self._journal is not None and self._journal.damage else ()
 
     def ends(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
         """The ends found before under the same settings."""
@@ -84,48 +96,64 @@ class PointStore(Generic[P]):
     def keep_ends(self, settings: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         """Remember the ends of the sizes."""
         self._ends = {"settings": plain(dict(settings)), "found": dict(found)}
-        self._write()
+        self._write({"ends": self._ends})
 
     def keep(self, point: P) -> None:
         """Remember a point, finished or as far as it is."""
         self._hold(point)
-        self.before -= {point.key}
-        self._write()
+        self.before.discard(point.key)
+        self._write(_line(point.key, point.to_dict(), finished=point.finished))
 
     def forget(self, key: float) -> None:
-        """Forget a finished point, so that it is measured anew."""
-        del self.points[key], self._texts[key]
-        self.before -= {key}
+        """Forget a finished point, so that it is measured anew; the file has it until then."""
+        del self.points[key]
+        self.before.discard(key)
+
+    def sync(self) -> None:
+        """Wait until the disk has every point: at the end of a pass."""
+        if self._journal is not None:
+            self._journal.sync()
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        if self._journal is not None:
+            self._journal.keep(line)
 
     def _hold(self, point: P) -> None:
+        self.points.pop(point.key, None)
         self.open.pop(point.key, None)
         (self.points if point.finished else self.open)[point.key] = point
-        self._texts[point.key] = json.dumps(point.to_dict(), allow_nan=False)
 
-    def _write(self) -> None:
-        if self._path is not None:
-            points, still_open = (
-                "[\n" + ",\n".join(self._texts[key] for key in sorted(kept)) + "\n]"
-                for kept in (self.points, self.open)
-            )
-            head = json.dumps(self._head | {"ends": self._ends}, allow_nan=False)
-            files.write_text(self._path, f'{head[:-1]}, "points": {points}, "open": {still_open}}}\n')
+    def _take(self, line: dict[str, Any]) -> None:
+        if "ends" in line:
+            self._ends = {name: dict(line["ends"][name]) for name in ("settings", "found")}
+        else:
+            self._hold(self._read(line["point"]))
 
-    def _read(self, path: Path, read: Callable[[dict[str, Any]], P]) -> None:
-        document = files.read_json(path)
-        if not isinstance(document, dict) or (document.get("kind"), document.get("format")) != ("points", FORMAT):
-            raise ScenarioError(f"{path}: no measured points found, points of format {FORMAT} or a new file allowed")
-        try:
-            machine, subject = dict(document["machine"] or {}), document["subject"]
-            self._ends = document["ends"]
-            if subject == self._head["subject"]:
-                for entry in (*document["points"], *document.get("open", ())):
-                    self._hold(read(entry))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
+    def _check(self, path: Path, found: dict[str, Any]) -> None:
+        subject, machine = found.get("subject"), dict(found.get("machine") or {})
         refuse_others(path, "points", found=(subject, machine), here=(self._head["subject"], self._head["machine"]))
-        if self._head["machine"] is not None:
-            self._head["machine"] = machine  # as it was when the first point was measured
+
+
+def _line(key: float, point: Mapping[str, Any], *, finished: bool) -> dict[str, Any]:
+    return {"key": key, "finished": finished, "point": point}
+
+
+def _renew(path: Path) -> None:
+    """Write a file of format 1, which was one JSON document, as a journal."""
+    if not path.exists() or files.read_bytes(path)[: len(_FORMAT_1)] != _FORMAT_1:
+        return
+    document = files.read_json(path)
+    try:
+        head = {"format": FORMAT, "kind": KIND, "subject": document["subject"], "machine": document["machine"]}
+        points = [
+            _line(next(point[name] for name in _KEYS if name in point), point, finished=finished)
+            for finished, some in ((True, document["points"]), (False, document.get("open", ())))
+            for point in some
+        ]
+        ends = [{"ends": document["ends"]}] if document["ends"] else []
+    except (KeyError, TypeError, StopIteration) as error:
+        raise ScenarioError(f"{path}: this file of points is damaged ({error}); name another one") from error
+    files.write_text(path, "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in (head, *ends, *points)))
 
 
 def refuse_others(
@@ -163,10 +191,8 @@ def refuse_others(
 
 def points_kept(path: Path) -> int:
     """How many finished points a store holds; 0 if there is none."""
-    if not path.exists():
-        return 0
-    document = files.read_json(path)
-    return len(document["points"]) if isinstance(document, dict) and document.get("kind") == "points" else 0
+    finished = {entry["key"]: entry.get("finished") for entry in read_entries(path) if "key" in entry}
+    return sum(map(bool, finished.values()))
 
 
 def plain(document: dict[str, Any]) -> dict[str, Any]:

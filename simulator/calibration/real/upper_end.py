@@ -18,6 +18,8 @@ _GROWTH = 0.5
 """A time that grows by less than this share of what the volume grows by is still that of a program's start."""
 _LARGEST_STEP = 30.0
 """By how much the volume grows at most from one probe to the next."""
+_MOST_PROBES = 100
+"""After so many probes the last one speaks for itself: n can only creep up where the volume leaps with each n."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +105,14 @@ def _within_time(runner: Runner, subject: Subject, *, smallest_n: int, largest: 
     """The largest n, up to `largest`, whose single run is predicted to fit the time cap."""
     cap_s, n = effort.time_cap_s, smallest_n
     before_s, before = 0.0, 0.0
+    probes = 0
     while True:
         once_s = _once(runner, n, effort)
         volume = subject.volume(n)
         grows = before_s > 0 and once_s / before_s >= _GROWTH * volume / before
         told = once_s >= _PROBED_SHARE * cap_s and (grows or once_s >= cap_s / 2)
-        if told or n >= largest:
+        probes += 1
+        if told or n >= largest or probes >= _MOST_PROBES:
             break
         before_s, before = once_s, volume
         step = min(_LARGEST_STEP, max(2.0, 1.5 * _PROBED_SHARE * cap_s / once_s))

@@ -104,9 +104,9 @@ def calibrate_resource(
         left_s = max(1.0, budget_s - (time.monotonic() - begin))
         times = _time(counted, kept, budget_s=left_s, seed=seed, on_progress=on_progress)
     finally:
-        kept.keep()
+        kept.close()
     seen = observations(counted, kept.counts, times)
-    warnings = _warnings(wanted, counted, times, machine)
+    warnings = [*kept.warnings, *_warnings(wanted, counted, times, machine)]
     facts = provenance(seed=seed, machine=machine) | {
         "control_s": times.control_s,
         "control_spread": times.control_spread,
@@ -152,14 +152,12 @@ def _count(wanted: Sequence[Program], kept: RunStore, *, limit_s: float, on_prog
         on_progress(f"counting {one.program}", 0.6 * done / total)
         if one.role == MICRO:
             derived = derive_sized(one.function, lambda _n, one=one: one.make(), n=1, points=(1,))  # type: ignore[misc]
-            kept.counts[one.label] = counts_at(derived.seg, {"n": 1})
+            kept.keep_counts({one.label: counts_at(derived.seg, {"n": 1})})
         else:
             kernel = STUDY_KERNELS[one.program]
             sizes = kernel.training_sizes
             derived = derive_sized(kernel.function, kernel.arguments, n=sizes[-1], points=sizes)
-            kept.counts |= {f"{kernel.name} {n}": counts_at(derived.seg, {"n": n}) for n in sizes}
-        if done % 10 == 0:
-            kept.keep()
+            kept.keep_counts({f"{kernel.name} {n}": counts_at(derived.seg, {"n": n}) for n in sizes})
 
 
 def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: int, on_progress: OnProgress) -> Times:
@@ -178,12 +176,12 @@ def _time(counted: Sequence[Program], kept: RunStore, *, budget_s: float, seed: 
         nonlocal last
         on_progress("timing in turns", 0.8 + 0.2 * share)
         if time.monotonic() - last > _KEEP_EVERY_S:
-            last, kept.times = time.monotonic(), found.after(earlier)
-            kept.keep()
+            last = time.monotonic()
+            kept.keep_times(found.after(earlier))
 
     left_s = max(1.0, budget_s - (time.monotonic() - begin))
     found = time_in_turns(timed, budget_s=left_s, generator=stream(seed, "costs"), on_round=told).after(earlier)
-    kept.times = found
+    kept.keep_times(found)
     return found
 
 

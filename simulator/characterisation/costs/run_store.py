@@ -1,18 +1,21 @@
 """What a calibration has counted and timed so far, on disk: interrupted or short of time, the next one goes on."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from simulator import files
+from simulator.calibration.journal import Journal, read_entries
 from simulator.calibration.real.point_store import plain
 from simulator.characterisation.costs.observations import Counts
 from simulator.characterisation.costs.timing import Times
 from simulator.machine import Machine
 
-FORMAT = 1
+FORMAT = 2
+_FORMAT_1 = b'{\n "format": 1,\n "kind": "cost runs"'
 KIND = "cost runs"
 IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "quota_cores", "governor")
 """What must be the same for runs to stand side by side."""
@@ -48,26 +51,69 @@ class RunStore:
     Parameters
     ----------
     path
-        JSON file, read if it holds runs of the same fingerprint, else begun anew.
+        File of a line for each piece, read if it holds runs of the same fingerprint, else begun anew; see `Journal`.
     key
         See `fingerprint`.
+
+    Raises
+    ------
+    ScenarioError
+        If the file holds something else than runs.
     """
 
     def __init__(self, path: Path | None, *, key: str) -> None:
-        self._path, self._key = path, key
         self.counts: dict[str, Counts] = {}
         """Label -> counts; empty for what could not be counted."""
         self.times: Times | None = None
-        if path is not None and path.exists():
-            document = files.read_json(path)
-            if isinstance(document, dict) and (document.get("kind"), document.get("key")) == (KIND, key):
-                self.counts = dict(document["counts"])
-                self.times = Times.from_dict(document["times"]) if document["times"] else None
+        self._journal: Journal | None = None
+        if path is not None:
+            _renew(path, key)
+            head = {"format": FORMAT, "kind": KIND, "key": key}
+            self._journal = Journal(path, head=head, what="runs for costs", check=lambda _head: None, take=self._take)
 
-    def keep(self) -> None:
-        """Write all of it."""
-        if self._path is None:
-            return
-        times = None if self.times is None else self.times.to_dict()
-        document: Mapping[str, Any] = {"format": FORMAT, "kind": KIND, "key": self._key}
-        files.write_json(self._path, {**document, "counts": self.counts, "times": times})
+    @property
+    def warnings(self) -> list[str]:
+        """A line if a part of the file was damaged."""
+        return [self._journal.damage] if self._journal is not None and self._journal.damage else []
+
+    def keep_counts(self, counts: Mapping[str, Counts]) -> None:
+        """Remember what was counted, by label."""
+        self.counts |= counts
+        self._keep({"counts": dict(counts)})
+
+    def keep_times(self, times: Times) -> None:
+        """Remember the times of all rounds so far; only the rounds since the last call are written."""
+        known = 0 if self.times is None or self.times.labels != times.labels else self.times.raw_s.shape[1]
+        self.times = times
+        if times.raw_s.shape[1] > known:
+            self._keep({"times": Times(times.labels, times.raw_s[:, known:], times.controls_s[:, known:]).to_dict()})
+
+    def close(self) -> None:
+        """Wait for the disk and close the file."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def _keep(self, entry: Mapping[str, Any]) -> None:
+        if self._journal is not None:
+            self._journal.keep(entry)
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        if "counts" in entry:
+            self.counts |= dict(entry["counts"])
+        else:
+            found = Times.from_dict(entry["times"])
+            if not len(found.labels) == len(found.raw_s) == len(found.controls_s):
+                raise ValueError("a row for each label belongs here")
+            self.times = found.after(self.times if self.times and self.times.labels == found.labels else None)
+
+
+def _renew(path: Path, key: str) -> None:
+    """Make way for runs of another fingerprint, and write a file of format 1, one JSON document, as a journal."""
+    head = next(read_entries(path), {})
+    if path.exists() and files.read_bytes(path)[: len(_FORMAT_1)] == _FORMAT_1:
+        head = files.read_json(path)
+        told = [{"counts": head["counts"]}, *([{"times": head["times"]}] if head.get("times") else [])]
+        lines = [{"format": FORMAT, "kind": KIND, "key": head.get("key")}, *told]
+        files.write_text(path, "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines))
+    if head.get("kind") == KIND and head.get("key") != key:
+        files.remove(path)

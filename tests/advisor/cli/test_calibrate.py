@@ -1,10 +1,14 @@
 """`apportion calibrate speed`, `show` and `predict` as a user calls them, on recorded tables."""
 
 import json
+import resource
 from pathlib import Path
 
 import pytest
 
+from advisor.cli.calibrate import kept
+from simulator import Interrupted
+from tests.command_line import apportion as in_a_process
 from tests.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
@@ -19,6 +23,53 @@ def test_a_replay_gives_one_document(tmp_path, method):
     assert found["experimental_s"] == pytest.approx(sum(point["cost_s"] for point in found["points"]))
     assert isinstance(found["assumptions_violated"], list)
     assert set(found["band"]) == {"sizes", "low", "mid", "high"}
+
+
+def rising(path):
+    """Speed rises all the way, by far less from one multiple of the smallest size to the next than a cut is wide."""
+    sizes = [256 * (8.1e7 / 256) ** (k / 23) for k in range(24)]
+    rows = "".join(f"{x!r},{x ** (4 / 3)!r},{x ** (4 / 3) / (1e9 * (x / 256) ** 0.1)!r}\n" for x in sizes)
+    path.write_text(f"size_elements,volume,cpu_s\n{rows}")
+    return path
+
+
+@pytest.mark.parametrize("name", ["rising", "naive_matmul", "dgemm", "cholesky"])
+def test_gbbp_ends_soon_and_prints_points_cost_and_accuracy(tmp_path, name):
+    table = rising(tmp_path / "t.csv") if name == "rising" else DGEMM.with_name(f"gbbp_{name}.csv")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = in_a_process("calibrate", "speed", "--replay", table, "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
+    model = json.loads((tmp_path / "m.json").read_text())
+    head, *lines = done.stdout.splitlines()
+    assert head.startswith(f"gbbp: {len(model['points'])} points in ")
+    assert head.endswith(" of runs")
+    error = model["table_error"]
+    told = f"{error['sizes']} sizes, error {error['mean']:.1%} on average, {error['max']:.1%} at most"
+    assert f"against the table: {told}" in lines
+    assert [line for line in lines if line.startswith("incomplete: ")] == [
+        f"incomplete: {limit}" for limit in model["incomplete"]
+    ]
+    held_out = apportion("show", "m.json", "--held-out", table, cwd=tmp_path).stdout.splitlines()
+    assert f"held out: {told}" in held_out
+
+
+def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path):
+    def told(path):
+        with pytest.raises(Interrupted) as caught, kept(path):
+            raise KeyboardInterrupt
+        return str(caught.value)
+
+    assert told(None) == "interrupted; nothing is kept without --output or --store"
+    assert told(tmp_path / "none") == "interrupted; no point was finished"
+    path = rising(tmp_path / "t.csv")
+    apportion("calibrate", "speed", "--replay", path, "--method", "gbbp", "--store", "s.jsonl", cwd=tmp_path)
+    with (tmp_path / "s.jsonl").open("ab") as stream:
+        stream.write(b'{"key": 1, "fini')
+    assert told(tmp_path / "s.jsonl") == (
+        f"interrupted; {tmp_path}/s.jsonl keeps the 13 points finished, the same command goes on from there"
+    )
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.command_line import apportion_here
+from tests.stored_points import stored
 
 QUICK = ("--time-cap", "0.1s")
 SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
@@ -72,7 +73,7 @@ def test_a_crash_half_way_keeps_what_was_measured(tmp_path):
     arguments = (*command(tmp_path, crash + SPIN), "--method", "gbbp", "--time-cap", "0.3s", "-o", "m.json")
     done = calibrate(*arguments, cwd=tmp_path)
     refused(done, 1, "ended by signal 6: no message; m.json.partial keeps the")
-    kept = json.loads((tmp_path / "m.json.partial").read_text())["points"]
+    kept = stored(tmp_path / "m.json.partial")["points"]
     assert len(kept) >= 2
     (tmp_path / "app.py").write_text(SPIN)  # mended
     done = calibrate(*arguments, "--json", cwd=tmp_path)

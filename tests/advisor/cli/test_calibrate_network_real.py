@@ -14,6 +14,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator.calibration.pingpong import campaign, mpi
+from tests.stored_points import stored
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "network"]
@@ -112,7 +113,7 @@ def test_without_mpi_it_names_the_extra(capsys, monkeypatch):
 def samples_in(path):
     if not path.exists():
         return 0
-    document = json.loads(path.read_text())
+    document = stored(path)
     return sum(len(s) for kind in ("points", "open") for p in document[kind] for s in p["samples_s"].values())
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.stored_points import stored
+
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -36,7 +38,7 @@ def end(process):
 
 
 def kept(path):
-    return json.loads(path.read_text())["points"] if path.exists() else []
+    return stored(path)["points"]
 
 
 def end_half_way(process, path, count, by=signal.SIGKILL):
@@ -124,18 +126,23 @@ def alike(document):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["gbbp", "adaptive"])
-def test_a_killed_replay_gives_the_result_of_an_undisturbed_one(tmp_path, method):
+@pytest.mark.parametrize("ending", [b"", b'{"key": 3', b"\0" * 300, b"\xff garbage\n{}\n"])
+def test_a_replay_whose_file_was_cut_gives_the_result_of_an_undisturbed_one(tmp_path, method, ending):
     jagged(tmp_path / "sizes.csv")
     arguments = ("--replay", "sizes.csv", "--method", method, *(("--budget", "5s") if method == "adaptive" else ()))
-    whole = end(start(*arguments, "--json", "-o", "whole.json", cwd=tmp_path))
-    half = start(*arguments, "-o", "m.json", cwd=tmp_path)
-    before, _ = end_half_way(half, tmp_path / "m.json.partial", 5)
-    assert not (tmp_path / "m.json").exists()
+    whole = end(start(*arguments, "--json", "-o", "whole.json", "--store", "points.json", cwd=tmp_path))
+    lines = (tmp_path / "points.json").read_bytes().splitlines(keepends=True)
+    (tmp_path / "m.json.partial").write_bytes(b"".join(lines[:6]) + ending)
     done = json.loads(end(start(*arguments, "--json", "-o", "m.json", cwd=tmp_path)))
-    assert done["provenance"]["points_reused"] == len(before) < len(done["points"])
-    assert alike(done) == alike(json.loads(whole))
+    assert done["provenance"]["points_reused"] == 5 < len(done["points"])
+    said = [line for line in done["warnings"] if line.startswith("m.json.partial: ")]
+    assert len(said) == bool(ending)
+    assert all("going on from the 5 that are whole" in line for line in said)
     files = [json.loads((tmp_path / name).read_text()) for name in ("m.json", "whole.json")]
-    assert alike(files[0]) == alike(files[1])
+    for one, other in ((done, json.loads(whole)), files):
+        one["warnings"] = [line for line in one["warnings"] if line not in said]
+        assert alike(one) == alike(other)
+    assert not (tmp_path / "m.json.partial").exists()
 
 
 @pytest.mark.slow

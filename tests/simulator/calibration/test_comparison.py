@@ -1,7 +1,5 @@
 """Builders side by side: what each is asked, whose turn it is, and a small real run."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from simulator.calibration.comparison.lanes import GridLane, HeldOutLane, held_o
 from simulator.calibration.comparison.turns import next_lane
 from simulator.calibration.real.sampling import Effort
 from simulator.randomness import stream
+from tests.stored_points import stored
 
 CPU = 0
 
@@ -99,7 +98,7 @@ def test_every_method_measures_its_own_points_and_the_sweep_is_nobodys(tmp_path)
         assert not held_out.finished
         held_out.once_is_enough = True
         assert held_out.finished
-    assert len(json.loads((tmp_path / "grid.json").read_text())["points"]) == 20
+    assert len(stored(tmp_path / "grid.json")["points"]) == 20
 
 
 class BrokenOffError(Exception):
@@ -116,13 +115,13 @@ def test_a_run_broken_off_goes_on_and_a_finished_one_is_set_aside(tmp_path):
 
     with pytest.raises(BrokenOffError):
         compare_builders(["integration"], **settings, on_progress=break_off)
-    stores = {path.name: json.loads(path.read_text()) for path in (tmp_path / "points").glob("integration-*.json")}
+    stores = {path.name: stored(path) for path in (tmp_path / "points").glob("integration-*.json")}
     before = {(name, p["n"]): p for name, document in stores.items() for p in document["points"]}
     assert len(before) > 10
     with pytest.raises(ScenarioError, match=r"a run broken off with .* seed 1 found, .* seed 2 asked for"):
         compare_builders(["integration"], **settings | {"seed": 2}, on_progress=lambda *_: None)
     (compared,) = compare_builders(["integration"], **settings, on_progress=lambda *_: None)
-    stores = {path.name: json.loads(path.read_text()) for path in (tmp_path / "points").glob("integration-*.json")}
+    stores = {path.name: stored(path) for path in (tmp_path / "points").glob("integration-*.json")}
     after = {(name, p["n"]): p for name, document in stores.items() for p in document["points"]}
     assert {key: after[key] for key in before} == before
     assert set(compared.built) == {"grid", "gbbp", "adaptive"}

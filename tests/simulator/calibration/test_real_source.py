@@ -1,6 +1,5 @@
 """Real sources with real processes: kernels, command lines, their faults, the store, and the upper end."""
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,12 @@ import pytest
 
 from simulator import CalibrationError, ScenarioError
 from simulator.calibration import RealSource
+from simulator.calibration.real.sampling import Effort
+from simulator.calibration.real.subjects import command_subject
+from simulator.calibration.real.upper_end import Room, find_ends
+from simulator.calibration.usage import Usage
 from simulator.machine import memory_available_bytes
+from tests.stored_points import rewrite, stored
 
 CPU = max(os.sched_getaffinity(0))
 QUICK = {"cpu": CPU, "time_cap_s": 0.3}
@@ -46,7 +50,7 @@ def test_a_kernel_is_measured_and_kept(tmp_path):
         again = source.measure(50_000)
     assert again == point
     assert relatives() == []
-    document = json.loads(store.read_text())
+    document = stored(store)
     assert document["machine"]["host"]
     assert document["points"][0]["samples"][0].keys() >= {"voluntary_switches", "involuntary_switches"}
     with RealSource.of_kernel("dgemm", max_size=100_000, store=store, **QUICK) as source:
@@ -70,6 +74,27 @@ def test_the_time_cap_bounds_the_size():
         assert not source.largest_is_memory_limit
         assert 0.02 < source.measure(source.largest).wall_s[0] < 0.5
         assert "raise the time cap" in source.warnings[0]
+
+
+def test_a_volume_that_leaps_with_each_n_takes_few_probes():
+    """Runs that never take longer, of a volume that doubles and more: n can only creep up."""
+    asked = []
+
+    class Quick:
+        def prepare(self, n):
+            asked.append(n)
+
+        def sample(self, inner):
+            return Usage(1e-4 * inner, 1e-4 * inner)
+
+        def can_allocate(self, _size_bytes):
+            return True
+
+    subject = command_subject("true {n}", size="n", volume="3**n")
+    room = Room(max_size=1e6, memory_bytes=2**40, memory_share=0.5)
+    found = find_ends(Quick(), subject, smallest_n=1, room=room, effort=Effort(0.01, least_sample_s=1e-4))
+    assert len(asked) <= 100
+    assert found.largest_reason.startswith("time cap")
 
 
 @pytest.mark.slow
@@ -149,9 +174,7 @@ def test_an_unlike_machine_or_subject_is_refused(tmp_path):
         pass
     with pytest.raises(ScenarioError, match="points of kernel triad, cpu"):
         RealSource.of_kernel("fft", max_size=10_000, store=store, **QUICK)
-    document = json.loads(store.read_text())
-    document["machine"]["host"] = "elsewhere"
-    store.write_text(json.dumps(document))
+    rewrite(store, head=lambda head: head["machine"].update(host="elsewhere"))
     with pytest.raises(ScenarioError, match=r"another machine \(host elsewhere\) found") as found:
         RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK)
     assert len(found.value.lines) == 1
@@ -177,16 +200,16 @@ def test_killed_and_started_again_it_measures_no_finished_point_twice(tmp_path):
     words = [sys.executable, "-c", DRIVER, f"{sys.executable} -S {script} {{n}}", str(CPU), str(store)]
     first = subprocess.Popen(words)
     end = time.monotonic() + 30
-    while not (store.exists() and len(json.loads(store.read_text())["points"]) >= 3) and time.monotonic() < end:
+    while len(stored(store)["points"]) < 3 and time.monotonic() < end:
         time.sleep(0.02)
     first.send_signal(signal.SIGKILL)
     first.wait()
     time.sleep(0.2)  # the launcher and the run under way end too
     assert not [p for p in psutil.process_iter(["cmdline"]) if str(script) in (p.info["cmdline"] or [])]
-    before = json.loads(store.read_text())["points"]
+    before = stored(store)["points"]
     log.write_text("")
     subprocess.run(words, check=True)
-    after = json.loads(store.read_text())["points"]
+    after = stored(store)["points"]
     assert 3 <= len(before) < len(after) == 9
     assert [point for point in after if point["n"] in {p["n"] for p in before}] == before
     assert {int(n) for n in log.read_text().split()} == {p["n"] for p in after} - {p["n"] for p in before}
@@ -211,7 +234,7 @@ def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monke
     with RealSource.of_kernel("dgemm", max_size=100_000, store=store, cpu=CPU, time_cap_s=5) as source:
         for size in sizes[:3]:
             source.visit(size)
-    before = json.loads(store.read_text())
+    before = stored(store)
     assert [len(point["samples"]) for point in before["open"]] == [1, 1, 1]
     assert before["points"] == []
     with RealSource.of_kernel("dgemm", max_size=100_000, store=store, cpu=CPU, time_cap_s=5) as source:
@@ -222,7 +245,7 @@ def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monke
     assert sorted(asked[:4]) == sizes
     assert sorted(asked[4:8]) == sizes
     assert asked[:20] != sizes * 5  # in random order
-    document = json.loads(store.read_text())
+    document = stored(store)
     assert document["open"] == []
     for old, new in zip(before["open"], document["points"], strict=False):
         assert new["samples"][0] == old["samples"][0]
@@ -249,9 +272,7 @@ def test_a_point_cut_off_by_a_far_lower_time_cap_is_measured_again(tmp_path):
         known = source.measure(5000)
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
         assert (source.measure(5000), source.reused) == (known, 1)
-    document = json.loads(store.read_text())
-    document["points"][0] |= {"ended_by": "time cap", "cost_s": 0.01}
-    store.write_text(json.dumps(document))
+    rewrite(store, point=lambda point: point.update(ended_by="time cap", cost_s=0.01))
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
         assert source.measure(5000) != known
         assert source.reused == 0

@@ -1,5 +1,7 @@
 """Cost vectors from observed runs: made-up truths come back, programs can be left out, guesses fill what is unseen."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -170,12 +172,13 @@ def test_times_are_scaled_by_the_control_beside_them():
 def test_a_store_of_another_machine_or_compiler_is_begun_anew(tmp_path):
     path = tmp_path / "runs.json"
     store = RunStore(path, key="one")
-    store.counts["a"] = {"icc": {"cycles": 1.0}}
-    store.times = Times(("a",), np.ones((1, 3)), np.ones((1, 3)))
-    store.keep()
+    store.keep_counts({"a": {"icc": {"cycles": 1.0}}})
+    store.keep_times(Times(("a",), np.ones((1, 3)), np.ones((1, 3))))
+    store.keep_times(Times(("a",), np.ones((1, 5)), np.ones((1, 5))))  # two rounds more: only they are written
+    assert [len(json.loads(line)["times"]["raw_s"][0]) for line in path.read_text().splitlines()[2:]] == [3, 2]
     again, other = RunStore(path, key="one"), RunStore(path, key="two")
     assert again.counts == store.counts
-    assert again.times.labels == ("a",)
+    assert (again.times.labels, again.times.raw_s.shape) == (("a",), (1, 5))
     assert (other.counts, other.times) == ({}, None)
 
 

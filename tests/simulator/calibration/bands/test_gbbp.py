@@ -1,11 +1,13 @@
 """GBBP followed by hand: a = 1, b = 18, cuts of +-5 %; intervals shorter than 1 are not bisected."""
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
-from simulator.calibration.bands import CutRule, PointMeasured, build
-from simulator.calibration.bands.gbbp import build_gbbp
+from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build
+from simulator.calibration.bands.gbbp import EACH_MULTIPLE, build_gbbp
 from simulator.calibration.bands.session import Session
 from simulator.models.speed import Cut
 
@@ -141,3 +143,85 @@ def test_no_run_is_foretold_to_take_longer_than_what_b_was_chosen_by():
     session = Session(Capped(None), CutRule(band=0.05), 20.0)
     session.points.append(PointMeasured(1, 1, (0.02,), (0.02,), 0.16))
     assert session.foretell_s(1e6) == pytest.approx(2.14)
+
+
+def power_law(power, *, band, a=1.0, b=1e9):
+    """A source whose speed follows a power of the size all the way, which gives up after far too many points."""
+    count = 0
+
+    def speed(size):
+        nonlocal count
+        count += 1
+        assert count <= 3000, "GBBP runs away"
+        return size**power
+
+    source = Formula(speed, smallest=a, largest=b)
+    return build(source, method="gbbp", rule=CutRule(band=band))
+
+
+@pytest.mark.parametrize("band", [1e-6, 0.005, 0.05, 0.4])
+@pytest.mark.parametrize("power", [0.01, 0.1, 0.5, 1.0, 3.0])
+def test_a_speed_that_rises_all_the_way_takes_few_points(power, band):
+    built = power_law(power, band=band)
+    climbed = [step for step in built.steps if step.startswith("2.")]
+    assert len(climbed) <= EACH_MULTIPLE + math.log2(1e9) + 1
+    assert len(built.points) <= 1200
+
+
+def test_a_rise_below_the_cuts_own_width_is_no_rise():
+    built = power_law(0.1, band=0.05)  # by 7.2 % from a to 2a, where cuts are 10 % wide
+    assert [step[:5] for step in built.steps if step.startswith("2.")] == ["2. 2a"]
+    assert "risen by less than the width of a cut" in next(step for step in built.steps if step.startswith("2."))
+    built = power_law(0.2, band=0.05)  # by 14.9 % over each doubling, by less than 10 % from 3a to 4a and further on
+    assert len([step for step in built.steps if step.startswith("2.")]) > EACH_MULTIPLE
+
+
+def test_step_2_takes_each_multiple_first_and_then_grows():
+    sizes = [point.size for point in power_law(1.0, band=0.05).points][2:]
+    assert sizes[: EACH_MULTIPLE - 1] == list(range(2, EACH_MULTIPLE + 1))
+    assert sizes[EACH_MULTIPLE - 1 : EACH_MULTIPLE + 3] == [EACH_MULTIPLE * 2**k for k in range(1, 5)]
+
+
+def test_what_a_limit_leaves_is_named_with_the_accuracy_against_the_table():
+    sizes = np.geomspace(256, 8.1e7, 24)
+    truth = 1e3 * sizes**0.1
+    times = sizes ** (4 / 3) / truth
+    source = ReplaySource(sizes, sizes ** (4 / 3), times, times)
+    built = build(source, method="gbbp", rule=CutRule(band=0.05))
+    assert len(built.points) < 20
+    (line,) = built.incomplete
+    assert line.startswith("intervals: 1 whose cuts are apart left as they are")
+    error = np.abs(np.interp(sizes, [c.size for c in built.cuts], [c.mid for c in built.cuts]) / truth - 1)
+    told = built.to_dict()["table_error"]
+    assert (told["sizes"], told["mean"], told["max"]) == (24, pytest.approx(error.mean()), pytest.approx(error.max()))
+    assert told["max_at_elements"] == sizes[np.argmax(error)]
+    whole = sum(point.cost_s for point in built.points)
+    early = build(source, method="gbbp", rule=CutRule(band=0.05), budget_s=0.9 * whole)
+    assert early.incomplete[0].startswith("budget: ")
+    assert set(early.to_dict()["incomplete"]) == set(early.incomplete)
+
+
+def test_a_table_that_gbbp_settles_is_not_called_incomplete():
+    sizes = np.geomspace(1.0, 1e3, 50)
+    flat = ReplaySource(sizes, sizes, sizes, sizes)
+    built = build(flat, method="gbbp", rule=CutRule(band=0.05))
+    assert (built.incomplete, built.table_error.max) == ((), pytest.approx(0, abs=1e-12))
+
+
+def test_each_point_is_counted_once_whatever_their_number():
+    """What a point costs to keep account of does not grow with how many there are."""
+
+    class Point:
+        size, ideal_s = 1.0, 1.0
+        asked = 0
+
+        @property
+        def cost_s(self):
+            Point.asked += 1
+            return 1.0
+
+    session = Session(Formula(None), CutRule(band=0.05), 1e9)
+    for _ in range(100):
+        session.points.append(Point())
+        assert session.spent_s == len(session.points)
+    assert Point.asked <= 300
