@@ -1,6 +1,7 @@
 """Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -26,13 +27,27 @@ def cores_here() -> int:
 
 
 @contextmanager
+def settings() -> Iterator[None]:
+    """What we ask of Dask, whose files lie in a folder of this process.
+
+    By default they have a name that everybody knows among the temporary files, and Python modules are imported from it.
+    """
+    import dask
+
+    with (
+        tempfile.TemporaryDirectory(prefix="apportion-", ignore_cleanup_errors=True) as folder,
+        dask.config.set(OWN | {"temporary-directory": folder}),
+    ):
+        yield
+
+
+@contextmanager
 def local(workers: int) -> Iterator["Client"]:
     """Worker processes on this machine."""
-    import dask
     from distributed import Client, LocalCluster
 
     threads = max(1, cores_here() // workers)
-    with dask.config.set(OWN):
+    with settings():
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,

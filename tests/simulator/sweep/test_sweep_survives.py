@@ -184,3 +184,38 @@ def test_the_point_with_an_error_nobody_foresaw_is_named_and_the_rest_completes(
     said = "ZeroDivisionError: something nobody thought of"
     assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
     assert len(found.documents) == len(plan.points) - 1
+
+
+TRAP = """
+import pathlib
+
+pathlib.Path(__file__).with_name("ran").touch()
+raise ImportError("code of somebody else")
+"""
+TWO = """
+import sys
+from simulator.sweep import local
+
+if __name__ == "__main__":
+    with local(1) as client:
+        print(client.submit(len, "ab").result(timeout=60), [path for path in sys.path if "dask-scratch" in path])
+"""
+
+
+def test_code_that_another_user_left_among_temporary_files_is_not_run(tmp_path):
+    """Dask's folder there has a name that everybody knows, and what lies in it is found before what is installed."""
+    known = tmp_path / "dask-scratch-space"
+    known.mkdir()
+    known.chmod(0o777)
+    for name in ("numpy", "pandas", "msgpack", "tornado"):
+        (known / f"{name}.py").write_text(TRAP)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    program = tmp_path / "program.py"
+    program.write_text(TWO)
+    call = [sys.executable, str(program)]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert not (known / "ran").exists()
+    said, paths = done.stdout.split(" ", 1)
+    assert said == "2"
+    assert str(known) not in paths
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dask-scratch-space", "program.py"]
