@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import ScenarioError
@@ -34,17 +35,22 @@ def settings() -> Iterator[None]:
     """
     import dask
 
-    with (
-        tempfile.TemporaryDirectory(prefix="apportion-", ignore_cleanup_errors=True) as folder,
-        dask.config.set(OWN | {"temporary-directory": folder}),
-    ):
+    with dask.config.set(OWN | {"temporary-directory": _folder().name}):
         yield
+
+
+@cache
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    """Goes with the process, after what Dask still has open in it then."""
+    return tempfile.TemporaryDirectory(prefix="apportion-", ignore_cleanup_errors=True)
 
 
 @contextmanager
 def local(workers: int) -> Iterator["Client"]:
     """Worker processes on this machine."""
     from distributed import Client, LocalCluster
+
+    from simulator.sweep.loopback import SCHEME, TrustedNanny
 
     threads = max(1, cores_here() // workers)
     with settings():
@@ -55,6 +61,8 @@ def local(workers: int) -> Iterator["Client"]:
             dashboard_address="127.0.0.1:0",  # None means the usual port, on all interfaces
             silence_logs=60,
             host="127.0.0.1",
+            protocol=SCHEME,
+            worker_class=TrustedNanny,
         )
         client = Client(cluster, set_as_default=False)
         try:
