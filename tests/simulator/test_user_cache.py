@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator import files
+from simulator import ScenarioError, files
+from simulator.characterisation import kept_here, known_here, runs_beside
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="users have numbers on POSIX only")
 
@@ -101,3 +102,14 @@ def test_a_user_without_a_home_has_one_too(nowhere, monkeypatch):
 
     monkeypatch.setattr(Path, "home", no_home)
     assert files.user_cache() == nowhere
+
+
+def test_without_a_private_folder_no_resource_model_is_read_or_kept_and_the_user_is_told(nowhere):
+    """Somebody else's model there would be taken for this machine's."""
+    nowhere.mkdir()
+    nowhere.chmod(0o777)
+    assert known_here() is None
+    for path_of in (kept_here, lambda: runs_beside(None)):
+        with pytest.raises(ScenarioError, match=r"set XDG_CACHE_HOME to one, or write the model to a file"):
+            path_of()
+    assert list(nowhere.iterdir()) == []

@@ -17,6 +17,7 @@ from simulator import CalibrationError, ScenarioError
 from simulator.calibration import Address, is_this_host, listen, parse_address
 from simulator.calibration.pingpong import hosts, wire
 from simulator.calibration.pingpong.hosts import connected_pairs, listener_over_ssh
+from simulator.calibration.pingpong.pairs import tcp_ends
 from simulator.calibration.pingpong.serve import serve
 from simulator.calibration.pingpong.wire import PeerError
 
@@ -285,6 +286,24 @@ def test_names_that_are_none(host):
         hosts._connect(Address(host, 80), "token")
     with pytest.raises(PeerError, match="--listen: "):
         listen(Address(host, 0), cpus=[0], on_ready=print)
+
+
+def test_a_stranger_on_loopback_is_not_taken_for_ours(monkeypatch):
+    strangers, connect = [], socket.create_connection
+
+    def after_a_stranger(address):
+        strangers.append(connect(address))
+        return connect(address)
+
+    monkeypatch.setattr(socket, "create_connection", after_a_stranger)
+    (out, _), (_, into) = tcp_ends()
+    os.write(out, b"ours")
+    assert os.read(into, 10) == b"ours"
+    (stranger,) = strangers
+    assert stranger.recv(10) == b""
+    stranger.close()
+    os.close(out)
+    os.close(into)
 
 
 def test_a_host_that_does_not_answer():
