@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from simulator.comparison import Comparison, compare
     from simulator.configuration import Configuration
     from simulator.engines import run
-    from simulator.engines.compiled import on_compile
+    from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
@@ -96,6 +96,7 @@ _HOMES = {
     "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
     "availability": "simulator.models.load",
+    "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.result_tables",
     "compare": "simulator.comparison",
     "critical_path": "simulator.engines.log",
@@ -175,6 +176,7 @@ __all__ = [
     "Step",
     "TraceError",
     "availability",
+    "cache_folder",
     "calibration",
     "characterisation",
     "check_form",

@@ -19,6 +19,7 @@ from simulator.errors import ApportionError, ScenarioError
 __all__ = [
     "digest",
     "make_folder",
+    "private_folder",
     "read_bytes",
     "read_json",
     "read_text",
@@ -362,32 +363,84 @@ def shipped(kind: str, name: str) -> Path:
     return installed if installed.exists() else root.parent / kind / name
 
 
-def user_cache() -> Path:
-    """The folder for what can be made again, by the user's settings or below the home folder; it may not exist yet.
+def user_cache() -> Path | None:
+    """The folder for what can be made again, by the user's settings or below the home folder; it is made if need be.
 
-    Where nothing can be written there, as in many batch jobs and containers, one of the user's own among the temporary
-    files takes its place.
+    Where there is none, or nothing can be written there, as in many batch jobs and containers, one of the user's own
+    among the temporary files takes its place. None where no folder is private: what others can write is not trusted.
     """
     base = os.environ.get("XDG_CACHE_HOME") or ""
-    try:
-        wanted = (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "apportion"
-    except RuntimeError:  # nobody's home
-        return _own_temporary() or Path(tempfile.gettempdir()) / "apportion"
-    there = next(path for path in (wanted, *wanted.parents) if os.path.exists(path))  # noqa: PTH110 - never raises
-    return wanted if os.access(there, os.W_OK | os.X_OK) else _own_temporary() or wanted
+    wanted = []
+    with contextlib.suppress(RuntimeError):  # nobody's home
+        wanted.append((Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "apportion")
+    if hasattr(os, "geteuid"):
+        wanted.append(Path(tempfile.gettempdir()) / f"apportion-cache-{os.geteuid()}")
+    return next((folder for path in wanted if (folder := private_folder(path)) is not None), None)
 
 
-def _own_temporary() -> Path | None:
-    """A folder among the temporary files that nobody else can write in; machine code is run from it."""
-    if not hasattr(os, "getuid"):
-        return None
-    folder = Path(tempfile.gettempdir()) / f"apportion-cache-{os.getuid()}"
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
-            return folder
+def private_folder(path: Path) -> Path | None:
+    """A folder in which nobody else can put, change or replace anything, without links on the way to it.
+
+    It is made, for its owner alone, if it is not there. On systems whose users have no numbers it is trusted as it is.
+
+    Returns
+    -------
+    Path or None
+        None if it cannot be made or written, belongs to somebody else, or others can write in it or in a folder above
+        it; in those above only if their sticky bit does not keep others from renaming what is in them.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        if not hasattr(os, "geteuid"):
+            path.mkdir(parents=True, exist_ok=True)
+            return path if os.access(path, os.W_OK) else None
+        if all(_kept_safe(part) for part in _way_to(path)):
+            _make_private(path)
+            real = Path(os.path.realpath(path, strict=True))
+            found = real.lstat()
+            mine = found.st_uid == os.geteuid() and not _others_write(found)
+            if mine and os.access(real, os.W_OK | os.X_OK) and all(_kept_safe(part) for part in real.parents):
+                return real
     return None
+
+
+def _way_to(path: Path) -> list[Path]:
+    """What is there of a path, links in it included and where they lead: all that decides which folder it names."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - links are looked at themselves
+    parts = [part for part in (absolute, *absolute.parents) if os.path.lexists(part)]
+    real = Path(os.path.realpath(path))
+    return [*parts, *(part for part in real.parents if part.exists())]
+
+
+def _kept_safe(path: Path) -> bool:
+    """Whether only its owner, who is this user or root, can replace what it holds."""
+    found = path.lstat()
+    owned = found.st_uid in {0, os.geteuid()}
+    return owned and (stat.S_ISLNK(found.st_mode) or bool(found.st_mode & stat.S_ISVTX) or not _others_write(found))
+
+
+def _others_write(found: os.stat_result) -> bool:
+    """Whether others than the owner may write; a group that has the user's name and nobody else in it is no other."""
+    if found.st_mode & stat.S_IWOTH:
+        return True
+    return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
+
+
+def _own_group(number: int) -> bool:
+    import grp
+    import pwd
+
+    with contextlib.suppress(KeyError):  # in neither list
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+        alone = set(group.gr_mem) <= {user.pw_name}
+        return user.pw_gid == number and group.gr_name == user.pw_name and alone
+    return False
+
+
+def _make_private(path: Path) -> None:
+    """Make a folder and those above it that are missing, each for its owner alone."""
+    for folder in (*reversed(path.parents), path):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
 
 
 def _umask() -> int:

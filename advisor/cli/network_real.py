@@ -22,11 +22,32 @@ Hosts = Annotated[
 ]
 Listen = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS:PORT", help="With --between tcp: be the far end for one session; port 0 for any."),
+    typer.Option(
+        metavar="[ADDRESS:]PORT",
+        help="With --between tcp: be the far end for one session; port 0 for any. Without an address, or with one of "
+        "loopback, for this machine alone; 0.0.0.0 for all others.",
+    ),
 ]
 Connect = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="With --between tcp: a host that listens.")]
+
+
+def _warned(context: typer.Context, option: typer.CallbackParam, value: str | None) -> str | None:
+    """A token on the command line is taken, but everybody on this machine can read it there."""
+    source = context.get_parameter_source(option.name or "")
+    if value is not None and source is not None and source.name == "COMMANDLINE":
+        seen = "others on this machine can see the token in the list of processes"
+        print(f"warning: --token: {seen}; put it in APPORTION_TOKEN, or leave it out and be asked", file=sys.stderr)
+    return value
+
+
 Token = Annotated[
-    str | None, typer.Option(envvar="APPORTION_TOKEN", help="With --connect: what the listening host printed.")
+    str | None,
+    typer.Option(
+        envvar="APPORTION_TOKEN",
+        callback=_warned,
+        help="With --connect: what the listening host printed. Better in APPORTION_TOKEN, or when asked: others can "
+        "see a command's options.",
+    ),
 ]
 MaxBytes = Annotated[str, typer.Option(help="Largest message.")]
 Budget = Annotated[
@@ -120,11 +141,13 @@ def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
         command = f"apportion calibrate network --between tcp --connect {host}:{where.port} -o link.json"
         print(f"  APPORTION_TOKEN={token} {command}", flush=True)
 
+    here = address if ":" in address else f"127.0.0.1:{address}"
     served = listen(
-        parse_address(address, field="--listen", least_port=0), cpus=(cpus * 2)[: max(2, len(cpus))], on_ready=ready
+        parse_address(here, field="--listen", least_port=0), cpus=(cpus * 2)[: max(2, len(cpus))], on_ready=ready
     )
     if not as_json:
-        print(f"served {served['connections']} connections, refused {served['refused']}")
+        failed = f" ({served['failed']} ended by a fault)" if served["failed"] else ""
+        print(f"served {served['connections']} connections{failed}, refused {served['refused']}")
 
 
 def print_json_line(message: dict[str, object]) -> None:
@@ -145,10 +168,7 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
         raise typer.BadParameter(f"{found[0]} found with --between {options.between}, allowed with tcp")
     if options.hosts is not None and options.connect is not None:
         raise typer.BadParameter("--hosts and --connect found, one of them allowed")
-    if options.connect is not None and not options.token:
-        raise typer.BadParameter(
-            "--connect found, --token or APPORTION_TOKEN with what the listening host printed needed"
-        )
+    secret = options.token or (_asked_token() if options.connect is not None else "")
 
     def plan(address: Address | None = None, token: str = "") -> LinkPlan:
         return LinkPlan(
@@ -164,7 +184,7 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
 
     plan()  # faults are told before another host is asked
     if options.connect is not None:
-        yield plan(parse_address(options.connect, field="--connect"), options.token or "")
+        yield plan(parse_address(options.connect, field="--connect"), secret)
     elif options.hosts is not None:
         here, other = _two_hosts(options.hosts)
         if not is_this_host(here):
@@ -175,6 +195,16 @@ def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
             yield plan(Address(other.rpartition("@")[2], port), token)
     else:
         yield plan()
+
+
+def _asked_token() -> str:
+    """The token as somebody at a terminal types it, unseen."""
+    if sys.stdin.isatty():
+        import getpass
+
+        if given := getpass.getpass("token that the listening host printed: ").strip():
+            return given
+    raise typer.BadParameter("--connect: no token; put what the listening host printed in APPORTION_TOKEN")
 
 
 def _two_hosts(text: str) -> tuple[str, str]:

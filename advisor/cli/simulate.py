@@ -220,5 +220,8 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
 
 
 def _say_compiling(kernel: str) -> None:
-    """The first use of a new version takes seconds; what is compiled is kept."""
-    print(f"compiling the simulator's kernel {kernel!r}, once ...", file=sys.stderr)
+    """The first use of a new version takes seconds; what is compiled is kept where nobody else can change it."""
+    from simulator import cache_folder
+
+    nowhere = "for this command alone: no folder that only you can write was found; set XDG_CACHE_HOME to one"
+    print(f"compiling the simulator's kernel {kernel!r}, {'once' if cache_folder() else nowhere} ...", file=sys.stderr)

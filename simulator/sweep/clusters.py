@@ -1,8 +1,10 @@
 """Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import ScenarioError
@@ -26,13 +28,32 @@ def cores_here() -> int:
 
 
 @contextmanager
+def settings() -> Iterator[None]:
+    """What we ask of Dask, whose files lie in a folder of this process.
+
+    By default they have a name that everybody knows among the temporary files, and Python modules are imported from it.
+    """
+    import dask
+
+    with dask.config.set(OWN | {"temporary-directory": _folder().name}):
+        yield
+
+
+@cache
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    """Goes with the process, after what Dask still has open in it then."""
+    return tempfile.TemporaryDirectory(prefix="apportion-", ignore_cleanup_errors=True)
+
+
+@contextmanager
 def local(workers: int) -> Iterator["Client"]:
     """Worker processes on this machine."""
-    import dask
     from distributed import Client, LocalCluster
 
+    from simulator.sweep.loopback import SCHEME, TrustedNanny
+
     threads = max(1, cores_here() // workers)
-    with dask.config.set(OWN):
+    with settings():
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,
@@ -40,6 +61,8 @@ def local(workers: int) -> Iterator["Client"]:
             dashboard_address="127.0.0.1:0",  # None means the usual port, on all interfaces
             silence_logs=60,
             host="127.0.0.1",
+            protocol=SCHEME,
+            worker_class=TrustedNanny,
         )
         client = Client(cluster, set_as_default=False)
         try:

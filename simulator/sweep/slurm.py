@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import ScenarioError, SweepError
-from simulator.sweep.clusters import OWN, close
+from simulator.sweep.clusters import close, settings
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,6 +33,11 @@ _KEYS: dict[str, str] = {
     "directive": "",
 }
 """Our keys, and what `dask_jobqueue.SLURMCluster` calls them."""
+OWN_FOLDER = (
+    'export DASK_TEMPORARY_DIRECTORY="$(mktemp -d)"',
+    """trap 'rm -rf "$DASK_TEMPORARY_DIRECTORY"' EXIT""",
+)
+"""Lines of a job: a worker's files lie in a folder of its own, see `clusters.settings`."""
 _NUMBERS = ("jobs", "cores", "processes")
 _WALLTIME = re.compile(r"\d+(:\d\d){0,2}|\d+-\d+(:\d\d){0,2}")
 SLURM_HELP = f"Jobs by dask-jobqueue, as KEY=VALUE parted by spaces; keys: {', '.join(_KEYS)}."
@@ -118,9 +123,10 @@ def slurm(text: str, *, tell: Callable[[str], None], submit: bool = True) -> Ite
     import dask
     from distributed import Client
 
-    with dask.config.set(OWN):
+    with settings():
+        prologue = [*dask.config.get("jobqueue.slurm.job-script-prologue", []), *OWN_FOLDER]
         try:
-            cluster = cluster_of_jobs(n_workers=0, **options)
+            cluster = cluster_of_jobs(n_workers=0, job_script_prologue=prologue, **options)
         except (TypeError, ValueError, OSError) as error:
             raise ScenarioError(f"--slurm: {str(error).splitlines()[0]}") from None
         tell(str(cluster.job_script()))

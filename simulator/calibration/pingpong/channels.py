@@ -61,7 +61,7 @@ class StreamChannel:
         while payload:
             try:
                 payload = payload[os.write(self._out, payload) :]
-            except (BrokenPipeError, ConnectionResetError) as error:
+            except (ConnectionError, TimeoutError) as error:  # the system's own limit, where a host is gone
                 raise ChannelEndedError("the other process: ended early") from error
 
     def receive(self, payload: memoryview) -> None:
@@ -102,7 +102,7 @@ class StreamChannel:
     def _read(self, payload: memoryview) -> int:
         try:
             count = os.readv(self._in, [payload])
-        except ConnectionResetError as error:
+        except (ConnectionError, TimeoutError) as error:
             raise ChannelEndedError("the other process: ended early") from error
         if not count:
             raise ChannelEndedError("the other process: ended early")

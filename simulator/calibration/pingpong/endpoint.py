@@ -12,6 +12,7 @@ from typing import Any
 from simulator.calibration.parallel import lifeline
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import Buffers, ChannelEndedError, StreamChannel, relay, run_sample
+from simulator.errors import ApportionError
 
 
 class Endpoint:
@@ -44,16 +45,21 @@ class Endpoint:
             raise ChannelEndedError("the other host: it ended the session")
 
 
-def main() -> None:
-    """Serve the driver until it closes standard input."""
+def main() -> int:
+    """Serve the driver until it closes standard input, or the other end fails, which is said in a line."""
     parent, cpu, channels = int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
     lifeline.die_with_parent(parent)
     os.sched_setaffinity(0, {cpu})
     endpoint = Endpoint({int(peer): StreamChannel(*ends) for peer, ends in channels.items()})
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(endpoint.obey(json.loads(line))) + "\n")
-        sys.stdout.flush()
+    try:
+        for line in sys.stdin:
+            sys.stdout.write(json.dumps(endpoint.obey(json.loads(line))) + "\n")
+            sys.stdout.flush()
+    except ApportionError as error:
+        sys.stderr.write(f"{error.lines[0]}\n")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

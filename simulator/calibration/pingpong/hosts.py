@@ -1,8 +1,11 @@
 """Ping-pong between two hosts over TCP: one listens for a session, the other connects and measures."""
 
 import contextlib
+import errno
 import json
 import os
+import resource
+import selectors
 import socket
 import subprocess
 import sys
@@ -10,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any, Self, cast
 
 from simulator.calibration.parallel.children import Children
 from simulator.calibration.pingpong import wire
@@ -23,8 +27,10 @@ ANSWER_S = 5.0
 """How long a host may take to answer when a session begins."""
 WAIT_S = 600.0
 """How long a listener waits for a session to begin."""
-MAX_REFUSED = 100
-"""Connections without the token after which a listener gives up."""
+MAX_GUESTS = 256
+"""Connections that have not proved to know the token yet; of more the oldest goes, since ours take an instant."""
+CROWDED_S = 0.05
+"""How long to wait where the system has no room for another connection."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ def is_this_host(name: str) -> bool:
     """Whether a host's name is one of this machine's own addresses."""
     try:
         found = socket.getaddrinfo(name, 0, type=socket.SOCK_DGRAM)
-    except OSError:
+    except (OSError, UnicodeError):
         return False
     for family, kind, protocol, _, address in found:
         with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as own:
@@ -92,49 +98,163 @@ def listen(
     Raises
     ------
     PeerError
-        If it cannot listen there, nobody comes in time, or too many come without the token.
+        If it cannot listen there, or nobody with the token comes in time.
     """
-    token, refused = wire.new_token(), 0
+    token = wire.new_token()
     served: list[subprocess.Popen[bytes]] = []
-    with _server(address) as server:
+    with _server(address) as server, Door(server, token) as door:
         on_ready(Address(address.host, server.getsockname()[1]), token)
         deadline = time.monotonic() + wait_s
         try:
             while not served or any(child.poll() is None for child in served):
-                connection = _accept(server, wait_s=0.2 if served else min(1.0, wait_s))
-                if connection is not None and len(served) < len(cpus):
-                    child = _admit(connection, token, cpu=cpus[len(served)])
-                    served += [] if child is None else [child]
-                    refused += child is None
-                elif connection is not None:
-                    connection.close()
-                if refused >= MAX_REFUSED:
-                    raise PeerError(f"--listen: {refused} connections without the token found, one with it allowed")
+                for connection in door.admit(wait_s=0.2 if served else min(1.0, wait_s)):
+                    with connection:
+                        if len(served) < len(cpus):
+                            served.append(_start(connection, cpus[len(served)]))
                 if not served and time.monotonic() > deadline:
-                    raise PeerError(f"--listen: nobody came within {wait_s:g} s")
+                    raise PeerError(f"--listen: nobody with the token came within {wait_s:g} s")
+            failed = sum(child.returncode != 0 for child in served)
         finally:
             for child in served:
                 child.kill()
                 child.wait()
-    return {"connections": len(served), "refused": refused}
+    return {"connections": len(served), "failed": failed, "refused": door.refused}
+
+
+@dataclass
+class _Guest:
+    """Somebody who came and has not proved yet to know the token."""
+
+    connection: socket.socket
+    steps: wire.Handshake
+    deadline: float
+    data: bytes = b""
+
+    def greet(self) -> None:
+        """Say our first line."""
+        self._say(next(self.steps))
+
+    def proved(self) -> bool:
+        """Take what came, without waiting and no further than the proof.
+
+        Raises
+        ------
+        PeerError, OSError
+            If it is anything else.
+        """
+        while True:
+            try:
+                byte = self.connection.recv(1)
+            except BlockingIOError:
+                return False
+            self.data += byte
+            if not byte or len(self.data) >= wire.MAX_LINE_BYTES:
+                raise PeerError("the other host: no line")
+            if byte == b"\n":
+                line, self.data = self.data, b""
+                try:
+                    self._say(self.steps.send(wire.parse_line(line)))
+                except StopIteration:
+                    return True
+
+    def _say(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message).encode() + b"\n"
+        if self.connection.send(line) < len(line):  # it fits every buffer of who reads
+            raise PeerError("the other host: it does not read")
+
+
+class Door:
+    """Lets in who proves to know the token. Nobody is waited for: many are heard at once, each for a short time.
+
+    Parameters
+    ----------
+    server
+        A listening socket.
+    token
+        The session's.
+
+    Attributes
+    ----------
+    refused
+        How many came and did not prove it.
+    """
+
+    def __init__(self, server: socket.socket, token: str) -> None:
+        self.refused = 0
+        self._server = server
+        self._token = token
+        self._guests: dict[socket.socket, _Guest] = {}
+        self._selector = selectors.DefaultSelector()
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._limit = MAX_GUESTS if files == resource.RLIM_INFINITY else max(1, min(MAX_GUESTS, files // 4))
+        server.settimeout(0.0)
+        self._selector.register(server, selectors.EVENT_READ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for guest in self._guests.values():
+            guest.connection.close()
+        self._selector.close()
+
+    def admit(self, *, wait_s: float) -> list[socket.socket]:
+        """Those who proved it within so many seconds; as soon as there is one."""
+        proved = []
+        for key, _ in self._selector.select(wait_s):
+            if key.fileobj is self._server:
+                self._welcome()
+            elif guest := self._guests.get(cast("socket.socket", key.fileobj)):  # it may have had to go since
+                try:
+                    if guest.proved():
+                        self._leave(guest)
+                        guest.connection.settimeout(None)
+                        proved.append(guest.connection)
+                except (PeerError, OSError):
+                    self._refuse(guest)
+        now = time.monotonic()
+        for guest in [guest for guest in self._guests.values() if guest.deadline < now]:
+            self._refuse(guest)
+        return proved
+
+    def _welcome(self) -> None:
+        """Take one newcomer; where there is no room, the oldest guest has had time enough."""
+        if len(self._guests) >= self._limit:
+            self._refuse(next(iter(self._guests.values())))
+        try:
+            connection, _ = self._server.accept()
+        except OSError as error:
+            if error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}:
+                time.sleep(CROWDED_S)
+                for guest in [*self._guests.values()][:1]:
+                    self._refuse(guest)
+            return  # or it went before we came to it
+        guest = _Guest(connection, wire.handshake(self._token, listens=True), time.monotonic() + ANSWER_S)
+        self._guests[connection] = guest
+        self._selector.register(connection, selectors.EVENT_READ)
+        try:
+            connection.settimeout(0.0)
+            wire.tune(connection)
+            guest.greet()
+        except (PeerError, OSError):
+            self._refuse(guest)
+
+    def _leave(self, guest: _Guest) -> None:
+        del self._guests[guest.connection]
+        self._selector.unregister(guest.connection)
+
+    def _refuse(self, guest: _Guest) -> None:
+        self._leave(guest)
+        guest.connection.close()
+        self.refused += 1
 
 
 def _server(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        return socket.create_server((address.host, address.port), family=family)
-    except OSError as error:
+        family, _, _, _, found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server((str(found[0]), address.port), family=family, backlog=MAX_GUESTS)
+    except (OSError, UnicodeError) as error:  # a name that is none
         raise PeerError(f"--listen: {address.text}: {_reason(error)}") from error
-
-
-def _admit(connection: socket.socket, token: str, *, cpu: int) -> "subprocess.Popen[bytes] | None":
-    """A process that serves whoever proves that it knows the token; None for others."""
-    with connection:
-        try:
-            wire.prove(connection, token, timeout_s=ANSWER_S, listens=True)
-        except (PeerError, OSError):
-            return None
-        return _start(connection, cpu)
 
 
 @contextmanager
@@ -192,24 +312,26 @@ def listener_over_ssh(host: str, command: Sequence[str]) -> Iterator[tuple[int, 
             child.wait(ANSWER_S)  # the session is over, and the listener ends by itself
     finally:
         child.kill()
-        child.communicate()
+        child.wait()
+        for stream in (child.stdout, child.stderr):  # not read to their ends: what ssh started may keep them open
+            if stream is not None:
+                stream.close()
 
 
 def _announced(host: str, child: "subprocess.Popen[bytes]") -> tuple[int, str]:
     """Port and token from the first line that a listener prints."""
-    import select
-
     assert child.stdout is not None  # noqa: S101 - asked for
     assert child.stderr is not None  # noqa: S101 - asked for
-    ready, _, _ = select.select([child.stdout], [], [], 6 * ANSWER_S)
-    line = child.stdout.readline(wire.MAX_LINE_BYTES) if ready else b""
     try:
-        said = json.loads(line)
-        return wire.told(said, "port", most=65535), str(said["token"])
-    except (ValueError, KeyError, AttributeError, CalibrationError):
+        said = wire.receive_line(child.stdout.fileno(), deadline=time.monotonic() + 6 * ANSWER_S) or {}
+        return wire.told(said, "port", most=65535), wire.hexadecimal(said, "token", wire.TOKEN_BYTES)
+    except (TimeoutError, CalibrationError, PeerError):
         child.kill()
-        errors = child.stderr.read(4096).decode(errors="replace").strip().splitlines()
-        reason = errors[-1] if errors else f"nothing from its listener within {6 * ANSWER_S:g} s"
+        child.wait()
+        os.set_blocking(child.stderr.fileno(), False)
+        errors = (child.stderr.read(4096) or b"").decode(errors="replace").strip().splitlines()
+        said_last = "".join(filter(str.isprintable, errors[-1])) if errors else ""
+        reason = said_last or f"nothing from its listener within {6 * ANSWER_S:g} s"
     raise PeerError(
         f"--hosts: {host}: {reason}; `ssh {host} apportion` must work without a question, or use --listen there"
     )
@@ -218,7 +340,7 @@ def _announced(host: str, child: "subprocess.Popen[bytes]") -> tuple[int, str]:
 def _connect(address: Address, token: str) -> socket.socket:
     try:
         connection = socket.create_connection((address.host, address.port), timeout=ANSWER_S)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # a name that is none
         raise PeerError(f"--connect: {address.text} does not answer ({_reason(error)})") from error
     connection.settimeout(None)
     wire.tune(connection)
@@ -231,27 +353,16 @@ def _connect(address: Address, token: str) -> socket.socket:
     return connection
 
 
-def _accept(server: socket.socket, *, wait_s: float) -> socket.socket | None:
-    server.settimeout(wait_s)
-    try:
-        connection, _ = server.accept()
-    except TimeoutError:
-        return None
-    connection.settimeout(None)
-    wire.tune(connection)
-    return connection
-
-
 def _start(connection: socket.socket, cpu: int) -> "subprocess.Popen[bytes]":
     wire.limit_silence(connection, SILENCE_S)
     number = connection.fileno()
     words = [sys.executable, "-m", SERVE, str(os.getpid()), str(cpu), str(number)]
     return subprocess.Popen(
-        words, pass_fds=[number], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+        words, pass_fds=[number], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )  # what goes wrong it says itself, in a line
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError | UnicodeError) -> str:
     if isinstance(error, TimeoutError):
         return f"nothing within {ANSWER_S:g} s"
-    return (error.strerror or str(error)).lower()
+    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,16 +1,23 @@
 """Kernels: functions that Numba compiles for the types that their annotations name, when they are first used."""
 
+import hashlib
+import inspect
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast, get_type_hints
 
 import numba
 import numpy as np
 from numba import types
+from numba.core import caching, compiler, serialize, typeinfer
 from numpy.typing import NDArray
 
-from simulator.engines.compiled.place import cache_folder, has_code, on_compile
+from simulator import files
+from simulator.engines.compiled.place import cache_folder, on_compile
+from simulator.errors import ApportionError
 
 _TYPES = {
     type(None): types.void,
@@ -48,16 +55,65 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
     returned = hints.pop("return")
     signature = numba_type(returned)(*(numba_type(hint) for hint in hints.values()))
     with _LOCK:
-        folder = cache_folder()
-        if not has_code(kernel.__name__):
+        made = numba.njit(**_OPTIONS)(kernel)
+        if made is kernel:  # NUMBA_DISABLE_JIT
+            return kernel
+        made._cache = _Kept(kernel, cache_folder())  # noqa: SLF001 - Numba's own takes a damaged file for a whole one
+        with typeinfer.register_dispatcher(made):
+            made.compile(signature)
+        made.disable_compile()
+        return cast("Callable[..., Any]", made)
+
+
+class _Kept(caching.NullCache):
+    """A kernel's machine code on disk, as its dispatcher asks for it before it compiles and hands it in afterwards.
+
+    One file for each kernel and signature, sealed by a hash of all of it and replaced as a whole. What is cut, damaged
+    or cannot be read is no code: it is compiled, and the file mended. What cannot be written is not kept.
+    """
+
+    def __init__(self, kernel: Callable[..., Any], folder: Path | None) -> None:
+        self._kernel = kernel
+        self._folder = folder
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code for a signature; None, and whoever waits is told, if it is to be compiled."""
+        target_context.refresh()
+        payload = self._whole(self._path(sig, target_context.codegen()))
+        if payload is None:
             for tell in on_compile:
-                tell(kernel.__name__)
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = "" if folder is None else str(folder)
-        try:
-            return numba.njit(signature, cache=folder is not None, **_OPTIONS)(kernel)
-        finally:
-            numba.config.CACHE_DIR = before
+                tell(self._kernel.__name__)
+            return None
+        return compiler.CompileResult._rebuild(target_context, *serialize.loads(payload))  # noqa: SLF001 - sealed, ours
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep what was compiled, unless it holds addresses of this process or there is no place for it."""
+        path = self._path(sig, cres.library.codegen)
+        if path is None or cres.lifted or cres.library.has_dynamic_globals:
+            return
+        payload = serialize.dumps(cres._reduce())  # noqa: SLF001 - as Numba's own cache does
+        with suppress(ApportionError):
+            files.write_bytes(path, hashlib.sha256(payload).digest() + payload, synced=False)
+
+    def _path(self, signature: Any, codegen: Any) -> Path | None:
+        """Where the code lies for a signature and a processor, of a kernel whose source is this one."""
+        if self._folder is None:
+            return None
+        source = Path(inspect.getfile(self._kernel))
+        told = (str(signature), codegen.magic_tuple(), files.digest(files.read_bytes(source)))
+        name = f"{source.stem}.{self._kernel.__qualname__}-{self._kernel.__code__.co_firstlineno}"
+        return self._folder / f"{name}.{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}.nbc"
+
+    @staticmethod
+    def _whole(path: Path | None) -> bytes | None:
+        """What lies behind the seal of a file; None if there is no file, or not as it was written."""
+        if path is None or not path.exists():
+            return None
+        with suppress(ApportionError):
+            sealed = files.read_bytes(path)
+            seal, payload = sealed[: hashlib.sha256().digest_size], sealed[hashlib.sha256().digest_size :]
+            return payload if hashlib.sha256(payload).digest() == seal else None
+        return None
 
 
 def numba_type(hint: Any) -> Any:

@@ -7,15 +7,13 @@ named by a hash of all sources that end up in a kernel, of the compiler's versio
 import hashlib
 import platform
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from simulator import files
-from simulator.errors import ApportionError
 
-__all__ = ["cache_folder", "has_code", "on_compile"]
+__all__ = ["cache_folder", "on_compile"]
 
 on_compile: list[Callable[[str], None]] = []
 """Called with a kernel's name before it is compiled anew, which takes seconds; what is on disk calls nobody."""
@@ -27,18 +25,12 @@ _COMPILERS = ("numba", "llvmlite", "numpy")
 
 @cache
 def cache_folder() -> Path | None:
-    """Where this version's machine code for this processor is kept; None if nothing can be written there."""
-    folder = files.user_cache() / "compiled" / _fingerprint()
-    with suppress(OSError, ApportionError):
-        files.make_folder(folder)
-        return folder
-    return None
+    """Where this version's machine code for this processor is kept; None without a folder that nobody else can write.
 
-
-def has_code(kernel: str = "*") -> bool:
-    """Whether machine code of a kernel (of any) is there already."""
-    folder = cache_folder()
-    return folder is not None and any(folder.rglob(f"*.{kernel}-*.nbc"))
+    Machine code and what describes it are run and unpickled as they are: whoever can write there runs what they like.
+    """
+    cached = files.user_cache()
+    return None if cached is None else files.private_folder(cached / "compiled" / _fingerprint())
 
 
 def _fingerprint() -> str:

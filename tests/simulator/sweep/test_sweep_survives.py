@@ -3,6 +3,7 @@
 import csv
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -63,8 +64,14 @@ def contents(folder):
 
 def workers_of(pid):
     """Processes that `multiprocessing` spawned, below one."""
-    found = psutil.Process(pid).children(recursive=True)
-    return [child for child in found if "spawn_main" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process(pid).children(recursive=True) if _is_worker(child)]
+
+
+def _is_worker(child):
+    try:
+        return "spawn_main" in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:  # it has ended since
+        return False
 
 
 @pytest.fixture(scope="module")
@@ -184,3 +191,74 @@ def test_the_point_with_an_error_nobody_foresaw_is_named_and_the_rest_completes(
     said = "ZeroDivisionError: something nobody thought of"
     assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
     assert len(found.documents) == len(plan.points) - 1
+
+
+TRAP = """
+import pathlib
+
+pathlib.Path(__file__).with_name("ran").touch()
+raise ImportError("code of somebody else")
+"""
+TWO = """
+import sys
+from simulator.sweep import local
+
+if __name__ == "__main__":
+    with local(1) as client:
+        print(client.submit(len, "ab").result(timeout=60), [path for path in sys.path if "dask-scratch" in path])
+"""
+
+
+def test_code_that_another_user_left_among_temporary_files_is_not_run(tmp_path):
+    """Dask's folder there has a name that everybody knows, and what lies in it is found before what is installed."""
+    known = tmp_path / "dask-scratch-space"
+    known.mkdir()
+    known.chmod(0o777)
+    for name in ("numpy", "pandas", "msgpack", "tornado"):
+        (known / f"{name}.py").write_text(TRAP)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    program = tmp_path / "program.py"
+    program.write_text(TWO)
+    call = [sys.executable, str(program)]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert not (known / "ran").exists()
+    said, paths = done.stdout.split(" ", 1)
+    assert said == "2"
+    assert str(known) not in paths
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dask-scratch-space", "program.py"]
+
+
+OUTSIDER = """
+import sys
+from distributed import Client
+from simulator.sweep import loopback
+
+try:
+    Client(sys.argv[1], timeout=2).submit(len, "ab").result(timeout=10)
+except Exception as error:
+    print("refused")
+else:
+    print("in")
+"""
+
+
+def outsider(address):
+    """What becomes of another process that sends code to a port of Dask's."""
+    call = [sys.executable, "-c", OUTSIDER, address]
+    done = subprocess.run(call, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    return done.stdout.strip()
+
+
+def test_nobody_else_on_this_machine_is_heard_by_a_sweep(monkeypatch):
+    """Neither in Dask's own words nor in ours, without the secret; who says nothing holds nobody up."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with local(1) as client:
+        address = client.scheduler.address
+        places = [address, *client.scheduler_info()["workers"]]
+        silent = [socket.create_connection(("127.0.0.1", int(place.rpartition(":")[2]))) for place in places]
+        for place in places:
+            assert outsider(place) == "refused"
+            assert outsider(f"tcp://127.0.0.1:{place.rpartition(':')[2]}") == "refused"
+        assert client.submit(len, "ab").result(timeout=60) == 2
+        for connection in silent:
+            connection.close()

@@ -4,9 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from simulator.engines.compiled import cache
 
 ROOT = Path(__file__).parents[4]
 
@@ -44,10 +48,11 @@ def package(tmp_path):
     return tmp_path
 
 
-def answer(package, cache):
-    environment = os.environ | {"PYTHONPATH": str(package), "XDG_CACHE_HOME": str(cache)}
-    call = [sys.executable, "-W", "error", "-c", PROGRAM]
-    done = subprocess.run(call, cwd=package, env=environment, capture_output=True, text=True, check=False)
+def answer(package, kept, program=PROGRAM, **options):
+    environment = os.environ | {"PYTHONPATH": str(package), "XDG_CACHE_HOME": str(kept)}
+    call = [sys.executable, "-W", "error", "-c", program]
+    options = {"env": environment, "cwd": package} | options
+    done = subprocess.run(call, capture_output=True, text=True, check=False, **options)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()
 
@@ -63,14 +68,14 @@ def edit(path, old, new):
 
 @pytest.mark.slow
 def test_an_edited_callee_and_an_edited_constant_are_seen(package, tmp_path):
-    cache = tmp_path / "cache"
-    assert answer(package, cache) == f"{TICK} ['probe']"
-    assert answer(package, cache) == f"{TICK} []"
+    kept = tmp_path / "cache"
+    assert answer(package, kept) == f"{TICK} ['probe']"
+    assert answer(package, kept) == f"{TICK} []"
     callee = "found if found < LAST_TICK else OVERFLOW\n    first"
     edit(package / "simulator/engines/compiled/service.py", callee, callee.replace("found if", "1+1+1 if"))
-    assert answer(package, cache) == "3 ['probe']"
+    assert answer(package, kept) == "3 ['probe']"
     edit(package / "simulator/costs/ticks.py", "LAST_TICK = 2**62", "LAST_TICK = 2**61")
-    assert answer(package, cache) == "-3 ['probe']"
+    assert answer(package, kept) == "-3 ['probe']"
 
 
 @pytest.mark.slow
@@ -80,3 +85,96 @@ def test_without_a_place_to_write_to_nothing_is_kept(package, tmp_path):
     assert answer(package, nowhere) == f"{TICK} ['probe']"
     assert nowhere.read_text() == ""
     assert not list(package.rglob("*.nbc"))
+
+
+def damages(whole):
+    """A file's bytes, damaged in many ways: cut, overwritten, lengthened, a bit turned."""
+    yield b""
+    for share in (0.001, 0.3, 0.999):
+        yield whole[: int(share * len(whole))]
+    yield np.random.default_rng(18).bytes(len(whole))
+    yield whole + b"\0"
+    for place in (0, 40, len(whole) // 2, len(whole) - 1):
+        yield whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :]
+
+
+def test_a_damaged_file_is_compiled_anew_and_mended(tmp_path, monkeypatch):
+    """Loaded in this process: a turned bit in machine code would be a wrong answer or the process's end."""
+    folder, told = tmp_path / "kept", []
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(cache, "cache_folder", lambda: folder)
+    monkeypatch.setattr(cache, "on_compile", [told.append])
+
+    def answered():
+        told.clear()
+        cache.compiled.cache_clear()
+        found = cache.compiled(plus_one)(41)
+        cache.compiled.cache_clear()
+        return found, list(told)
+
+    assert answered() == (42, ["plus_one"])
+    assert answered() == (42, [])
+    (file,) = folder.iterdir()
+    for damaged in damages(file.read_bytes()):
+        file.write_bytes(damaged)
+        assert answered() == (42, ["plus_one"])
+        assert answered() == (42, [])
+        assert [path.name for path in folder.iterdir()] == [file.name]
+    file.unlink()
+    file.mkdir()
+    assert answered() == (42, ["plus_one"])
+
+
+def plus_one(number: int) -> int:
+    return number + 1
+
+
+@pytest.mark.slow
+def test_processes_that_mend_at_the_same_time(package, tmp_path):
+    kept = tmp_path / "cache"
+    assert answer(package, kept) == f"{TICK} ['probe']"
+    for file in kept.rglob("*.nbc"):
+        file.write_bytes(file.read_bytes()[:1000])
+    with ThreadPoolExecutor(4) as pool:
+        begun = [pool.submit(answer, package, kept) for _ in range(4)]
+        assert all(one.result().startswith(f"{TICK} ") for one in begun)
+    assert answer(package, kept) == f"{TICK} []"
+    assert not [path for path in kept.rglob("*") if path.is_file() and path.suffix != ".nbc"]
+
+
+@pytest.mark.slow
+def test_a_disk_without_space_keeps_nothing_and_stops_nobody(package, tmp_path):
+    """A limit for the size of files stands for the disk: code is larger than it."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)){PROGRAM}"
+    for _ in range(2):
+        assert answer(package, tmp_path / "cache", limit) == f"{TICK} ['probe']"
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+NOBODY = f"""
+import pwd
+
+
+def getpwuid(number):
+    raise KeyError(number)
+
+
+pwd.getpwuid = getpwuid
+{PROGRAM}"""
+"""A user without an entry in passwd: one of another number could not run this Python, if it lies in root's home."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give folders away")
+def test_what_another_user_put_among_temporary_files_is_neither_read_nor_written(package, tmp_path):
+    """No home, no setting, no entry in passwd, and all names among the temporary files are taken by somebody else."""
+    temporary = tmp_path / "temporary"
+    for folder in (temporary, temporary / "apportion", temporary / "apportion-cache-0"):
+        folder.mkdir()
+        folder.chmod(0o1777 if folder == temporary else 0o777)
+        os.chown(folder, 54321 if folder != temporary else 0, 54321)
+    environment = {name: value for name, value in os.environ.items() if name not in {"HOME", "XDG_CACHE_HOME"}}
+    environment |= {"PYTHONPATH": str(package), "TMPDIR": str(temporary)}
+    for _ in range(2):
+        assert answer(package, None, NOBODY, env=environment) == f"{TICK} ['probe']"
+    assert sorted(path.name for path in temporary.rglob("*")) == ["apportion", "apportion-cache-0"]
