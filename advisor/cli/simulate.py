@@ -92,7 +92,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     from advisor.advice import application_facts
-    from simulator import describe, provenance
+    from simulator import provenance
 
     pes = loaded.platform.pes
     return {
@@ -104,12 +104,13 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
         "engine": runs.engine,
         "tick_s": runs.tick_s,
         "replications": runs.makespan_ticks.shape[1],
+        "deterministic": runs.deterministic,
         "seed": runs.seed,
         "configurations": [
             {
                 "name": configuration.name,
                 "partition": list(configuration.partition),
-                "makespan_s": describe(runs.of(configuration.name)),
+                "makespan_s": described,
                 "processes": [
                     {"process": process, "pe": pes[place].name, **spent}
                     for process, (place, spent) in enumerate(
@@ -117,13 +118,19 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
                     )
                 ],
             }
-            for configuration in loaded.configurations
+            for configuration, described in zip(loaded.configurations, runs.summary(), strict=True)
         ],
         "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
         "extrapolation": [found.to_dict() for found in loaded.extrapolations],
-        "warnings": list(loaded.warnings),
+        "warnings": _warnings(loaded, runs),
         "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
     }
+
+
+def _warnings(loaded: "Scenario", runs: "RunSet") -> list[str]:
+    """What the scenario warns of, and that one replication has no interval."""
+    note = runs.interval_note
+    return [*loaded.warnings, *([] if note is None or runs.deterministic else [note])]
 
 
 def _save(
@@ -195,11 +202,12 @@ def _save_timeline(
 
 def _print(loaded: "Scenario", runs: "RunSet") -> None:
     from simulator import units
+    from simulator.results import shown_range
 
     show = units.show_duration
     print(f"{'configuration':<16}{'mean':>10}{'95 % interval':>24}{'median':>10}{'5 % to 95 %':>24}")
     for row in runs.summary():
-        interval, middle = f"{show(row['low'])} to {show(row['high'])}", f"{show(row['p05'])} to {show(row['p95'])}"
+        interval, middle = shown_range(row["low"], row["high"]), shown_range(row["p05"], row["p95"])
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
     print(f"\n{'configuration':<16}{'process':>8}  {'PE':<12}{'computing':>11}{'waiting':>11}{'done, idle':>12}")
     for configuration in loaded.configurations:
@@ -213,10 +221,11 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
         if len(rows) > MOST_ROWS:
             print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
     count = runs.makespan_ticks.shape[1]
-    print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}")
+    known = "; deterministic: nothing is drawn, every replication takes the same time" if runs.deterministic else ""
+    print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}{known}")
     for change in loaded.changes:
         print(f"set: {change.path}: {change.after} in place of {change.before}")
-    print_warnings(loaded.warnings)
+    print_warnings(_warnings(loaded, runs))
 
 
 def _say_compiling(kernel: str) -> None:
