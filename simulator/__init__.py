@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from simulator.process_table import process_lines
     from simulator.result_files import Results, load_results, save_runs
     from simulator.result_tables import check_form
-    from simulator.results import RunSet, describe
+    from simulator.results import FEWEST_EQUAL, RunSet, describe, half_interval, interval_note
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
         dump_scenario,
@@ -100,6 +100,9 @@ _HOMES = {
     "compare": "simulator.comparison",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
+    "half_interval": "simulator.results",
+    "interval_note": "simulator.results",
+    "FEWEST_EQUAL": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
     "dump_scenario": "simulator.scenario_file",
@@ -149,6 +152,7 @@ _MODULES = (
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
+    "FEWEST_EQUAL",
     "JOB_FILES",
     "PE",
     "Application",
@@ -189,6 +193,8 @@ __all__ = [
     "export_simgrid",
     "files",
     "formula",
+    "half_interval",
+    "interval_note",
     "job_lines",
     "join_platform",
     "load_either",

@@ -131,8 +131,8 @@ class RunSet:
             {
                 "configuration": name,
                 "mean": show(one["mean"]),
-                "95 % interval": shown_range(one["low"], one["high"]),
-                "5 % to 95 %": shown_range(one["p05"], one["p95"]),
+                "95 % interval": units.show_range(one["low"], one["high"]),
+                "5 % to 95 %": units.show_range(one["p05"], one["p95"]),
             }
             for name, one in named
         ]
@@ -211,10 +211,3 @@ def interval_note(replications: int, *, deterministic: bool) -> str | None:
     if replications > 1:
         return None
     return "one replication has no interval: what is drawn was drawn once; ask for several, such as --replications 20"
-
-
-def shown_range(low: float | None, high: float | None) -> str:
-    """Two durations with a word between them, or a dash where they are not known."""
-    if low is None or high is None:
-        return "-"
-    return f"{units.show_duration(low)} to {units.show_duration(high)}"

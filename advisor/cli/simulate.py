@@ -202,12 +202,11 @@ def _save_timeline(
 
 def _print(loaded: "Scenario", runs: "RunSet") -> None:
     from simulator import units
-    from simulator.results import shown_range
 
     show = units.show_duration
     print(f"{'configuration':<16}{'mean':>10}{'95 % interval':>24}{'median':>10}{'5 % to 95 %':>24}")
     for row in runs.summary():
-        interval, middle = shown_range(row["low"], row["high"]), shown_range(row["p05"], row["p95"])
+        interval, middle = units.show_range(row["low"], row["high"]), units.show_range(row["p05"], row["p95"])
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
     print(f"\n{'configuration':<16}{'process':>8}  {'PE':<12}{'computing':>11}{'waiting':>11}{'done, idle':>12}")
     for configuration in loaded.configurations:

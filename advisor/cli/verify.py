@@ -77,11 +77,12 @@ def verify(
 def _tell(document: dict[str, Any], folder: Path) -> None:
     print(f"{'configuration':<16}{'predicted':>10}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}  inside")
     for entry in document["configurations"]:
-        low, high = entry["predicted_interval_s"]
+        found = entry["predicted_interval_s"]
+        middle = "-" if found is None else f"{found[0]:.4g} to {found[1]:.4g}"
         mark = " *" if entry["name"] == document["recommended"] else ""
-        holds = "yes" if entry["interval_holds"] else "no"
+        holds = {None: "-", True: "yes", False: "no"}[entry["interval_holds"]]
         print(
-            f"{entry['name'] + mark:<16}{entry['predicted_s']:>10.4g}{f'{low:.4g} to {high:.4g}':>20}"
+            f"{entry['name'] + mark:<16}{entry['predicted_s']:>10.4g}{middle:>20}"
             f"{entry['measured_median_s']:>10.4g}{entry['error_percent']:>+8.1f}%  {holds}"
         )
     best, regret = document["best_measured"], document["regret"]

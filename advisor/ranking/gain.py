@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from advisor.objectives import Objective, statistic
 from advisor.ranking.paired import gains
-from simulator import randomness
-from simulator.results import FEWEST_EQUAL
+from simulator import FEWEST_EQUAL, randomness
 
 DRAWS = 1_000
 """Of the bootstrap."""

@@ -1,13 +1,13 @@
 """Many paired comparisons at once: gains with intervals that hold together, products of means, and who is the best."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import randomness
-from simulator.results import half_interval, rows_of
+from simulator import half_interval, randomness
 
 Floats = NDArray[np.float64]
 DRAWS = 2_000
@@ -28,7 +28,11 @@ class Gains:
 
     def rows(self) -> list[dict[str, Any]]:
         """One entry per row; None where there is no interval."""
-        return rows_of({"mean": self.mean, "low": self.low, "high": self.high})
+        columns = zip(self.mean.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
+        return [
+            {"mean": mean, "low": None, "high": None} if math.isnan(low) else {"mean": mean, "low": low, "high": high}
+            for mean, low, high in columns
+        ]
 
 
 def gains(base_s: Floats, others_s: Floats, *, comparisons: int = 1, deterministic: bool = False) -> Gains:

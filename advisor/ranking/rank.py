@@ -9,8 +9,7 @@ from advisor.objectives import Objective, check_objective, statistic
 from advisor.ranking.chances import Floats, plausible
 from advisor.ranking.halving import Makespans, Samples, halve
 from advisor.ranking.paired import no_surer
-from simulator import ScenarioError, describe, randomness
-from simulator.results import FEWEST_EQUAL
+from simulator import FEWEST_EQUAL, ScenarioError, describe, randomness
 
 DRAWS = 2_000
 """Of the bootstrap: a stated chance has a standard error of at most 0.011."""

@@ -47,7 +47,8 @@ def _why(document: Document) -> list[str]:
     lines = ["Why"]
     for place, one in enumerate(limits[:MOST_LIMITS]):
         how = f"{clean(one['pe'])} {'limits' if place == 0 else 'next'}: its computing is {percent(one['path_share'])}"
-        last = f"it computes last in {percent(one['computes_last'])} of replications"
+        over = "the one replication" if document["explanation"].get("replications") == 1 else "replications"
+        last = f"it computes last in {percent(one['computes_last'])} of {over}"
         lines.append(f"  {how} of the critical path; {last}")
     spent = f"{percent(why['computing'])} of their time computing, {percent(why['waiting'])} in messages and waiting"
     lines.append(f"  PEs in use: {spent}, {percent(why['idle'])} done early")

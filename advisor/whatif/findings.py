@@ -10,8 +10,7 @@ from advisor.whatif import lines, together, told
 from advisor.whatif.grid import Grid, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of
 from advisor.whatif.present import present_values
-from simulator import provenance
-from simulator.results import interval_note
+from simulator import interval_note, provenance
 from simulator.sweep import Swept
 
 MOST_WARNINGS = 12
