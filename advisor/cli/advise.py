@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli.options import Json, ResourceModel, load_changed, offered, print_json
+from advisor.cli.outputs import check_room, nothing_lost
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from advisor import Recommendation
     from simulator import Scenario
 
+PAGE_BYTES, PE_BYTES = 2**20, 4_000
+"""About what an advice writes in all, and for each PE in all its files."""
 VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
 
 
@@ -76,6 +79,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from simulator import files
 
     loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
+    _check_exports(loaded, output, hostfile)
     recommendation = recommend(
         loaded,
         replications=replications,
@@ -89,14 +93,31 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     )
     if explained:
         document |= explain(loaded, recommendation).to_dict()
+
+    def tell(where: Path | None) -> None:
+        if as_json:
+            print_json(document)
+        else:
+            _tell(document, where, top)
+
+    with nothing_lost(document, lambda: tell(None)):
+        if output is not None:
+            _write(output, document, loaded, recommendation)
+        if hostfile is not None:
+            files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
+    tell(output)
+
+
+def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | None) -> None:
+    """Whether what is to be written can be: names of hosts for launchers, and room."""
+    from advisor.export.layout import check_hosts_of
+
+    exported = output is not None and output.suffix != ".json"
+    if exported or hostfile is not None:
+        check_hosts_of(loaded)
     if output is not None:
-        _write(output, document, loaded, recommendation)
-    if hostfile is not None:
-        files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
-    if as_json:
-        print_json(document)
-    else:
-        _tell(document, output, top)
+        pes = len(loaded.platform.pes)
+        check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
 
 
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:

@@ -7,6 +7,7 @@ import typer
 
 from advisor.cli import allocate_plan, allocate_run
 from advisor.cli.options import Json, offered, print_json, print_warnings
+from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -57,13 +58,19 @@ def fit(
     from simulator.calibration import fit_allocation_table, save_allocation_fit
 
     fitted = fit_allocation_table(runs, method=model)
-    if output is not None:
-        save_allocation_fit(fitted, output)
-    if as_json:
-        print_json(fitted.to_dict())
-        return
-    _tell_fit(fitted, runs)
-    if output is not None:
+    document = fitted.to_dict()
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            _tell_fit(fitted, runs)
+
+    with nothing_lost(document, tell):
+        if output is not None:
+            save_allocation_fit(fitted, output)
+    tell()
+    if output is not None and not as_json:
         print(f"model written to {output}")
 
 
@@ -95,13 +102,16 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    from advisor.allocation import advise_allocation, parse_hosts, parse_kinds, render_choice
+    from advisor.allocation import advise_allocation, check_kinds, parse_hosts, parse_kinds, render_choice
     from simulator import ScenarioError, files
     from simulator.calibration import load_allocation_fit
 
     named = parse_kinds(kinds)
     if hosts is not None and hostfile is None:
         raise ScenarioError("--hosts: found without --hostfile, allowed beside it")
+    on_hosts = None if hosts is None else parse_hosts(hosts, named)
+    if hostfile is not None:
+        check_kinds(named, on_hosts)
     advice = advise_allocation(
         load_allocation_fit(model),
         named,
@@ -112,13 +122,18 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         inputs={str(model): files.digest(files.read_bytes(model))},
     )
     document = advice.to_dict()
-    if hostfile is not None:
-        document |= _write_hosts(advice, hostfile, None if hosts is None else parse_hosts(hosts, named))
-    if as_json:
-        print_json(document)
-        return
-    print(render_choice(document) if top is None else render_choice(document, top=top))
-    if hostfile is not None:
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            print(render_choice(document) if top is None else render_choice(document, top=top))
+
+    with nothing_lost(document, tell):
+        if hostfile is not None:
+            document |= _write_hosts(advice, hostfile, on_hosts)
+    tell()
+    if hostfile is not None and not as_json:
         print(f"\nhost files written: {', '.join(document['hostfiles'])}\n{document['commands']}", end="")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
@@ -68,13 +69,19 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
         seed,
     )
     made = plan_construction(load_platform(cluster), wishes, most=_most(most), work=work, kernel=kernel)
-    if output is not None:
-        files.write_json(output, made.to_dict())
-    if json_output:
-        print_json(made.to_dict())
-        return
-    _tell(made)
-    if output is not None:
+    document = made.to_dict()
+
+    def tell() -> None:
+        if json_output:
+            print_json(document)
+        else:
+            _tell(made)
+
+    with nothing_lost(document, tell):
+        if output is not None:
+            files.write_json(output, document)
+    tell()
+    if output is not None and not json_output:
         print(f"plan written to {output}; next: apportion allocate run {output} --command ... -o runs.csv")
 
 

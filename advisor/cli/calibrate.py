@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +10,7 @@ import typer
 
 from advisor.cli import calibrate_memory, calibrate_network, calibrate_resource, load_check
 from advisor.cli.options import Json, offered, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -138,10 +139,12 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
             verify_largest=verify_largest,
             inputs=[path for path in (replay, load) if path is not None],
         )
-    if output is not None:
-        save_speed_model(built, output)
-    if options["store"] is not None and store is None:
-        files.remove(options["store"])
+    document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
+    with nothing_lost(document, lambda: _tell(built, options["store"], None, as_json=as_json)):
+        if output is not None:
+            save_speed_model(built, output)
+        if options["store"] is not None and store is None:
+            files.remove(options["store"])
     _tell(built, options["store"], output, as_json=as_json)
 
 
@@ -171,11 +174,19 @@ def kept(path: Path | None) -> Iterator[None]:
     from simulator import CalibrationError, Interrupted
 
     try:
-        yield
+        with _alone(path):
+            yield
     except CalibrationError as error:
         raise CalibrationError([f"{line}{_goes_on(path)}" for line in error.lines]) from error
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted{_goes_on(path)}") from error
+
+
+def _alone(path: Path | None) -> AbstractContextManager[None]:
+    """Finished points are written by one process at a time."""
+    from simulator import files
+
+    return nullcontext() if path is None else files.alone(path)
 
 
 def _goes_on(path: Path | None) -> str:

@@ -7,6 +7,7 @@ import typer
 
 from advisor.cli import measure_memory as real
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -55,13 +56,19 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
         return
     real.refuse_beside_replay(options | {"table": table})
     fitted = fit_memory_table(replay, machine=this_machine() if compare else None)
-    if output is not None:
-        save_memory_model(fitted, output)
-    if as_json:
-        print_json(fitted.to_dict() | {"command": "calibrate memory"})
-        return
-    _tell(fitted)
-    if output is not None:
+    document = fitted.to_dict() | {"command": "calibrate memory"}
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            _tell(fitted)
+
+    with nothing_lost(document, tell):
+        if output is not None:
+            save_memory_model(fitted, output)
+    tell()
+    if output is not None and not as_json:
         print(f"model written to {output}")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_json, print_warnings
+from advisor.cli.outputs import check_room, nothing_lost
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
@@ -20,6 +21,8 @@ TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
 MOST_PROCESS_ROWS = 2_000_000
 """Rows up to which `processes.csv` is written; the manifest has the means anyway."""
+ROW_BYTES, PAGE_BYTES = 80, 2**20
+"""About what a row of a table takes, and everything else."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 
@@ -72,22 +75,36 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else _shown(loaded, replications, replication, configuration)
+    check_room(output, folder=True, needed_bytes=_needed_bytes(loaded, replications))
     drawn = output is not None or (shown is not None and replication == 0)
     with counting_bar("simulating") as told:
         runs = run(
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
         )
     document = _document(loaded, runs)
-    if output is not None:
-        _save(loaded, runs, output, document, table_form)
-    if jobs is not None:
-        files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
-    if timeline is not None and shown is not None:
-        _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
-    if as_json:
-        print_json(document)
-        return
-    _print(loaded, runs)
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            _print(loaded, runs)
+
+    with nothing_lost(document, tell):
+        if output is not None:
+            _save(loaded, runs, output, document, table_form)
+        if jobs is not None:
+            files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
+        if timeline is not None and shown is not None:
+            _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
+    tell()
+
+
+def _needed_bytes(loaded: "Scenario", replications: int | None) -> int:
+    """About what `-o` writes: a row per run, and one per process of a run as long as these are not too many."""
+    count = loaded.replications if replications is None else replications
+    rows = count * sum(len(one.partition) for one in loaded.configurations)
+    runs = count * len(loaded.configurations)
+    return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
 
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
