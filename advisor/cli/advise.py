@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, ResourceModel, load_changed, offered, print_json
-from advisor.cli.outputs import check_room, nothing_lost
+from advisor.cli.options import Json, ResourceModel, load_changed, offered
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
@@ -29,6 +29,14 @@ Vary = Annotated[
 Sought = Annotated[
     str,
     typer.Option(metavar="mean|p95|worst", help="What is to be least.", autocompletion=offered("mean", "p95", "worst")),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="A folder for report.html, advice.json and what launchers and programs read; NAME.json: that alone.",
+    ),
 ]
 Explained = Annotated[
     bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
@@ -53,14 +61,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="A folder for report.html, advice.json and what launchers and programs read; NAME.json: that alone.",
-        ),
-    ] = None,
+    output: Output = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,
     resource_model: ResourceModel = None,
@@ -94,18 +95,15 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     if explained:
         document |= explain(loaded, recommendation).to_dict()
 
-    def tell(where: Path | None) -> None:
-        if as_json:
-            print_json(document)
-        else:
-            _tell(document, where, top)
-
-    with nothing_lost(document, lambda: tell(None)):
+    def write() -> None:
         if output is not None:
             _write(output, document, loaded, recommendation)
         if hostfile is not None:
             files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
-    tell(output)
+
+    finish(document, lambda: _tell(document, top), as_json=as_json, write=write, said=None)
+    if output is not None and not as_json:
+        _tell_written(document, output)
 
 
 def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | None) -> None:
@@ -147,15 +145,17 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
     return (*best, *(["equal"] if "equal" in names else []))
 
 
-def _tell(document: dict[str, Any], output: Path | None, top: int | None) -> None:
+def _tell(document: dict[str, Any], top: int | None) -> None:
     from advisor.report import render_advice, render_explanation
 
     print(render_advice(document) if top is None else render_advice(document, top=top))
     if "explanation" in document:
         print(f"\n{render_explanation(document)}")
-    if output is not None:
-        print(f"advice written to {output}")
-    if "exports" in document and output is not None:
+
+
+def _tell_written(document: dict[str, Any], output: Path) -> None:
+    print(f"advice written to {output}")
+    if "exports" in document:
         print(f"report to read and send on: {output / 'report.html'}")
         print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
 

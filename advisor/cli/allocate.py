@@ -1,13 +1,14 @@
 """`apportion allocate`: how many processes to run on which PEs, by a model fitted to real runs."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli import allocate_plan, allocate_run
-from advisor.cli.options import Json, offered, print_json, print_warnings
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.options import Json, offered, print_warnings
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -59,19 +60,8 @@ def fit(
 
     fitted = fit_allocation_table(runs, method=model)
     document = fitted.to_dict()
-
-    def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            _tell_fit(fitted, runs)
-
-    with nothing_lost(document, tell):
-        if output is not None:
-            save_allocation_fit(fitted, output)
-    tell()
-    if output is not None and not as_json:
-        print(f"model written to {output}")
+    write = None if output is None else partial(save_allocation_fit, fitted, output)
+    finish(document, lambda: _tell_fit(fitted, runs), as_json=as_json, write=write, said=f"model written to {output}")
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -102,7 +92,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    from advisor.allocation import advise_allocation, check_kinds, parse_hosts, parse_kinds, render_choice
+    from advisor.allocation import advise_allocation, check_kinds, parse_hosts, parse_kinds
     from simulator import ScenarioError, files
     from simulator.calibration import load_allocation_fit
 
@@ -122,19 +112,17 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         inputs={str(model): files.digest(files.read_bytes(model))},
     )
     document = advice.to_dict()
-
-    def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            print(render_choice(document) if top is None else render_choice(document, top=top))
-
-    with nothing_lost(document, tell):
-        if hostfile is not None:
-            document |= _write_hosts(advice, hostfile, on_hosts)
-    tell()
+    write = None if hostfile is None else lambda: document.update(_write_hosts(advice, hostfile, on_hosts))
+    show = partial(_tell_choice, document, top)
+    finish(document, show, as_json=as_json, write=write, said=None)
     if hostfile is not None and not as_json:
         print(f"\nhost files written: {', '.join(document['hostfiles'])}\n{document['commands']}", end="")
+
+
+def _tell_choice(document: dict[str, Any], top: int | None) -> None:
+    from advisor.allocation import render_choice
+
+    print(render_choice(document) if top is None else render_choice(document, top=top))
 
 
 def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tuple[int, int]]) -> Any:

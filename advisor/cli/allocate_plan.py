@@ -1,12 +1,13 @@
 """`apportion allocate plan`: which few runs to make so that the best processes per PE can be told."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json, print_warnings
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
@@ -70,19 +71,14 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
     )
     made = plan_construction(load_platform(cluster), wishes, most=_most(most), work=work, kernel=kernel)
     document = made.to_dict()
-
-    def tell() -> None:
-        if json_output:
-            print_json(document)
-        else:
-            _tell(made)
-
-    with nothing_lost(document, tell):
-        if output is not None:
-            files.write_json(output, document)
-    tell()
-    if output is not None and not json_output:
-        print(f"plan written to {output}; next: apportion allocate run {output} --command ... -o runs.csv")
+    write = None if output is None else partial(files.write_json, output, document)
+    finish(
+        document,
+        lambda: _tell(made),
+        as_json=json_output,
+        write=write,
+        said=f"plan written to {output}; next: apportion allocate run {output} --command ... -o runs.csv",
+    )
 
 
 def _sizes(text: str, field: str) -> tuple[float, ...]:

@@ -1,5 +1,6 @@
 """`apportion calibrate memory`: a model of the memory hierarchy from measured times per word."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,7 +8,7 @@ import typer
 
 from advisor.cli import measure_memory as real
 from advisor.cli.options import Json, Seed, print_json, print_warnings
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -57,19 +58,8 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
     real.refuse_beside_replay(options | {"table": table})
     fitted = fit_memory_table(replay, machine=this_machine() if compare else None)
     document = fitted.to_dict() | {"command": "calibrate memory"}
-
-    def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            _tell(fitted)
-
-    with nothing_lost(document, tell):
-        if output is not None:
-            save_memory_model(fitted, output)
-    tell()
-    if output is not None and not as_json:
-        print(f"model written to {output}")
+    write = None if output is None else partial(save_memory_model, fitted, output)
+    finish(document, lambda: _tell(fitted), as_json=as_json, write=write, said=f"model written to {output}")
 
 
 def _tell_measured(measured: "MeasuredMemory", output: Path | None, *, as_json: bool) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from advisor.cli.options import print_json
+
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
@@ -46,6 +48,10 @@ def _check(paths: dict[str, Path], name: str) -> None:
 
     faults, seen = [], dict[Path, str]()
     for parameter, path in paths.items():
+        if parameter == "plot":
+            from simulator import plots
+
+            plots.figure_kind(path)
         folder = parameter == "output" and name in FOLDERS and not (name == "advise" and path.suffix == ".json")
         try:
             files.check_room(path, folder=folder)
@@ -68,6 +74,33 @@ def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
             raise ScenarioError([f"--output: {line}" for line in error.lines]) from error
 
 
+def finish(
+    document: Any, show: Callable[[], None], *, as_json: bool, write: Callable[[], object] | None, said: str | None
+) -> None:
+    """Write a result if that is asked for and print it, as text or as JSON; a text ends with where it was written.
+
+    Parameters
+    ----------
+    show
+        Prints the text.
+    said
+        The line that says where, if one does.
+    """
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            show()
+
+    with nothing_lost(document, tell):
+        if write is not None:
+            write()
+    tell()
+    if write is not None and said is not None and not as_json:
+        print(said)
+
+
 @contextmanager
 def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
     """Write results; if that fails, show them all the same, keep the document elsewhere, and say where.
@@ -87,7 +120,7 @@ def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
         show()
         kept = _kept_elsewhere(document)
         said = "what was computed is on standard output" + (f", and as JSON in {kept}" if kept is not None else "")
-        raise ApportionError([*error.lines, said]) from error
+        raise type(error)([*error.lines, said]) from error
 
 
 def _kept_elsewhere(document: Any) -> Path | None:

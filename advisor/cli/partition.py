@@ -1,12 +1,13 @@
 """`apportion partition`: divide units among PEs whose speed functions are known."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, offered, print_json, print_warnings
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.options import Json, Seed, offered, print_warnings
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -68,19 +69,10 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
         check_hosts(read.pes.names, f"{speeds}: a .dist file names its devices by host")
     found = divide(units, read, method, **options)
     document = partition_document(found, read, seed=options.get("seed"))
-
-    def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            _print(found, document)
-
-    with nothing_lost(document, tell):
-        if output is not None:
-            _write(output, document)
-    tell()
-    if output is not None and not as_json:
-        print(f"partition written to {output}")
+    write = None if output is None else partial(_write, output, document)
+    finish(
+        document, lambda: _print(found, document), as_json=as_json, write=write, said=f"partition written to {output}"
+    )
 
 
 def _write(output: Path, document: dict[str, Any]) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_json, print_warnings
-from advisor.cli.outputs import check_room, nothing_lost
+from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_warnings
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
@@ -66,10 +66,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     from simulator import JOB_FILES, ScenarioError, check_form, files, job_lines, on_compile, run
 
     check_form(table_form)
-    for option, path, endings in (("timeline", timeline, TIMELINES), ("jobs", jobs, JOB_FILES)):
-        if path is not None and not path.name.endswith(endings):
-            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
-            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
+    _check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, JOB_FILES)})
     if timeline is None and (replication or configuration is not None):
         raise ScenarioError("--replication, --configuration: found without --timeline, which they are for")
     on_compile.append(_say_compiling)
@@ -83,20 +80,24 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         )
     document = _document(loaded, runs)
 
-    def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            _print(loaded, runs)
-
-    with nothing_lost(document, tell):
+    def write() -> None:
         if output is not None:
             _save(loaded, runs, output, document, table_form)
         if jobs is not None:
             files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
         if timeline is not None and shown is not None:
             _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
-    tell()
+
+    finish(document, lambda: _print(loaded, runs), as_json=as_json, write=write, said=None)
+
+
+def _check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:
+    from simulator import ScenarioError
+
+    for option, (path, endings) in named.items():
+        if path is not None and not path.name.endswith(endings):
+            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
+            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
 
 
 def _needed_bytes(loaded: "Scenario", replications: int | None) -> int:
