@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from simulator.engines.compiled import on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.waited_for import Message, Part, waited_for
-    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
+    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError, WriteError
     from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -95,6 +95,7 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
+    "WriteError": "simulator.errors",
     "availability": "simulator.models.load",
     "check_form": "simulator.result_tables",
     "compare": "simulator.comparison",
@@ -178,6 +179,7 @@ __all__ = [
     "SpeedBand",
     "Step",
     "TraceError",
+    "WriteError",
     "availability",
     "calibration",
     "characterisation",

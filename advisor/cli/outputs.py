@@ -20,6 +20,8 @@ FOLDERS = (
     "advise",
 )
 """Commands of which `output` is a folder, but for `advise -o NAME.json`; of the others it is a file."""
+GROWING = ("history add", "history import", "history record")
+"""Commands that write to the `history` that is named."""
 
 
 def check_first(app: typer.Typer, group: str = "") -> None:
@@ -33,7 +35,8 @@ def check_first(app: typer.Typer, group: str = "") -> None:
 
 
 def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
-    named = [one for one in WRITTEN if one in inspect.signature(run).parameters]
+    wanted = (*WRITTEN, "history") if name in GROWING else WRITTEN
+    named = [one for one in wanted if one in inspect.signature(run).parameters]
 
     @functools.wraps(run)
     def checked(**given: Any) -> Any:
@@ -112,7 +115,7 @@ def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
     show
         Prints the result as the command does when all went well.
     """
-    from simulator import ApportionError
+    from simulator import ApportionError, WriteError
 
     try:
         yield
@@ -120,7 +123,8 @@ def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
         show()
         kept = _kept_elsewhere(document)
         said = "what was computed is on standard output" + (f", and as JSON in {kept}" if kept is not None else "")
-        raise type(error)([*error.lines, said]) from error
+        kind = WriteError if type(error) is ApportionError else type(error)
+        raise kind([*error.lines, said]) from error
 
 
 def _kept_elsewhere(document: Any) -> Path | None:

@@ -48,12 +48,13 @@ def verify(
     """
     from advisor.report import render_html
     from advisor.verification.applications import parse_command
-    from advisor.verification.asking import plan_verification
+    from advisor.verification.asking import check_document, plan_verification
     from simulator import files, require_linux, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     words = None if command is None else parse_command(command)
     require_linux()
+    check_document(what)
     if not what.is_dir():
         print("looking for the best partition first ...", file=sys.stderr)
     plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed)

@@ -77,7 +77,7 @@ def plan_verification(
     return plan
 
 
-def _check_document(path: Path) -> None:
+def check_document(path: Path) -> None:
     """Refuse folders and JSON documents that are neither an advice nor a scenario, in one sentence.
 
     Raises
@@ -112,7 +112,7 @@ def _check_document(path: Path) -> None:
 def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int | None) -> tuple[Scenario, str]:
     """The scenario with the configurations to run, each partition once, and the name of the recommended one."""
     if not isinstance(what, Scenario):
-        _check_document(Path(what))
+        check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
         recommended = files.read_json(Path(what) / ADVICE).get("recommended")
         scenario = load_scenario(Path(what) / "scenario.yaml")
