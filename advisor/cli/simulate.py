@@ -110,7 +110,7 @@ def _needed_bytes(loaded: "Scenario", replications: int | None) -> int:
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
     from advisor.advice import application_facts
-    from simulator import provenance
+    from simulator import describe, provenance
 
     pes = loaded.platform.pes
     return {
@@ -128,7 +128,7 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
             {
                 "name": configuration.name,
                 "partition": list(configuration.partition),
-                "makespan_s": described,
+                "makespan_s": describe(runs.of(configuration.name), deterministic=runs.deterministic),
                 "processes": [
                     {"process": process, "pe": pes[place].name, **spent}
                     for process, (place, spent) in enumerate(
@@ -136,7 +136,7 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
                     )
                 ],
             }
-            for configuration, described in zip(loaded.configurations, runs.summary(), strict=True)
+            for configuration in loaded.configurations
         ],
         "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
         "extrapolation": [found.to_dict() for found in loaded.extrapolations],

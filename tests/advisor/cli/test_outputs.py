@@ -266,7 +266,7 @@ def busy_runs(folder):
         *["-o", folder / "plan.json"],
     )
     assert ran.returncode == 0, ran.stderr
-    command = ["allocate", "run", folder / "plan.json", "--command", "echo {N}", "--time", "hpl"]
+    command = ["allocate", "run", folder / "plan.json", "--command", "echo {N} {P}", "--time", "hpl"]
     return [*command, "-o", folder / "runs.csv"], folder / "runs.csv"
 
 
