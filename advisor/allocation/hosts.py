@@ -25,7 +25,7 @@ def check_kinds(kinds: Mapping[str, tuple[int, int]], hosts: Hosts | None) -> No
     if hosts is None:
         check_hosts(kinds, "--kinds: without --hosts")
         return
-    faults = [fault for name, named in hosts.items() if (fault := _fault(name, kinds[name][0], named))]
+    faults = [fault for name, (count, _) in kinds.items() if (fault := _fault(name, count, hosts.get(name, ())))]
     if faults:
         raise ScenarioError(faults)
     check_hosts((host for named in hosts.values() for host in named), "--hosts")
