@@ -45,6 +45,7 @@ def advice_document(
         "confirmed": _confirmed(recommendation),
         **({} if fronts is None else {"pareto": [front.to_dict() for front in fronts]}),
         "replications": replications,
+        "deterministic": recommendation.runs.deterministic,
         "seed": seed,
         "warnings": _warnings(scenario, recommendation),
         "provenance": provenance.provenance(seed=seed, inputs=scenario.inputs),
@@ -77,7 +78,9 @@ def _confirmed(recommendation: Recommendation) -> list[dict[str, Any]]:
 
 
 def _warnings(scenario: Scenario, recommendation: Recommendation) -> list[str]:
+    runs = recommendation.runs
     lines = list(recommendation.strategies.left_out)
+    lines += [] if runs.deterministic or runs.interval_note is None else [runs.interval_note]
     lines += scenario.with_configurations(recommendation.candidates).warnings
     lines += [
         f"configuration {entry.configuration}: the engines disagree: {entry.reference_s[0]:g} s by process, "

@@ -57,7 +57,7 @@ def compared(scenario: Scenario, runs: RunSet) -> dict[str, Any]:
     fastest = runs.configurations[int(np.argmin(runs.makespan_s.mean(axis=1)))]
     entries = []
     for configuration, predicted in zip(scenario.configurations, runs.summary(), strict=True):
-        against = gain(runs.of(configuration.name), runs.of(fastest))
+        against = gain(runs.of(configuration.name), runs.of(fastest), deterministic=runs.deterministic)
         entries.append(
             {
                 "name": configuration.name,

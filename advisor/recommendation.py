@@ -18,7 +18,7 @@ from advisor.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.ranking_page import ranking_page, ranking_rows
 from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
-from advisor.strategies import Strategies, certain, most_processes, renamed, strategies, within_memory, without_uneven
+from advisor.strategies import Strategies, most_processes, renamed, strategies, within_memory, without_uneven
 from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, run, units
 
 if TYPE_CHECKING:
@@ -59,16 +59,20 @@ class Recommendation:
         return self.ranking.objective
 
     @property
-    def predicted(self) -> dict[str, float]:
-        """Mean makespan in seconds with its 95 % interval, median, 5 % and 95 % quantiles."""
-        return describe(self.runs.of(self.configuration.name))
+    def predicted(self) -> dict[str, float | None]:
+        """Mean makespan in seconds with its 95 % interval, median, 5 % and 95 % quantiles; see `describe`."""
+        return describe(self.runs.of(self.configuration.name), deterministic=self.runs.deterministic)
 
     @cached_property
     def baselines(self) -> dict[str, Gain]:
         """By name, how many times longer each other candidate takes; candidates of several names have several."""
-        best, seed = self.runs.of(self.configuration.name), self.runs.seed
-        found = {c.name: gain(self.runs.of(c.name), best, self.objective, seed=seed) for c in self.candidates}
+        best, how = self.runs.of(self.configuration.name), self._how_drawn
+        found = {c.name: gain(self.runs.of(c.name), best, self.objective, **how) for c in self.candidates}
         return found | {name: found[same] for name, same in self.strategies.also.items()}
+
+    @property
+    def _how_drawn(self) -> dict[str, Any]:
+        return {"seed": self.runs.seed, "deterministic": self.runs.deterministic}
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One entry per name of a candidate, plain data for JSON and the report."""
@@ -85,7 +89,7 @@ class Recommendation:
                     "same_as": None if same == name else same,
                     "partition": list(by_name[same].partition),
                     "placement": list(by_name[same].placement),
-                    "predicted_makespan_s": describe(makespans),
+                    "predicted_makespan_s": describe(makespans, deterministic=self.runs.deterministic),
                     "objective_s": {"value": judged.value_s, "low": judged.low_s, "high": judged.high_s},
                     "gain_of_recommended": {"mean": against.mean, "low": against.low, "high": against.high},
                     "probability_recommended_faster": against.probability,
@@ -99,16 +103,15 @@ class Recommendation:
 
     def _ranked(self, entry: Ranked) -> dict[str, Any]:
         name, bound_s = self.candidates[entry.candidate].name, self.ranking.bound_s
-        known = self.runs.makespan_ticks.shape[1] > 1 or entry.p_best in {0.0, 1.0}
         return {
             "name": name,
             "also": self.strategies.names_of(name),
             "value_s": entry.value_s,
-            "low_s": None if math.isnan(entry.low_s) else entry.low_s,
-            "high_s": None if math.isnan(entry.high_s) else entry.high_s,
+            "low_s": entry.low_s,
+            "high_s": entry.high_s,
             "runs": self.runs.makespan_ticks.shape[1],
-            "p_best": entry.p_best if known else None,
-            "p_within_1_percent": entry.p_near if known else None,
+            "p_best": entry.p_best,
+            "p_within_1_percent": entry.p_near,
             "regret": None if bound_s is None else entry.value_s / bound_s - 1,
         }
 
@@ -211,10 +214,8 @@ def _found(
 
 
 def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: float) -> Ranking:
-    """All candidates, with all replications of each; where nothing is drawn, a second one would be the same."""
+    """All candidates, with all replications of each."""
     table = runs.makespan_s
-    if table.shape[1] == 1 and certain(scenario):
-        table = np.repeat(table, 2, axis=1)
     return rank(
         lambda places, numbers: table[np.ix_(places, numbers)],
         table.shape[0],
@@ -223,6 +224,7 @@ def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: fl
         bound_s=bound_s,
         finalists=table.shape[0],
         seed=scenario.seed,
+        deterministic=runs.deterministic,
     )
 
 

@@ -58,6 +58,8 @@ class AllocationAdvice:
     """Simulated runs in all, without those of the reference engine."""
     seed: int
     confirmations: tuple[Confirmation, ...]
+    deterministic: bool = False
+    """Whether nothing is drawn: one replication then tells all."""
 
     @property
     def configuration(self) -> Configuration:
@@ -65,9 +67,9 @@ class AllocationAdvice:
         return self.candidates[self.ranking.best.candidate]
 
     @property
-    def predicted(self) -> dict[str, float]:
+    def predicted(self) -> dict[str, float | None]:
         """Its mean makespan with interval, median and quantiles; see `simulator.describe`."""
-        return describe(self._makespans(self.ranking.best.candidate))
+        return describe(self._makespans(self.ranking.best.candidate), deterministic=self.deterministic)
 
     @property
     def gap(self) -> float | None:
@@ -79,7 +81,7 @@ class AllocationAdvice:
         """By name, how many times longer each baseline takes in the mean."""
         best = self._makespans(self.ranking.best.candidate)
         return {
-            candidate.name: gain(self._makespans(place), best)
+            candidate.name: gain(self._makespans(place), best, deterministic=self.deterministic)
             for place, candidate in enumerate(self.candidates)
             if candidate.name not in SOUGHT
         }
@@ -159,10 +161,13 @@ def search_allocation(
         objective=objective,
         finalists=len(candidates),
         seed=scenario.seed,
+        deterministic=scenario.deterministic,
     )
     evaluations = spent + ranking.evaluations
     bound_s = None if bound is None else bound.lower_bound_s
-    advice = AllocationAdvice(candidates, ranking, bound_s, found, evaluations, scenario.seed, ())
+    advice = AllocationAdvice(
+        candidates, ranking, bound_s, found, evaluations, scenario.seed, (), scenario.deterministic
+    )
     return replace(advice, confirmations=_confirmed(scenario, advice, confirm)) if confirm else advice
 
 

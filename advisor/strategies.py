@@ -159,15 +159,6 @@ def most_processes(scenario: Scenario) -> int | None:
     return int(min(MOST_RATIO, max(1, np.ceil(ratio - 1e-9))))
 
 
-def certain(scenario: Scenario) -> bool:
-    """Whether every replication is the same: no speed and no load is drawn."""
-    for pe in scenario.platform.pes:
-        drawn = pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle"
-        if drawn or pe.speed_of(scenario.application.kernel).wide:
-            return False
-    return True
-
-
 def renamed(configuration: Configuration, name: str) -> Configuration:
     """The same under another name."""
     return replace(configuration, name=name)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.waited_for import Message, Part, waited_for
-    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError
+    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError, WriteError
     from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from simulator.process_table import process_lines
     from simulator.result_files import Results, load_results, save_runs
     from simulator.result_tables import check_form
-    from simulator.results import RunSet, describe
+    from simulator.results import FEWEST_EQUAL, RunSet, describe, half_interval, interval_note
     from simulator.scenario import Application, Scenario
     from simulator.scenario_file import (
         dump_scenario,
@@ -95,12 +95,16 @@ _HOMES = {
     "SpeedBand": "simulator.models.speed",
     "Step": "simulator.engines.log",
     "TraceError": "simulator.errors",
+    "WriteError": "simulator.errors",
     "availability": "simulator.models.load",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.result_tables",
     "compare": "simulator.comparison",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.results",
+    "half_interval": "simulator.results",
+    "interval_note": "simulator.results",
+    "FEWEST_EQUAL": "simulator.results",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
     "dump_scenario": "simulator.scenario_file",
@@ -150,6 +154,7 @@ _MODULES = (
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
+    "FEWEST_EQUAL",
     "JOB_FILES",
     "PE",
     "Application",
@@ -175,6 +180,7 @@ __all__ = [
     "SpeedBand",
     "Step",
     "TraceError",
+    "WriteError",
     "availability",
     "cache_folder",
     "calibration",
@@ -191,6 +197,8 @@ __all__ = [
     "export_simgrid",
     "files",
     "formula",
+    "half_interval",
+    "interval_note",
     "job_lines",
     "join_platform",
     "load_either",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simulator import notebook, units
 from simulator.engines import run
 from simulator.errors import ScenarioError
-from simulator.results import RunSet, describe
+from simulator.results import RunSet, half_interval, interval_note, rows_of
 from simulator.scenario import Scenario
 from simulator.scenario_file import load_scenario
 
@@ -29,11 +29,18 @@ class Difference:
     first_s: NDArray[np.float64]
     """Makespans; (replication,)."""
     second_s: NDArray[np.float64]
+    deterministic: bool = False
+    """Whether nothing was drawn in either: one replication then tells all."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Both means, the mean of second minus first with its 95 % interval, and the ratio of the means."""
+        """Both means, the mean of second minus first with its 95 % interval, and the ratio of the means.
+
+        The interval is None where replications are too few to have one; see `describe`.
+        """
         means = float(np.mean(self.first_s)), float(np.mean(self.second_s))
-        found = describe(self.second_s - self.first_s)
+        rest = (self.second_s - self.first_s)[np.newaxis]
+        half = half_interval(rest, np.array(means[:1]), deterministic=self.deterministic)
+        found = rows_of({"mean": np.mean(rest, axis=1), "low": np.mean(rest) - half, "high": np.mean(rest) + half})[0]
         return {
             "configuration": self.configuration,
             "first_s": means[0],
@@ -76,12 +83,16 @@ class Comparison:
                     "first": units.show_duration(found["first_s"]),
                     "second": units.show_duration(found["second_s"]),
                     "difference": _signed(found["difference_s"]),
-                    "95 % interval": f"{_signed(found['low_s'])} to {_signed(found['high_s'])}",
+                    "95 % interval": "-"
+                    if found["low_s"] is None
+                    else f"{_signed(found['low_s'])} to {_signed(found['high_s'])}",
                     "ratio": f"{found['ratio']:.3f}",
                 }
             )
         title = f"Second minus first, {self.replications} paired replications, seed {self.seed}"
-        return notebook.page(title, notebook.table(rows))
+        known = all(one.deterministic for one in self.differences)
+        note = interval_note(self.replications, deterministic=known)
+        return notebook.page(title, notebook.table(rows), warnings=[] if note is None else [note])
 
 
 def compare(
@@ -122,7 +133,8 @@ def compare(
     if not names:
         shown = f"{', '.join(one.configurations)} and {', '.join(other.configurations)}"
         raise ScenarioError(f"compare: configurations {shown} found, one of the same name in both allowed")
-    differences = tuple(Difference(a if a == b else f"{a} / {b}", one.of(a), other.of(b)) for a, b in names)
+    certain = one.deterministic and other.deterministic
+    differences = tuple(Difference(a if a == b else f"{a} / {b}", one.of(a), other.of(b), certain) for a, b in names)
     return Comparison(differences, *draws[0])
 
 

@@ -67,6 +67,12 @@ class SimulationError(ApportionError):
     exit_code = 1
 
 
+class WriteError(ApportionError):
+    """What was computed cannot be written; it is told, and kept elsewhere."""
+
+    exit_code = 1
+
+
 class SweepError(ApportionError):
     """A sweep that lost its cluster; the points that were finished are kept."""
 

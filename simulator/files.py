@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import stat
 import tempfile
 import weakref
@@ -17,6 +18,8 @@ from typing import IO, Any
 from simulator.errors import ApportionError, ScenarioError
 
 __all__ = [
+    "alone",
+    "check_room",
     "digest",
     "make_folder",
     "private_folder",
@@ -37,6 +40,10 @@ MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
 SPOOL_BYTES = 16 * 2**20
 """Bytes of a `Spool` up to which it stays in memory."""
+LEAST_FREE_BYTES = 2**20
+"""Room that a file or folder must have before anything is computed for it."""
+LONGEST_NAME_BYTES = 240
+"""Of a file: systems allow 255, and a file has a longer name while it is written."""
 
 
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
@@ -204,21 +211,24 @@ class Spool:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[bool]:
-    """Have a folder to oneself; false if another process has it. Ends with the process, however that ends.
+def locked(path: Path) -> Iterator[bool]:
+    """Have a folder, or a file that may not be there yet, to oneself; false if another process has it.
 
-    Where the file system has no locks, or the system no folders that can be locked, everybody has it.
+    The lock ends with the process, however that ends. That of a file is `.NAME.lock` beside it, since the file itself
+    may be replaced by a new one meanwhile; it goes when the block ends, and one that a killed process left holds nobody
+    up. Where the file system has no locks, or the system nothing that can be locked, everybody has it.
     """
+    beside = None if path.is_dir() else path.with_name(f".{path.name}.lock")
     try:
         import fcntl
 
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY) if beside is None else os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
     except (ImportError, OSError):
         yield True
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        mine = True
+        mine = beside is None or _is_open(beside, handle)
     except BlockingIOError:
         mine = False
     except OSError:
@@ -226,7 +236,72 @@ def locked(folder: Path) -> Iterator[bool]:
     try:
         yield mine
     finally:
+        if mine and beside is not None:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
         os.close(handle)
+
+
+def _is_open(path: Path, handle: int) -> bool:
+    """Whether a path still names the file that is open: else who had the lock before has just removed it."""
+    try:
+        found, own = path.stat(), os.fstat(handle)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Write to a file or a folder while no other process of ours does; see `locked`.
+
+    Raises
+    ------
+    ScenarioError
+        If another one does.
+    """
+    with locked(path) as mine:
+        if not mine:
+            raise ScenarioError(f"{path}: another run is writing there; wait until it has ended, or name another place")
+        yield
+
+
+def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES) -> None:
+    """Refuse what could not be written, before it is computed; nothing is made, the file that tries it has no name.
+
+    Parameters
+    ----------
+    path
+        A file, or a folder of files; folders above it need not be there.
+    needed_bytes
+        What is to be written, at most or about.
+
+    Raises
+    ------
+    ScenarioError
+        If something else stands there, nothing can be written there, or the disk has less room.
+    """
+    try:
+        if path.exists() and path.is_dir() != folder:
+            what = "a folder is needed and a file stands there" if folder else "a file is needed and a folder is there"
+            raise ScenarioError(f"{path}: {what}; name another place")
+        if not folder and path.exists() and not path.is_file():
+            raise ScenarioError(f"{path}: a device or pipe is there, which a file would replace; name another place")
+        if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES:
+            raise ScenarioError(f"{path}: the name is too long; take one of at most {LONGEST_NAME_BYTES} bytes")
+        inside = path if folder else path.parent
+        there = next(one for one in (inside, *inside.absolute().parents) if one.exists())
+        if not there.is_dir():
+            raise ScenarioError(f"{path}: {there} is a file, so no folder can be made there; name another place")
+        with tempfile.TemporaryFile(dir=there) as stream:  # access() lies on read-only mounts and to root
+            stream.write(bytes(min(needed_bytes, LEAST_FREE_BYTES)))
+            stream.flush()
+        free = shutil.disk_usage(there).free
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"{path}: nothing can be written there ({_reason(error)}); name another place") from error
+    if free < needed_bytes:
+        needed, left = (f"{size / 2**20:,.1f} MiB".replace(",", " ") for size in (needed_bytes, free))
+        raise ScenarioError(f"{path}: about {needed} are to be written there and {left} are free; make room first")
 
 
 def write_json(path: Path, document: object) -> None:

@@ -66,9 +66,16 @@ def table(rows: Sequence[Mapping[str, object]], *, count: int | None = None) -> 
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def ranges(rows: Sequence[tuple[str, float, float, float]], *, unit: str) -> str:
-    """A line from low to high and a point between for each name; rows of (name, low, middle, high)."""
-    shown = [row for row in rows[:MOST_ROWS] if all(map(math.isfinite, row[1:]))]
+def ranges(rows: Sequence[tuple[str, float | None, float, float | None]], *, unit: str) -> str:
+    """A line from low to high and a point between for each name; rows of (name, low, middle, high).
+
+    The point alone where low and high are None: one replication has no range.
+    """
+    whole = [
+        (name, middle if low is None else low, middle, middle if high is None else high)
+        for name, low, middle, high in rows[:MOST_ROWS]
+    ]
+    shown = [row for row in whole if all(map(math.isfinite, row[1:]))]
     if not shown:
         return ""
     least, most = min(row[1] for row in shown), max(row[3] for row in shown)

@@ -71,6 +71,13 @@ class PE:
         loaded = "" if self.load is None else ", load"
         return f"PE({self.name} of {self.node}, {self.cores} cores, kernels: {kernels}{loaded})"
 
+    def drawn(self, kernel: str) -> tuple[str, ...]:
+        """What each replication draws of it for a kernel: `speed` in a band of some width, `load` in its trace."""
+        band = self.speeds.get(kernel)
+        wide = band is not None and band.wide
+        started = self.load is not None and self.load.drawn and self.load.trace.after_end == "cycle"
+        return (*(("speed",) if wide else ()), *(("load",) if started else ()))
+
     def describe(self) -> dict[str, Any]:
         """A row of a table, plain data: name, node, cores, mean load, and per kernel the lowest and highest speed."""
         row: dict[str, Any] = {"pe": self.name, "node": self.node, "cores": self.cores}

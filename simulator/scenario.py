@@ -165,6 +165,12 @@ class Scenario:
         table = notebook.table(rows, count=len(self.configurations))
         return notebook.page("Scenario", notebook.facts(told), table, warnings=self.warnings)
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether nothing is drawn (no start of a load, no place in a speed band): replications are then all alike."""
+        kernel = self.application.kernel
+        return not any(pe.drawn(kernel) for pe in self.platform.pes)
+
     def program(self, configuration: Configuration) -> Program:
         """What every process does under a configuration."""
         if self.application.written is not None:
@@ -371,16 +377,14 @@ def draw(scenario: Scenario, *, first: int = 0) -> Draws:
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
     names = scenario.platform.draw_names
     for index, pe in enumerate(scenario.platform.pes):
-        band = pe.speeds.get(scenario.application.kernel)
-        wide = band is not None and band.wide
-        loaded = pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle"
-        if not wide and not loaded:
+        uses = pe.drawn(scenario.application.kernel)
+        if not uses:
             continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
         for replication in range(scenario.replications):
             key = scenario.seed, first + replication, names[index]
-            if wide:
+            if "speed" in uses:
                 positions[replication, index] = _uniform(*key, "speed")
-            if pe.load is not None and loaded:
+            if pe.load is not None and "load" in uses:
                 starts[replication, index] = _uniform(*key, "load") * pe.load.trace.end_s
     return Draws(starts, positions)
 

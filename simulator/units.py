@@ -109,6 +109,11 @@ def show_duration(seconds: float, digits: int = 3) -> str:
     return _show(seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], digits)
 
 
+def show_range(low: float | None, high: float | None) -> str:
+    """Two durations in seconds with `to` between them, a dash where they are not known."""
+    return "-" if low is None or high is None else f"{show_duration(low)} to {show_duration(high)}"
+
+
 def show_size(size_bytes: float, digits: int = 3) -> str:
     """Write bytes with a binary unit: `32 MiB`."""
     return _show(

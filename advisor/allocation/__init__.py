@@ -1,7 +1,7 @@
 """Process counts for programs that give every process the same work: advice by a model fitted to measured runs."""
 
 from advisor.allocation.advice import ProcessCountAdvice, advise_allocation
-from advisor.allocation.hosts import host_commands, host_files, layout_of_advice
+from advisor.allocation.hosts import check_kinds, host_commands, host_files, layout_of_advice
 from advisor.allocation.kinds import Kinds, Limits, parse_hosts, parse_kinds, parse_memory
 from advisor.allocation.wording import configuration_text, render_choice, sentence
 
@@ -10,6 +10,7 @@ __all__ = [
     "Limits",
     "ProcessCountAdvice",
     "advise_allocation",
+    "check_kinds",
     "configuration_text",
     "host_commands",
     "host_files",

@@ -12,6 +12,34 @@ Hosts = Mapping[str, Sequence[str]]
 """Kind -> names of its hosts; PEs are spread over them evenly, in order."""
 
 
+def check_kinds(kinds: Mapping[str, tuple[int, int]], hosts: Hosts | None) -> None:
+    """Refuse hosts that no host file can name, before anything is looked for; see `layout_of_advice`.
+
+    Parameters
+    ----------
+    kinds
+        PEs of each kind, and the most processes on one.
+    hosts
+        None: each PE is a host of its own, named after its kind.
+    """
+    if hosts is None:
+        check_hosts(kinds, "--kinds: without --hosts")
+        return
+    faults = [fault for name, (count, _) in kinds.items() if (fault := _fault(name, count, hosts.get(name, ())))]
+    if faults:
+        raise ScenarioError(faults)
+    check_hosts((host for named in hosts.values() for host in named), "--hosts")
+
+
+def _fault(name: str, count: int, named: Sequence[str]) -> str | None:
+    if not named or count % len(named):
+        allowed = f"as many as it has PEs ({count}), or a number that divides it,"
+        return f"--hosts: {name}: {len(named) or 'no'} hosts found, {allowed} allowed"
+    if len(set(named)) < len(named):
+        return f"--hosts: {name}: a host is named twice; name each once"
+    return None
+
+
 def layout_of_advice(advice: ProcessCountAdvice, hosts: Hosts | None = None) -> Layout:
     """The ranks of the advised configuration, those of a PE side by side; without hosts, each PE is one, by its name.
 
@@ -26,9 +54,8 @@ def layout_of_advice(advice: ProcessCountAdvice, hosts: Hosts | None = None) -> 
             continue
         count = advice.kinds[name][0]
         named = _made_up(name, count) if hosts is None else list(hosts.get(name, ()))
-        if not named or count % len(named):
-            allowed = f"as many as it has PEs ({count}), or a number that divides it,"
-            faults.append(f"--hosts: {name}: {len(named) or 'no'} hosts found, {allowed} allowed")
+        if fault := _fault(name, count, named):
+            faults.append(fault)
             continue
         each = count // len(named)
         for pe in range(part["pes"]):

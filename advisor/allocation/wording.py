@@ -90,7 +90,7 @@ def _lines(document: Document, top: int) -> Iterator[str]:
         found = entry["estimate_s"]
         yield (
             f"{configuration_text(entry['configuration']):<{width}}{entry['processes']:>7}"
-            f"{wording.duration(found['mean']):>12}   {_interval(found):<22}{100 * entry['p_best']:>4.0f} %"
+            f"{wording.duration(found['mean']):>12}   {_interval(found):<22}{wording.probability(entry['p_best']):>6}"
         )
     if document["configurations"] > len(ranking):
         yield f"... of {document['configurations']:,} configurations".replace(",", " ")
@@ -100,7 +100,7 @@ def _lines(document: Document, top: int) -> Iterator[str]:
     regret = document["regret"]
     yield (
         f"regret: {100 * regret['expected']:.1f} % expected, {100 * regret['risk']:.1f} % in the worst case of 20; "
-        f"a chance of {100 * regret['p_best']:.0f} % to be the best"
+        f"a chance of {wording.probability(regret['p_best'])} to be the best"
     )
     yield from (f"note: {line}" for line in document["notes"])
     yield from (f"warning: {line}" for line in document["warnings"])

@@ -31,6 +31,7 @@ from advisor.cli import (
     verify,
     whatif,
 )
+from advisor.cli.outputs import check_first
 from simulator import ApportionError
 
 app = typer.Typer(
@@ -64,6 +65,7 @@ for command in (
     reproduce,
 ):
     command.register(app)
+check_first(app)
 
 
 def _version(asked: bool) -> None:

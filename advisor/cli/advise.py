@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, ResourceModel, load_changed, offered, print_json
+from advisor.cli.options import Json, ResourceModel, load_changed, offered
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from advisor import Recommendation
     from simulator import Scenario
 
+PAGE_BYTES, PE_BYTES = 2**20, 4_000
+"""About what an advice writes in all, and for each PE in all its files."""
 VARY_HELP = "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition."
 
 
@@ -26,6 +29,14 @@ Vary = Annotated[
 Sought = Annotated[
     str,
     typer.Option(metavar="mean|p95|worst", help="What is to be least.", autocompletion=offered("mean", "p95", "worst")),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="A folder for report.html, advice.json and what launchers and programs read; NAME.json: that alone.",
+    ),
 ]
 Explained = Annotated[
     bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
@@ -50,14 +61,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="A folder for report.html, advice.json and what launchers and programs read; NAME.json: that alone.",
-        ),
-    ] = None,
+    output: Output = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,
     resource_model: ResourceModel = None,
@@ -76,6 +80,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from simulator import files
 
     loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
+    _check_exports(loaded, output, hostfile)
     recommendation = recommend(
         loaded,
         replications=replications,
@@ -89,14 +94,28 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     )
     if explained:
         document |= explain(loaded, recommendation).to_dict()
+
+    def write() -> None:
+        if output is not None:
+            _write(output, document, loaded, recommendation)
+        if hostfile is not None:
+            files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
+
+    finish(document, lambda: _tell(document, top), as_json=as_json, write=write, said=None)
+    if output is not None and not as_json:
+        _tell_written(document, output)
+
+
+def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | None) -> None:
+    """Whether what is to be written can be: names of hosts for launchers, and room."""
+    from advisor.export.layout import check_hosts_of
+
+    exported = output is not None and output.suffix != ".json"
+    if exported or hostfile is not None:
+        check_hosts_of(loaded)
     if output is not None:
-        _write(output, document, loaded, recommendation)
-    if hostfile is not None:
-        files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
-    if as_json:
-        print_json(document)
-    else:
-        _tell(document, output, top)
+        pes = len(loaded.platform.pes)
+        check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
 
 
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:
@@ -126,15 +145,17 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
     return (*best, *(["equal"] if "equal" in names else []))
 
 
-def _tell(document: dict[str, Any], output: Path | None, top: int | None) -> None:
+def _tell(document: dict[str, Any], top: int | None) -> None:
     from advisor.report import render_advice, render_explanation
 
     print(render_advice(document) if top is None else render_advice(document, top=top))
     if "explanation" in document:
         print(f"\n{render_explanation(document)}")
-    if output is not None:
-        print(f"advice written to {output}")
-    if "exports" in document and output is not None:
+
+
+def _tell_written(document: dict[str, Any], output: Path) -> None:
+    print(f"advice written to {output}")
+    if "exports" in document:
         print(f"report to read and send on: {output / 'report.html'}")
         print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
 

@@ -1,12 +1,14 @@
 """`apportion allocate`: how many processes to run on which PEs, by a model fitted to real runs."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli import allocate_plan, allocate_run
-from advisor.cli.options import Json, offered, print_json, print_warnings
+from advisor.cli.options import Json, offered, print_warnings
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -57,14 +59,9 @@ def fit(
     from simulator.calibration import fit_allocation_table, save_allocation_fit
 
     fitted = fit_allocation_table(runs, method=model)
-    if output is not None:
-        save_allocation_fit(fitted, output)
-    if as_json:
-        print_json(fitted.to_dict())
-        return
-    _tell_fit(fitted, runs)
-    if output is not None:
-        print(f"model written to {output}")
+    document = fitted.to_dict()
+    write = None if output is None else partial(save_allocation_fit, fitted, output)
+    finish(document, lambda: _tell_fit(fitted, runs), as_json=as_json, write=write, said=f"model written to {output}")
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -95,13 +92,16 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    from advisor.allocation import advise_allocation, parse_hosts, parse_kinds, render_choice
+    from advisor.allocation import advise_allocation, check_kinds, parse_hosts, parse_kinds
     from simulator import ScenarioError, files
     from simulator.calibration import load_allocation_fit
 
     named = parse_kinds(kinds)
     if hosts is not None and hostfile is None:
         raise ScenarioError("--hosts: found without --hostfile, allowed beside it")
+    on_hosts = None if hosts is None else parse_hosts(hosts, named)
+    if hostfile is not None:
+        check_kinds(named, on_hosts)
     advice = advise_allocation(
         load_allocation_fit(model),
         named,
@@ -112,14 +112,17 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         inputs={str(model): files.digest(files.read_bytes(model))},
     )
     document = advice.to_dict()
-    if hostfile is not None:
-        document |= _write_hosts(advice, hostfile, None if hosts is None else parse_hosts(hosts, named))
-    if as_json:
-        print_json(document)
-        return
-    print(render_choice(document) if top is None else render_choice(document, top=top))
-    if hostfile is not None:
+    write = None if hostfile is None else lambda: document.update(_write_hosts(advice, hostfile, on_hosts))
+    show = partial(_tell_choice, document, top)
+    finish(document, show, as_json=as_json, write=write, said=None)
+    if hostfile is not None and not as_json:
         print(f"\nhost files written: {', '.join(document['hostfiles'])}\n{document['commands']}", end="")
+
+
+def _tell_choice(document: dict[str, Any], top: int | None) -> None:
+    from advisor.allocation import render_choice
+
+    print(render_choice(document) if top is None else render_choice(document, top=top))
 
 
 def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tuple[int, int]]) -> Any:

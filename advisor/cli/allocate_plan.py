@@ -1,11 +1,13 @@
 """`apportion allocate plan`: which few runs to make so that the best processes per PE can be told."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import SCENARIO
 
 if TYPE_CHECKING:
@@ -68,14 +70,15 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
         seed,
     )
     made = plan_construction(load_platform(cluster), wishes, most=_most(most), work=work, kernel=kernel)
-    if output is not None:
-        files.write_json(output, made.to_dict())
-    if json_output:
-        print_json(made.to_dict())
-        return
-    _tell(made)
-    if output is not None:
-        print(f"plan written to {output}; next: apportion allocate run {output} --command ... -o runs.csv")
+    document = made.to_dict()
+    write = None if output is None else partial(files.write_json, output, document)
+    finish(
+        document,
+        lambda: _tell(made),
+        as_json=json_output,
+        write=write,
+        said=f"plan written to {output}; next: apportion allocate run {output} --command ... -o runs.csv",
+    )
 
 
 def _sizes(text: str, field: str) -> tuple[float, ...]:

@@ -95,18 +95,20 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if limit is None else units.parse_duration(limit, field="--limit"),
     )
+    _check_hosts(made, chosen)
     files.make_folder(work)
-    table = RunTable(
-        output,
-        [kind.name for kind in made.kinds],
-        phases=chosen.reader.tells_phases,
-        about=_about(made, chosen),
-        machine=this_machine().to_dict(),
-    )
-    for line in table.damage:
-        print(f"warning: {line}", file=sys.stderr)
+    files.make_folder(output.parent)
     try:
-        with progress_lines(limits.budget_s) as told:
+        with files.alone(output), progress_lines(limits.budget_s) as told:
+            table = RunTable(
+                output,
+                [kind.name for kind in made.kinds],
+                phases=chosen.reader.tells_phases,
+                about=_about(made, chosen),
+                machine=this_machine().to_dict(),
+            )
+            for line in table.damage:
+                print(f"warning: {line}", file=sys.stderr)
             found = make_runs(
                 made, chosen, table, limits=limits, on_run=lambda label, _, share: told(label, min(share, 1.0))
             )
@@ -146,16 +148,20 @@ def _program(
     return AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
 
 
+def _check_hosts(made: "ConstructionPlan", chosen: "AllocatedProgram") -> None:
+    """Whether all hosts of a plan can stand in host files, where the command asks for any."""
+    from advisor.export.layout import ADVICE, check_hosts
+
+    if chosen.wants_host_files:
+        check_hosts((pe.host for kind in made.kinds for pe in kind.pes), "platform: node", advice=ADVICE)
+
+
 def _host_files(ranks: "Sequence[PlacedRank]") -> dict[str, str]:
     """As launchers read them; host names that they do not take are refused."""
     from advisor.export.hosts import mpich_hostfile, openmpi_hostfile, openmpi_rankfile
-    from advisor.export.layout import HOST, Layout, Rank
-    from simulator import ScenarioError
+    from advisor.export.layout import ADVICE, Layout, Rank, check_hosts
 
-    for rank in ranks:
-        if not HOST.fullmatch(rank.pe.host):
-            allowed = "letters, digits, dots and hyphens allowed (say `host:` with the node)"
-            raise ScenarioError(f"platform: node: host {rank.pe.host!r} found, {allowed}")
+    check_hosts((rank.pe.host for rank in ranks), "platform: node", advice=ADVICE)
     places = tuple(Rank(rank.pe.host, rank.pe.name, rank.pe.cpu, number, 1) for number, rank in enumerate(ranks))
     layout = Layout("program", places)
     return {

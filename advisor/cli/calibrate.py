@@ -2,14 +2,16 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli import calibrate_memory, calibrate_network, calibrate_resource, load_check
-from advisor.cli.options import Json, offered, print_answers, print_json, print_warnings, read_number, read_share
+from advisor.cli.options import Json, offered, print_answers, print_warnings, read_number, read_share
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -138,11 +140,12 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
             verify_largest=verify_largest,
             inputs=[path for path in (replay, load) if path is not None],
         )
-    if output is not None:
-        save_speed_model(built, output)
+    write = None if output is None else partial(save_speed_model, built, output)
+    document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
+    tell = partial(_tell, built, options["store"])
+    finish(document, tell, as_json=as_json, write=write, said=f"model written to {output}")
     if options["store"] is not None and store is None:
         files.remove(options["store"])
-    _tell(built, options["store"], output, as_json=as_json)
 
 
 def _time_cap_s(text: str | None, budget_s: float | None) -> float:
@@ -171,11 +174,19 @@ def kept(path: Path | None) -> Iterator[None]:
     from simulator import CalibrationError, Interrupted
 
     try:
-        yield
+        with _alone(path):
+            yield
     except CalibrationError as error:
         raise CalibrationError([f"{line}{_goes_on(path)}" for line in error.lines]) from error
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted{_goes_on(path)}") from error
+
+
+def _alone(path: Path | None) -> AbstractContextManager[None]:
+    """Finished points are written by one process at a time."""
+    from simulator import files
+
+    return nullcontext() if path is None else files.alone(path)
 
 
 def _goes_on(path: Path | None) -> str:
@@ -259,12 +270,9 @@ def _rule(
     )
 
 
-def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_json: bool) -> None:
+def _tell(built: "BuiltBand", store: Path | None) -> None:
     from simulator import units
 
-    if as_json:
-        print_json(built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()})
-        return
     ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
     print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs{ends}")
     if reused := built.provenance["points_reused"]:
@@ -283,5 +291,3 @@ def _tell(built: "BuiltBand", store: Path | None, output: Path | None, *, as_jso
         print(f"assumed: {line}")
     print_answers((check.assumption, check.holds) for check in built.shape)
     print_warnings([line for line in built.warnings if line not in built.incomplete])
-    if output is not None:
-        print(f"model written to {output}")

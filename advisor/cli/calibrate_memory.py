@@ -1,5 +1,6 @@
 """`apportion calibrate memory`: a model of the memory hierarchy from measured times per word."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,6 +8,7 @@ import typer
 
 from advisor.cli import measure_memory as real
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -55,14 +57,9 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
         return
     real.refuse_beside_replay(options | {"table": table})
     fitted = fit_memory_table(replay, machine=this_machine() if compare else None)
-    if output is not None:
-        save_memory_model(fitted, output)
-    if as_json:
-        print_json(fitted.to_dict() | {"command": "calibrate memory"})
-        return
-    _tell(fitted)
-    if output is not None:
-        print(f"model written to {output}")
+    document = fitted.to_dict() | {"command": "calibrate memory"}
+    write = None if output is None else partial(save_memory_model, fitted, output)
+    finish(document, lambda: _tell(fitted), as_json=as_json, write=write, said=f"model written to {output}")
 
 
 def _tell_measured(measured: "MeasuredMemory", output: Path | None, *, as_json: bool) -> None:

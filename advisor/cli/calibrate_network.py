@@ -7,6 +7,7 @@ import typer
 
 from advisor.cli import network_real
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate network --between processes -o link.json
     """
-    from simulator.calibration import fit_measured_link, fit_network_table, link_lines, save_network_model
+    from simulator.calibration import fit_measured_link, fit_network_table, link_lines
 
     if (replay is None) == (between is None):
         found = "none" if replay is None else "--between and --replay"
@@ -55,8 +56,7 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
         return
     if replay is not None:
         calibrated = fit_network_table(replay)
-        if output is not None:
-            save_network_model(calibrated, output)
+        _save(calibrated, output, as_json=as_json)
     else:
         options = network_real.RealOptions(
             between or "", medium, hosts, connect, token, max_bytes, budget, seed, output
@@ -65,12 +65,20 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
         if table is not None:
             network_real.write_table(measured, table)
         calibrated = fit_measured_link(measured, seed=seed)
+        _save(calibrated, output, as_json=as_json)
         if output is not None:
-            save_network_model(calibrated, output)
             network_real.forget(output)
         if not as_json:
             print("\n".join(link_lines(measured)))
     tell(calibrated, output, as_json=as_json)
+
+
+def _save(calibrated: "CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
+    from simulator.calibration import save_network_model
+
+    with nothing_lost(calibrated.to_dict(), lambda: tell(calibrated, None, as_json=as_json)):
+        if output is not None:
+            save_network_model(calibrated, output)
 
 
 def tell(calibrated: "CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:

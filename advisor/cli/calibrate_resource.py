@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.cli.options import Json, Seed, print_json, print_warnings
+from advisor.cli.outputs import nothing_lost
 
 if TYPE_CHECKING:
     from simulator.models import HardwareModel
@@ -49,7 +50,7 @@ def resource(
 def calibrated(output: Path | None, *, budget: str, memory: Path | None, seed: int) -> tuple["HardwareModel", Path]:
     """Calibrate with progress on standard error, and write the model; the model and where it is."""
     from advisor.cli.progress import progress_lines
-    from simulator import ScenarioError, this_machine, units
+    from simulator import ScenarioError, files, this_machine, units
     from simulator.calibration import load_memory_model, save_resource_model
     from simulator.characterisation import calibrate_resource, kept_here, runs_beside, times_of_model
 
@@ -58,12 +59,14 @@ def calibrated(output: Path | None, *, budget: str, memory: Path | None, seed: i
         raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
     times = None if memory is None else times_of_model(load_memory_model(memory)[0], str(memory))
     path = output or kept_here()
+    files.check_room(path, folder=False)
     print(f"{this_machine().summary()}; about {units.show_duration(budget_s)} of calibration", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         model = calibrate_resource(
             budget_s=budget_s, seed=seed, store=runs_beside(output), memory=times, on_progress=on_progress
         )
-    save_resource_model(model, path)
+    with nothing_lost(model.to_dict(), lambda: _tell(model)):
+        save_resource_model(model, path)
     return model, path
 
 

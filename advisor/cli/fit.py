@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli.options import print_json
+from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
 
 
@@ -45,19 +47,23 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
     from simulator.calibration import fit_table, save_runtime_fit
 
     fitted = fit_table(runs, formula, responses=response or (), method=method, application=application, version=version)
-    if output is not None:
-        save_runtime_fit(fitted, output)
-    if plot is not None:
-        from simulator import plots
+    document = fitted.to_dict()
 
-        plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
-    if json_output:
-        import json
+    def tell() -> None:
+        if json_output:
+            print_json(document)
+        else:
+            _tell(fitted)
 
-        print(json.dumps(fitted.to_dict(), indent=1, allow_nan=False))
-        return
-    _tell(fitted)
-    if output is not None:
+    with nothing_lost(document, tell):
+        if output is not None:
+            save_runtime_fit(fitted, output)
+        if plot is not None:
+            from simulator import plots
+
+            plots.plot_runtime_fit(fitted.model, fitted.runs, plot)
+    tell()
+    if output is not None and not json_output:
         print(f"model written to {output}")
 
 

@@ -159,9 +159,9 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
 
     def keep(run: Any) -> None:
         kept.append(run)
-        add_runs(history, [run])
         where = " ".join(f"{name}={value:g}" for name, value in run.parameters.items())
         print(f"{plan.application} {where}: {run.times_s['total']:.4g} s", file=sys.stderr)
+        add_runs(history, [run])
 
     left_out = record_runs(plan, keep, version=version or "")
     _told({"added": len(kept), "left_out": left_out}, history, json_output=json_output)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.cli.options import Json, Seed, print_json, print_warnings, read_share
+from advisor.cli.outputs import nothing_lost
 
 if TYPE_CHECKING:
     from advisor.verification.load_band import LoadBandCheck
@@ -52,14 +53,20 @@ def load_check(  # noqa: PLR0913, PLR0917 - one per option
     )
     if output is not None:
         files.make_folder(output)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, files.alone(output or Path(scratch)):
         done = check_load_band(plan, output or Path(scratch), lambda text: print(text, file=sys.stderr))
-    if output is not None:
-        files.write_json(output / "check.json", done.to_dict())
-    if as_json:
-        print_json(done.to_dict() | {"command": "calibrate load-check"})
-    else:
-        _tell(done)
+    document = done.to_dict() | {"command": "calibrate load-check"}
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            _tell(done)
+
+    with nothing_lost(document, tell):
+        if output is not None:
+            files.write_json(output / "check.json", done.to_dict())
+    tell()
     if not done.held:
         raise typer.Exit(1)
 

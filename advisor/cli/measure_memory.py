@@ -106,11 +106,12 @@ def _numbers(text: str, field: str) -> tuple[float, ...]:
 @contextmanager
 def _kept(store: Path) -> Iterator[None]:
     """Say, when the work ends early, where its visits are."""
-    from simulator import CalibrationError, Interrupted
+    from simulator import CalibrationError, Interrupted, files
     from simulator.calibration import visits_kept
 
     try:
-        yield
+        with files.alone(store):
+            yield
     except CalibrationError as error:
         raise CalibrationError([f"{line}{_goes_on(store, visits_kept(store))}" for line in error.lines]) from error
     except KeyboardInterrupt as error:

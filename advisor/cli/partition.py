@@ -1,11 +1,13 @@
 """`apportion partition`: divide units among PEs whose speed functions are known."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, offered, print_json, print_warnings
+from advisor.cli.options import Json, Seed, offered, print_warnings
+from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -56,22 +58,21 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion partition --speeds scenarios/tutorial/speeds.json --units 100000 -o partition.csv
     """
+    from advisor.export.layout import check_hosts
     from advisor.partitioners import partition as divide
     from advisor.partitioners import partition_document, partition_options, read_speeds
 
     given = {"at": at, "objective": objective, "correlation": correlation, "matrix": matrix}
     options = partition_options(method, given, seed=seed)
     read = read_speeds(speeds)
+    if output is not None and output.suffix == ".dist":
+        check_hosts(read.pes.names, f"{speeds}: a .dist file names its devices by host")
     found = divide(units, read, method, **options)
     document = partition_document(found, read, seed=options.get("seed"))
-    if output is not None:
-        _write(output, document)
-    if as_json:
-        print_json(document)
-        return
-    _print(found, document)
-    if output is not None:
-        print(f"partition written to {output}")
+    write = None if output is None else partial(_write, output, document)
+    finish(
+        document, lambda: _print(found, document), as_json=as_json, write=write, said=f"partition written to {output}"
+    )
 
 
 def _write(output: Path, document: dict[str, Any]) -> None:

@@ -139,7 +139,17 @@ def _all(asked: Asked, output: Path | None, *, json_output: bool) -> None:
 
 
 def _compute(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str, Any]:
-    """A paper's result; what is measured and drawn for it goes into the folder."""
+    """A paper's result; what is measured and drawn for it goes into the folder, from one process at a time."""
+    if name not in BUDGETS or (asked.recorded and not drawn):
+        return _computed(name, asked, folder, drawn=drawn)
+    from simulator import files
+
+    files.make_folder(folder)
+    with files.alone(folder):
+        return _computed(name, asked, folder, drawn=drawn)
+
+
+def _computed(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str, Any]:
     module = importlib.import_module(PAPERS[name])
     if name == "scopred":
         return dict(module.reproduce())
@@ -147,10 +157,7 @@ def _compute(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str,
         return dict(module.reproduce(asked.seeds, recorded=asked.recorded))
     if asked.recorded:
         given: dict[str, Any] = {"simulate": True} if name == "characterisation" else {}
-        from simulator import files
-
         if drawn:
-            files.make_folder(folder)
             given["figures" if name == "characterisation" else "folder"] = folder
         return dict(module.reproduce(**given))
     budget_s = _budget_s(asked.budget or BUDGETS[name])

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_json, print_warnings
+from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_warnings
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
@@ -20,6 +21,8 @@ TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
 MOST_PROCESS_ROWS = 2_000_000
 """Rows up to which `processes.csv` is written; the manifest has the means anyway."""
+ROW_BYTES, PAGE_BYTES = 80, 2**20
+"""About what a row of a table takes, and everything else."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 
@@ -63,31 +66,46 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     from simulator import JOB_FILES, ScenarioError, check_form, files, job_lines, on_compile, run
 
     check_form(table_form)
-    for option, path, endings in (("timeline", timeline, TIMELINES), ("jobs", jobs, JOB_FILES)):
-        if path is not None and not path.name.endswith(endings):
-            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
-            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
+    _check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, JOB_FILES)})
     if timeline is None and (replication or configuration is not None):
         raise ScenarioError("--replication, --configuration: found without --timeline, which they are for")
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else _shown(loaded, replications, replication, configuration)
+    check_room(output, folder=True, needed_bytes=_needed_bytes(loaded, replications))
     drawn = output is not None or (shown is not None and replication == 0)
     with counting_bar("simulating") as told:
         runs = run(
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
         )
     document = _document(loaded, runs)
-    if output is not None:
-        _save(loaded, runs, output, document, table_form)
-    if jobs is not None:
-        files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
-    if timeline is not None and shown is not None:
-        _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
-    if as_json:
-        print_json(document)
-        return
-    _print(loaded, runs)
+
+    def write() -> None:
+        if output is not None:
+            _save(loaded, runs, output, document, table_form)
+        if jobs is not None:
+            files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
+        if timeline is not None and shown is not None:
+            _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
+
+    finish(document, lambda: _print(loaded, runs), as_json=as_json, write=write, said=None)
+
+
+def _check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:
+    from simulator import ScenarioError
+
+    for option, (path, endings) in named.items():
+        if path is not None and not path.name.endswith(endings):
+            allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
+            raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
+
+
+def _needed_bytes(loaded: "Scenario", replications: int | None) -> int:
+    """About what `-o` writes: a row per run, and one per process of a run as long as these are not too many."""
+    count = loaded.replications if replications is None else replications
+    rows = count * sum(len(one.partition) for one in loaded.configurations)
+    runs = count * len(loaded.configurations)
+    return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
 
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
@@ -104,12 +122,13 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
         "engine": runs.engine,
         "tick_s": runs.tick_s,
         "replications": runs.makespan_ticks.shape[1],
+        "deterministic": runs.deterministic,
         "seed": runs.seed,
         "configurations": [
             {
                 "name": configuration.name,
                 "partition": list(configuration.partition),
-                "makespan_s": describe(runs.of(configuration.name)),
+                "makespan_s": describe(runs.of(configuration.name), deterministic=runs.deterministic),
                 "processes": [
                     {"process": process, "pe": pes[place].name, **spent}
                     for process, (place, spent) in enumerate(
@@ -121,9 +140,15 @@ def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
         ],
         "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
         "extrapolation": [found.to_dict() for found in loaded.extrapolations],
-        "warnings": list(loaded.warnings),
+        "warnings": _warnings(loaded, runs),
         "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
     }
+
+
+def _warnings(loaded: "Scenario", runs: "RunSet") -> list[str]:
+    """What the scenario warns of, and that one replication has no interval."""
+    note = runs.interval_note
+    return [*loaded.warnings, *([] if note is None or runs.deterministic else [note])]
 
 
 def _save(
@@ -199,7 +224,7 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
     show = units.show_duration
     print(f"{'configuration':<16}{'mean':>10}{'95 % interval':>24}{'median':>10}{'5 % to 95 %':>24}")
     for row in runs.summary():
-        interval, middle = f"{show(row['low'])} to {show(row['high'])}", f"{show(row['p05'])} to {show(row['p95'])}"
+        interval, middle = units.show_range(row["low"], row["high"]), units.show_range(row["p05"], row["p95"])
         print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
     print(f"\n{'configuration':<16}{'process':>8}  {'PE':<12}{'computing':>11}{'waiting':>11}{'done, idle':>12}")
     for configuration in loaded.configurations:
@@ -213,10 +238,11 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
         if len(rows) > MOST_ROWS:
             print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
     count = runs.makespan_ticks.shape[1]
-    print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}")
+    known = "; deterministic: nothing is drawn, every replication takes the same time" if runs.deterministic else ""
+    print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}{known}")
     for change in loaded.changes:
         print(f"set: {change.path}: {change.after} in place of {change.before}")
-    print_warnings(loaded.warnings)
+    print_warnings(_warnings(loaded, runs))
 
 
 def _say_compiling(kernel: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, Seed, offered, print_json
+from advisor.cli.options import Json, Seed, offered, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ Picture = Annotated[
 Column = Annotated[str | None, typer.Option(help="Column to read, where the file has several.")]
 Resample = Annotated[str | None, typer.Option(help="Make equal steps of this length first, such as 1s.")]
 Length = Annotated[str, typer.Option(help="Samples, or a duration such as 60s.")]
+FEW_WINDOWS = 5
+"""Futures that do not overlap, below which a study says that they are few."""
 
 
 def register(app: typer.Typer) -> None:
@@ -236,6 +238,10 @@ def study(
     for row in rows:
         hits = f"{row.hit_ratio:>12.1%}{row.hit_ratio_at_window:>12.1%}"
         print(f"{row.history * step_s:>8g} s{hits}{row.area_s:>12.4g} s{row.width:>12.4f}{row.instants:>12}")
+    fewest = min(row.windows for row in rows)
+    if fewest < FEW_WINDOWS:
+        counted = "one window" if fewest == 1 else f"{fewest} windows that do not overlap"
+        print_warnings([f"the forecasts look at {counted} only: shares of so few say little; record for longer"])
 
 
 def _model(

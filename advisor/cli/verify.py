@@ -2,12 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import SCENARIO
+
+if TYPE_CHECKING:
+    from advisor.verification.check import VerifyPlan
 
 
 def register(app: typer.Typer) -> None:
@@ -42,46 +46,62 @@ def verify(
 
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
-    from advisor.cli.progress import progress_lines
     from advisor.report import render_html
     from advisor.verification.applications import parse_command
-    from advisor.verification.asking import plan_verification
-    from advisor.verification.check import verify as check
-    from simulator import Interrupted, files, require_linux, units
+    from advisor.verification.asking import check_document, plan_verification
+    from simulator import files, require_linux, units
 
     budget_s = units.parse_duration(budget, field="--budget")
     words = None if command is None else parse_command(command)
     require_linux()
+    check_document(what)
     if not what.is_dir():
         print("looking for the best partition first ...", file=sys.stderr)
     plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed)
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
-    try:
-        with progress_lines(budget_s) as told:
-            document = check(plan, kept=kept, on_progress=lambda _, share: told("verify", share))
-    except KeyboardInterrupt as error:
-        raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error
-    files.set_aside(output, ("verification.json", "report.html"))
-    files.write_json(output / "verification.json", document)
-    files.write_text(output / "report.html", render_html(document))
-    files.remove(kept)
-    if as_json:
-        print_json(document)
-    else:
-        _tell(document, output)
+    with files.alone(output):
+        document = _run(plan, kept)
+        with nothing_lost(document, lambda: _show(document, None, as_json=as_json)):
+            files.set_aside(output, ("verification.json", "report.html"))
+            files.write_json(output / "verification.json", document)
+            files.write_text(output / "report.html", render_html(document))
+        files.remove(kept)
+    _show(document, output, as_json=as_json)
     if not document["within_2_percent"]:
         raise typer.Exit(1)
 
 
-def _tell(document: dict[str, Any], folder: Path) -> None:
+def _run(plan: "VerifyPlan", kept: Path) -> dict[str, Any]:
+    from advisor.cli.progress import progress_lines
+    from advisor.verification.check import verify as check
+    from simulator import Interrupted
+
+    try:
+        with progress_lines(plan.budget_s) as told:
+            return check(plan, kept=kept, on_progress=lambda _, share: told("verify", share))
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error
+
+
+def _show(document: dict[str, Any], folder: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(document)
+        return
+    _tell(document)
+    if folder is not None:
+        print(f"written to {folder / 'verification.json'}, report to send on: {folder / 'report.html'}")
+
+
+def _tell(document: dict[str, Any]) -> None:
     print(f"{'configuration':<16}{'predicted':>10}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}  inside")
     for entry in document["configurations"]:
-        low, high = entry["predicted_interval_s"]
+        found = entry["predicted_interval_s"]
+        middle = "-" if found is None else f"{found[0]:.4g} to {found[1]:.4g}"
         mark = " *" if entry["name"] == document["recommended"] else ""
-        holds = "yes" if entry["interval_holds"] else "no"
+        holds = {None: "-", True: "yes", False: "no"}[entry["interval_holds"]]
         print(
-            f"{entry['name'] + mark:<16}{entry['predicted_s']:>10.4g}{f'{low:.4g} to {high:.4g}':>20}"
+            f"{entry['name'] + mark:<16}{entry['predicted_s']:>10.4g}{middle:>20}"
             f"{entry['measured_median_s']:>10.4g}{entry['error_percent']:>+8.1f}%  {holds}"
         )
     best, regret = document["best_measured"], document["regret"]
@@ -90,4 +110,3 @@ def _tell(document: dict[str, Any], folder: Path) -> None:
     order = "too close to tell" if held is None else f"{held:.0%} of the pairs that differ by more than 2 %"
     print(f"predicted order held: {order}; {document['repetitions']} repetitions each")
     print_warnings(document["warnings"])
-    print(f"written to {folder / 'verification.json'}, report to send on: {folder / 'report.html'}")

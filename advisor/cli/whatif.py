@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from advisor.cli.options import Json, TableForm, print_json
+from advisor.cli.outputs import check_room, nothing_lost
 from advisor.cli.progress import counting_lines
 from advisor.cli.scenarios import SCENARIO
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
 REPORT = "report.html"
+PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
+"""About what results write in all, for each point, and for each of its replications."""
 MOST_ERRORS = 20
 """Points that failed, told one by one."""
 SLURM_HELP = "Jobs of Slurm do it (extra [cluster]): 'jobs=4 cores=1 memory=2GB walltime=01:00:00 queue=short'."
@@ -68,6 +71,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     if only is not None:
         _again(plan, only, output, as_json=as_json)
         return
+    check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
     with counting_lines("points", hint=_hint(dask, slurm)) as told:
         swept = sweep(
             plan,
@@ -79,6 +83,11 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
             waiting=lambda: told(-1, 0),
         )
     _tell(swept, output, as_json=as_json)
+
+
+def _needed_bytes(plan: "Plan") -> int:
+    """About what `-o` writes: the makespans of every point, with a few configurations each."""
+    return PAGE_BYTES + len(plan.points) * (POINT_BYTES + RUN_BYTES * plan.replications)
 
 
 def _hint(dask: str | None, slurm: str | None) -> str:
@@ -98,14 +107,19 @@ def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
     from simulator import files
 
     document = whatif_document(swept)
-    if output is not None:
-        files.write_text(output / REPORT, render_html(document))
-    if as_json:
-        print_json(document)
-    else:
+
+    def tell(where: Path | None) -> None:
+        if as_json:
+            print_json(document)
+            return
         print(render_whatif(document))
+        if where is not None:
+            print(f"results in {where}; {REPORT} there shows them, with sliders between the points")
+
+    with nothing_lost(document, lambda: tell(None)):
         if output is not None:
-            print(f"results in {output}; {REPORT} there shows them, with sliders between the points")
+            files.write_text(output / REPORT, render_html(document))
+    tell(output)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]
     for point in lost[:MOST_ERRORS]:
         named = ", ".join(point.changes) or "the base"

@@ -147,8 +147,4 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
 
 def _replications(scenario: Scenario, replications: int) -> int:
     """One where nothing is drawn: all would be alike."""
-    pes = scenario.platform.pes
-    drawn = any(pe.speed_of(scenario.application.kernel).wide for pe in pes) or any(
-        pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle" for pe in pes
-    )
-    return replications if drawn else 1
+    return 1 if scenario.deterministic else replications

@@ -53,9 +53,9 @@ class Cost:
     makespan_s: float
     """Mean without it."""
     share: float
-    """Part of the makespan that the same configuration saves, with its 95 % interval."""
-    low: float
-    high: float
+    """Part of the makespan that the same configuration saves, with its 95 % interval, if replications tell one."""
+    low: float | None
+    high: float | None
     divided_anew: float
     """Part of the makespan that is saved if the work is divided anew."""
 
@@ -161,10 +161,12 @@ def _costs(scenario: Scenario, chosen: Configuration, simulations: Simulations) 
     found = []
     for of, changed in _without(scenario, chosen):
         then = simulations.makespans_s(changed, chosen)
-        left = gain(then, now)
+        longer = gain(then, now, deterministic=scenario.deterministic and changed.deterministic)
+        _, least, most = longer.change
+        low, high = (None if end is None else -end for end in (most, least))
         best = best_of(changed, simulations, [chosen, *alternatives(changed, chosen)])
         anew = 1 - best.mean_s / float(now.mean())
-        found.append(Cost(of, float(then.mean()), 1 - left.mean, 1 - left.high, 1 - left.low, anew))
+        found.append(Cost(of, float(then.mean()), 1 - longer.mean, low, high, anew))
     return tuple(sorted(found, key=lambda cost: -cost.divided_anew))
 
 

@@ -31,9 +31,9 @@ class Effect:
     change: float
     """-0.1: the parameter is a tenth less."""
     makespan: float
-    """Change of the recommended configuration's mean makespan, as a share, with its 95 % interval."""
-    low: float
-    high: float
+    """Change of the recommended configuration's mean makespan, as a share, with its 95 % interval if there is one."""
+    low: float | None
+    high: float | None
     regret: float
     """So much longer than the best found in the changed scenario on the same draws, as a share; at least 0."""
 
@@ -139,7 +139,7 @@ def effect(scenario: Scenario, changed: Scenario, by: float, chosen: Configurati
     """
     before = simulations.makespans_s(scenario, chosen)
     kept = simulations.makespans_s(changed, chosen)
-    longer = gain(kept, before)
+    longer = gain(kept, before, deterministic=scenario.deterministic and changed.deterministic)
     best = best_of(changed, simulations, [chosen, *alternatives(changed, chosen)])
     regret = max(0.0, float(kept.mean()) / best.mean_s - 1)
-    return Effect(by, longer.mean - 1, longer.low - 1, longer.high - 1, regret)
+    return Effect(by, *longer.change, regret)

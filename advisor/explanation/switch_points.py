@@ -221,7 +221,7 @@ def _side(scenario: Scenario, seen: Sequence[Seen], at: float, other: Seen) -> S
     rival = next((one for one in seen if _key(one) == _key(other)), None)
     if rival is None:
         return Side(_name(scenario, seen[0]), at, None, None, None)
-    found = gain(rival.makespans_s, seen[0].makespans_s)
+    found = gain(rival.makespans_s, seen[0].makespans_s, deterministic=scenario.deterministic)
     return Side(_name(scenario, seen[0]), at, found.mean, found.low, found.high)
 
 

@@ -10,6 +10,7 @@ from simulator import Configuration, Scenario, ScenarioError
 
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names that every launcher takes as they are."""
+ADVICE = " (say `host:` with the node)"
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,25 @@ def layout_of(scenario: Scenario, configuration: Configuration) -> Layout:
             pe = scenario.platform.pes[place]
             ranks.append(Rank(hosts[pe.node], pe.name, pe.cpu, first, units))
         first += units
-    check_hosts((rank.host for rank in ranks), "platform: node", advice=" (say `host:` with the node)")
+    check_hosts((rank.host for rank in ranks), "platform: node", advice=ADVICE)
     return Layout(scenario.application.name, tuple(ranks))
+
+
+def check_hosts_of(scenario: Scenario) -> None:
+    """Refuse, before anything is searched, nodes that no host file can name: what launchers do not take, and repeats.
+
+    Raises
+    ------
+    ScenarioError
+        With the first node of such a name.
+    """
+    nodes: dict[str, str] = {}
+    for node in scenario.platform.known_nodes:
+        host = node.host or node.name
+        check_hosts([host], f"platform: node {node.name}", advice=ADVICE)
+        if nodes.setdefault(host, node.name) != node.name:
+            both = f"nodes {nodes[host]} and {node.name} have the same host {host!r}"
+            raise ScenarioError(f"platform: {both}, which launchers take for one machine; say `host:` with each node")
 
 
 def check_hosts(hosts: Iterable[str], place: str, *, advice: str = "") -> None:

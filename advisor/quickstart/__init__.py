@@ -66,6 +66,11 @@ def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progres
     """
     require_linux()
     files.make_folder(folder)
+    with files.alone(folder):
+        return _begun(folder, budget_s=budget_s, seed=seed, on_progress=on_progress)
+
+
+def _begun(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> dict[str, Any]:
     trace_file = files.shipped("traces", TRACE)
     trace = read_trace(trace_file)
     files.set_aside(folder, OWN_FILES)
@@ -96,8 +101,8 @@ def _loop(state: Quickstart, ranks: Ranks, competitor: Competitor) -> dict[str, 
         _verify(state, ranks, competitor, recommendation)
     state.on_progress("report", 0.97)
     document = result_document(state, scenario, recommendation)
-    files.write_text(Path(document["report"]), render_html(document))
     files.write_json(state.folder / "result.json", document)
+    files.write_text(Path(document["report"]), render_html(document))
     return document
 
 

@@ -73,6 +73,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         },
         "link": scenario.platform.network.uniform_model.to_dict(),
         "application": {"name": "matmul", "kernel": KERNEL, "n": scenario.application.parameters["n"]},
+        "deterministic": recommendation.runs.deterministic,
         "baselines": recommendation.to_dict(),
         "recommended": best.name,
         "timeline": logged.timeline(best.name),

@@ -1,6 +1,5 @@
 """The ranking of candidates by simulated runs: the best, how sure that is, what it may miss, and what it cost."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,8 @@ import numpy as np
 from advisor.objectives import Objective, check_objective, statistic
 from advisor.ranking.chances import Floats, plausible
 from advisor.ranking.halving import Makespans, Samples, halve
-from simulator import ScenarioError, describe, randomness
+from advisor.ranking.paired import no_surer
+from simulator import FEWEST_EQUAL, ScenarioError, describe, randomness
 
 DRAWS = 2_000
 """Of the bootstrap: a stated chance has a standard error of at most 0.011."""
@@ -24,14 +24,15 @@ class Ranked:
     candidate: int
     value_s: float
     """Its objective over all its runs."""
-    low_s: float
-    high_s: float
-    """95 % interval: Student's t for the mean, of the bootstrap otherwise; NaN for those that are no finalists."""
+    low_s: float | None
+    high_s: float | None
+    """95 % interval: Student's t for the mean, of the bootstrap otherwise; None for those that are no finalists, and
+    where replications are too few to have one."""
     runs: int
-    p_best: float
-    """Chance that no other candidate is better."""
-    p_near: float
-    """Chance that it is within 1 % of the best."""
+    p_best: float | None
+    """Chance that no other candidate is better; None where each had one run only, which was drawn."""
+    p_near: float | None
+    """Chance that it is within 1 % of the best; as `p_best`."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def rank(
     bound_s: float | None = None,
     finalists: int = 2,
     seed: int = 0,
+    deterministic: bool = False,
 ) -> Ranking:
     """Find the best of some candidates within a budget of simulated runs, all paired.
 
@@ -98,6 +100,8 @@ def rank(
         How many reach the last round and are reported.
     seed
         Of the bootstrap; the runs have what draws the caller gives them.
+    deterministic
+        Whether it is known that nothing is drawn: one run then tells all of a candidate.
 
     Raises
     ------
@@ -108,30 +112,43 @@ def rank(
     if candidates < 1:
         raise ScenarioError("candidates: none found, at least one allowed")
     samples = halve(makespans, candidates, runs=runs, objective=objective, finalists=finalists)
-    return ranking_of(samples, objective=objective, bound_s=bound_s, seed=seed)
+    return ranking_of(samples, objective=objective, bound_s=bound_s, seed=seed, deterministic=deterministic)
 
 
-def ranking_of(samples: Samples, *, objective: Objective, bound_s: float | None, seed: int) -> Ranking:
+def ranking_of(
+    samples: Samples, *, objective: Objective, bound_s: float | None, seed: int, deterministic: bool = False
+) -> Ranking:
     """The ranking that some samples allow; see `rank`."""
-    drawn = plausible(samples, objective, randomness.stream(seed, "ranking"), draws=DRAWS)
+    if deterministic:
+        drawn = samples.makespans_s[:, 0][np.newaxis]
+    else:
+        drawn = plausible(samples, objective, randomness.stream(seed, "ranking"), draws=DRAWS)
     least = drawn.min(axis=1, keepdims=True)
     best = (drawn == least) / np.sum(drawn == least, axis=1, keepdims=True)
     p_best, p_near = best.mean(axis=0), np.mean(drawn <= least * (1 + MARGIN), axis=0)
+    most = int(samples.runs.max())
+    if not deterministic and p_best.size > 1:
+        p_best, p_near = no_surer(p_best, most), np.minimum(p_near, 1 - 0.5**most)
+    known = deterministic or most > 1 or p_best.size == 1
     ranked = []
     for place, candidate in enumerate(samples.order.tolist()):
         seen = samples.makespans_s[candidate, : samples.runs[candidate]]
         value_s = float(statistic(seen, objective))
-        low_s, high_s = math.nan, math.nan
+        low_s, high_s = None, None
         if place < samples.finalists:
-            low_s, high_s = _interval(seen, drawn[:, candidate], objective)
-        chances = float(p_best[candidate]), float(p_near[candidate])
+            low_s, high_s = _interval(seen, drawn[:, candidate], objective, deterministic=deterministic)
+        chances = (float(p_best[candidate]), float(p_near[candidate])) if known else (None, None)
         ranked.append(Ranked(candidate, value_s, low_s, high_s, seen.size, *chances))
     return Ranking(tuple(ranked), samples.finalists, objective, bound_s, samples.evaluations, seed, samples)
 
 
-def _interval(seen: Floats, drawn: Floats, objective: Objective) -> tuple[float, float]:
-    if objective == "mean":
-        described = describe(seen)
+def _interval(
+    seen: Floats, drawn: Floats, objective: Objective, *, deterministic: bool
+) -> tuple[float | None, float | None]:
+    if objective == "mean" or deterministic:
+        described = describe(seen, deterministic=deterministic)
         return described["low"], described["high"]
+    if seen.size < FEWEST_EQUAL:
+        return None, None
     low_s, high_s = np.quantile(drawn, (0.025, 0.975))
     return float(low_s), float(high_s)

@@ -47,7 +47,8 @@ def _why(document: Document) -> list[str]:
     lines = ["Why"]
     for place, one in enumerate(limits[:MOST_LIMITS]):
         how = f"{clean(one['pe'])} {'limits' if place == 0 else 'next'}: its computing is {percent(one['path_share'])}"
-        last = f"it computes last in {percent(one['computes_last'])} of replications"
+        over = "the one replication" if document["explanation"].get("replications") == 1 else "replications"
+        last = f"it computes last in {percent(one['computes_last'])} of {over}"
         lines.append(f"  {how} of the critical path; {last}")
     spent = f"{percent(why['computing'])} of their time computing, {percent(why['waiting'])} in messages and waiting"
     lines.append(f"  PEs in use: {spent}, {percent(why['idle'])} done early")
@@ -61,7 +62,7 @@ def _why(document: Document) -> list[str]:
     rows = [
         [
             "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
-            change_text(-one["share"], _half(one)),
+            change_text(-one["share"], half(one)),
             change_text(-one["divided_anew"]),
         ]
         for one in why["costs"]
@@ -155,8 +156,10 @@ def _better(document: Document) -> list[str]:
     return [f"A better partition was found while explaining: {longer}; better_partition with --json"]
 
 
-def _half(entry: Document) -> float:
-    return (float(entry["high"]) - float(entry["low"])) / 2
+def half(entry: Document) -> float:
+    """Half the width of an interval, 0 where there is none to show."""
+    low, high = number(entry["low"]), number(entry["high"])
+    return 0.0 if low is None or high is None else (high - low) / 2
 
 
 def change_text(share: object, half: float = 0.0, *, decimals: int = 1) -> str:

@@ -53,7 +53,7 @@ def render_advice(document: Document, *, width: int = 100, top: int = TOP) -> st
     top
         How many of the ranking.
     """
-    settings = f"{document.get('replications')} replications, seed {document.get('seed')}"
+    settings = f"{wording.replications_text(document)}, seed {document.get('seed')}"
     facts = [f"{'Asked':<10}{wording.asked(document)}, {settings}"]
     long = wording.long_partition(document)
     facts += [f"{wording.unit_of(document).capitalize():<10}{long}"] if long else []
@@ -124,7 +124,7 @@ def _baselines(document: Document) -> list[str]:
                 wording.partition_text(entry.get("partition"), most=3),
                 wording.with_interval(wording.judged(document, entry)),
                 wording.NOTHING if best else wording.with_interval(entry.get("gain_of_recommended")),
-                wording.NOTHING if best else wording.probability(entry.get("probability_recommended_faster")),
+                wording.NOTHING if best else wording.frequency(entry.get("probability_recommended_faster"), document),
             ]
         )
         rows += [[f"  {more}", "", "", "", ""] for more in further]
@@ -132,11 +132,11 @@ def _baselines(document: Document) -> list[str]:
         return []
     objective = clean(document.get("objective") or "mean")
     header = ["strategy", wording.unit_of(document), objective, "gain", "faster in"]
-    return [
+    lines = [
         "Predicted makespan in s; gain of the recommended strategy (*) over each; how often it is faster",
         *table(header, rows, left=2),
-        f"  +/-: 95 % interval of the {objective}",
     ]
+    return [*lines, f"  +/-: 95 % interval of the {objective}"] if any("+/-" in line for line in lines) else lines
 
 
 def _ranking(document: Document, top: int) -> list[str]:
@@ -148,8 +148,8 @@ def _ranking(document: Document, top: int) -> list[str]:
             [
                 clean(entry.get("name")),
                 wording.with_interval(value),
-                wording.probability(entry.get("p_best")),
-                wording.probability(entry.get("p_within_1_percent")),
+                wording.chance(entry.get("p_best"), document),
+                wording.chance(entry.get("p_within_1_percent"), document),
                 wording.percent(entry.get("regret"), 1),
             ]
         )

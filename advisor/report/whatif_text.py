@@ -61,7 +61,7 @@ def _points(document: Document) -> list[str]:
             words.makespan(entry),
             words.with_unit(entry["difference_s"], signed=True) if entry["point"] else "the base",
             words.gain(entry["gain"]),
-            wording.probability(entry["chance"]),
+            wording.chance(entry["chance"], document),
         ]
         for entry in shown
     ]
@@ -127,7 +127,8 @@ def _spent(document: Document) -> str:
     spent, count = document["spent"], len(document["points"])
     ran = "" if spent["run_now"] == count else f", {count - spent['run_now']} of them finished earlier"
     replications = counted(document["replications"], "paired replication")
-    line = f"{count} points{ran}; {replications} each, seed {document['seed']}"
+    known = "; deterministic: nothing is drawn" if document.get("deterministic") else ""
+    line = f"{count} points{ran}; {replications} each, seed {document['seed']}{known}"
     if spent.get("median_asked_s"):
         times = [units.show_duration(spent[name]) for name in ("median_asked_s", "median_beside_s")]
         line += f"; per point {times[0]} of simulation and {times[1]} beside it (medians)"

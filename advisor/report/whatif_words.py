@@ -67,13 +67,20 @@ def makespan(entry: Entry) -> str:
     return with_unit(best_of(entry).get("makespan_s"))
 
 
+def half_of(found: Entry) -> float | None:
+    """Half the width of an interval; None where replications are too few to have one."""
+    low, high = number(found["low"]), number(found["high"])
+    return None if low is None or high is None else (high - low) / 2
+
+
 def with_unit(found: Entry | None, *, signed: bool = False) -> str:
     """Seconds as `mean`, `low`, `high`, in the unit that reads best."""
     mean = number((found or {}).get("mean"))
     if found is None or mean is None:
         return wording.NOTHING
-    scale, unit = _unit(max(abs(mean), (found["high"] - found["low"]) / 2))
-    text = with_half(mean / scale, (found["high"] - found["low"]) / 2 / scale)
+    half = half_of(found) or 0.0
+    scale, unit = _unit(max(abs(mean), half))
+    text = with_half(mean / scale, half / scale)
     return f"{'+' if signed and mean > 0 else ''}{text} {unit}"
 
 
@@ -98,14 +105,15 @@ def _unit(seconds: float) -> tuple[float, str]:
 
 def gain(found: Entry | None) -> str:
     """A gain with half its interval."""
-    return wording.NOTHING if found is None else with_half(found["mean"], (found["high"] - found["low"]) / 2)
+    return wording.NOTHING if found is None else with_half(found["mean"], half_of(found) or 0.0)
 
 
 def low_to_high(found: Entry | None) -> str:
     """The two ends of an interval of ratios, with as many decimals as tell them apart."""
-    if found is None:
+    half = None if found is None else half_of(found)
+    if found is None or half is None:
         return wording.NOTHING
-    wide = found["high"] - found["low"]
+    wide = 2 * half
     decimals = 2 if wide < ROUNDING else max(2, min(4, 1 - math.floor(math.log10(wide))))
     return f"{found['low']:.{decimals}f} to {found['high']:.{decimals}f}"
 
@@ -145,7 +153,8 @@ def by_gain(document: Entry) -> list[Entry]:
 def diminishing(found: Entry) -> list[str]:
     """A field, the values looked at, beyond which one no gain is seen, the most that may still be there, and 1 %."""
     beyond = "every step gains" if found["beyond"] is None else f"beyond {clean(found['beyond'])}"
-    most = wording.NOTHING if found["rest"] is None else f"{100 * max(0.0, found['rest']['high'] - 1):.2g} %"
+    rest = found["rest"]
+    most = wording.NOTHING if rest is None or rest["high"] is None else f"{100 * max(0.0, rest['high'] - 1):.2g} %"
     little = wording.NOTHING if found["little_beyond"] is None else f"beyond {clean(found['little_beyond'])}"
     return [clean(found["field"]), f"{clean(found['from'])} to {clean(found['to'])}", beyond, most, little]
 
@@ -157,7 +166,9 @@ DIMINISHING = ("field", "towards what is faster", "no gain is seen", "at most", 
 def interaction_text(document: Entry, found: Entry) -> str:
     """Whether two changes help each other, in words."""
     factor = found["factor"]
-    if factor["low"] <= 1 <= factor["high"]:
+    if factor["low"] is None:
+        how = "whether they help each other cannot be told from so few replications"
+    elif factor["low"] <= 1 <= factor["high"]:
         how = "as much as the single gains multiplied, as far as can be told"
     elif factor["mean"] > 1:
         how = "more than the single gains multiplied: they help each other"
@@ -169,4 +180,4 @@ def interaction_text(document: Entry, found: Entry) -> str:
 
 def percents(found: Entry) -> str:
     """An elasticity with its interval."""
-    return f"{'+' if found['mean'] >= 0 else ''}{with_half(found['mean'], (found['high'] - found['low']) / 2)}"
+    return f"{'+' if found['mean'] >= 0 else ''}{with_half(found['mean'], half_of(found) or 0.0)}"

@@ -96,6 +96,32 @@ def probability(value: object) -> str:
     return "> 99 %" if share > 0.99 else "< 1 %" if share < 0.01 else percent(share)
 
 
+MANY = 100
+"""Replications from which a share of all or none of them is told as a percentage."""
+
+
+def frequency(share: object, document: Document) -> str:
+    """In how many replications something was so: a share of many, a count where all or none of a few were."""
+    known, count = number(share), number(document.get("replications"))
+    if known is None or count is None or document.get("deterministic") or count >= MANY or known not in {0.0, 1.0}:
+        return chance(share, document)
+    return f"{known * count:.0f} of {count:.0f}"
+
+
+def chance(share: object, document: Document) -> str:
+    """A probability that something is so: near certain at most, unless nothing is drawn, which is then said."""
+    known = number(share)
+    if not document.get("deterministic") or known not in {0.0, 1.0}:
+        return probability(share)
+    return "yes" if known else "no"
+
+
+def replications_text(document: Document) -> str:
+    """How many replications; and that nothing is drawn, where that is so."""
+    said = counted(document.get("replications"), "replication")
+    return f"{said} (deterministic: nothing is drawn)" if document.get("deterministic") else said
+
+
 def unit_of(document: Document) -> str:
     """What a partition counts."""
     return "rows" if (document.get("application") or {}).get("name") == "matmul" else "units"

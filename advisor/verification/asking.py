@@ -11,6 +11,9 @@ from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
 from simulator import Scenario, ScenarioError, files, load_scenario, require_linux
 
+ADVICE, FORMAT = "advice.json", 1
+WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
+
 
 def verify(
     what: Scenario | str | Path,
@@ -74,11 +77,44 @@ def plan_verification(
     return plan
 
 
+def check_document(path: Path) -> None:
+    """Refuse folders and JSON documents that are neither an advice nor a scenario, in one sentence.
+
+    Raises
+    ------
+    ScenarioError
+        With what it is.
+    """
+    advised = path / ADVICE if path.is_dir() else None
+    if advised is not None and not advised.exists():
+        scenario = f"; {path / 'scenario.yaml'} there can be" if (path / "scenario.yaml").exists() else ""
+        raise ScenarioError(f"{path}: no advice is in this folder, so it cannot be verified; {WANTED}{scenario}")
+    if advised is None and not (path.suffix.lower() == ".json" and path.is_file()):
+        return
+    place = advised or path
+    document = files.read_json(place)
+    if not isinstance(document, dict):
+        kind = "list" if isinstance(document, list) else "value"
+        raise ScenarioError(f"{place}: this is a JSON {kind}, no advice and no scenario; {WANTED}")
+    made = document.get("command") or document.get("kind")
+    if advised is None and made is None and "platform" in document:
+        return  # a scenario, whose reader says what is wrong with it
+    if made != "advise":
+        said = f"a result of {made!r}" if isinstance(made, str) else "no advice"
+        raise ScenarioError(f"{place}: this is {said}, which cannot be verified; {WANTED}")
+    if advised is None:
+        raise ScenarioError(f"{place}: this is an advice without its scenario; {WANTED}")
+    if document.get("format") != FORMAT or isinstance(document["format"], bool):
+        found = f"an advice of format {document.get('format')!r}, and format {FORMAT} is read here"
+        raise ScenarioError(f"{place}: this is {found}; advise again with this version")
+
+
 def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int | None) -> tuple[Scenario, str]:
     """The scenario with the configurations to run, each partition once, and the name of the recommended one."""
+    if not isinstance(what, Scenario):
+        check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
-        document = files.read_json(Path(what) / "advice.json")
-        recommended = document.get("recommended") if isinstance(document, dict) else None
+        recommended = files.read_json(Path(what) / ADVICE).get("recommended")
         scenario = load_scenario(Path(what) / "scenario.yaml")
     else:
         scenario = what if isinstance(what, Scenario) else load_scenario(what)
@@ -87,7 +123,7 @@ def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int |
         recommended = made.configuration.name
     best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
     if not best:
-        where = "recommendation" if isinstance(what, Scenario) else Path(what) / "advice.json"
+        where = "recommendation" if isinstance(what, Scenario) else Path(what) / ADVICE
         raise ScenarioError(f"{where}: recommended: {recommended!r} found, a configuration allowed")
     different = {(one.partition, one.placement): one for one in (*scenario.configurations, *best)}
     return scenario.with_configurations(tuple(different.values())), best[0].name

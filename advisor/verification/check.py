@@ -19,6 +19,10 @@ CLOSE = 0.02
 """How much slower than the best measured one the recommended configuration may be."""
 INTERVAL = (0.05, 0.95)
 """Quantiles of the simulated makespans between which a measured median should lie."""
+NO_RANGE = (
+    "no range was predicted that a measured time could lie in: one replication has none, nor has a scenario in which "
+    "nothing is drawn; several replications of a load or of a speed band have"
+)
 SLOWEST = 20.0
 """A run that takes so many times longer than predicted is stopped."""
 
@@ -93,7 +97,8 @@ def verify(
     -------
     dict
         Per configuration the predicted median with its interval, what was measured, error and whether the interval
-        holds the measured median; the regret of the recommended one, and whether the order held.
+        holds the measured median (None of one replication, and where nothing is
+        drawn); the regret of the recommended one, and whether the order held.
 
     Raises
     ------
@@ -210,7 +215,7 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
-    inside = [entry["interval_holds"] for entry in entries]
+    inside = [entry["interval_holds"] for entry in entries if entry["interval_holds"] is not None]
     return {
         "format": 1,
         "command": "verify",
@@ -221,12 +226,12 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
         "regret": regret,
         "within_2_percent": regret <= CLOSE,
         "configurations": entries,
-        "share_of_intervals_that_hold": sum(inside) / len(inside),
+        "share_of_intervals_that_hold": sum(inside) / len(inside) if inside else None,
         "mean_absolute_error_percent": float(np.mean([abs(entry["error_percent"]) for entry in entries])),
         "pairs_in_order": _pairs_in_order(entries),
         "repetitions": _repetitions(verification),
         "repetitions_reused": reused,
-        "warnings": _warnings(plan, verification),
+        "warnings": [*([NO_RANGE] if not inside else []), *_warnings(plan, verification)],
         "provenance": provenance.provenance(
             seed=plan.scenario.seed, machine=this_machine(), inputs=plan.scenario.inputs
         ),
@@ -235,17 +240,18 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
 
 def _entry(configuration: Configuration, runs: RunSet, verification: Verification) -> dict[str, Any]:
     simulated, measured = runs.of(configuration.name), verification.measured_s[configuration.name]
-    low, high = (float(quantile) for quantile in np.quantile(simulated, INTERVAL))
+    several = simulated.size > 1 and not runs.deterministic
+    low, high = (float(quantile) for quantile in np.quantile(simulated, INTERVAL)) if several else (None, None)
     predicted, median = float(np.median(simulated)), float(np.median(measured))
     return {
         "name": configuration.name,
         "partition": list(configuration.partition),
         "predicted_s": predicted,
-        "predicted_interval_s": [low, high],
+        "predicted_interval_s": None if low is None or high is None else [low, high],
         "measured_s": measured.tolist(),
         "measured_median_s": median,
         "error_percent": 100 * (predicted / median - 1),
-        "interval_holds": low <= median <= high,
+        "interval_holds": None if low is None or high is None else low <= median <= high,
     }
 
 

@@ -3,13 +3,10 @@
 from typing import Any
 
 from advisor.recommendation import recommend
-from advisor.strategies import certain, usual_vary
-from simulator import Scenario, ScenarioError, read_template
-from simulator.sweep import Plan
+from advisor.strategies import usual_vary
+from simulator import Scenario
 
 ADVISED, EQUAL = "advised", "equal"
-_DRAWN_BY = ("load", "speed", "trace", "resource", "kernel", "application.name")
-"""Parts of paths that may bring in what is drawn."""
 
 
 def advised(scenario: Scenario, threads: int) -> dict[str, Any]:  # noqa: ARG001 - the question's form
@@ -29,6 +26,7 @@ def advised(scenario: Scenario, threads: int) -> dict[str, Any]:  # noqa: ARG001
             {"name": name, "tick_s": runs.tick_s, "makespan_ticks": runs.makespan_ticks[place].tolist()}
             for name, place in places.items()
         ],
+        "deterministic": runs.deterministic,
         "advice": {
             "recommended": chosen.name,
             "varied": list(recommendation.varied),
@@ -37,16 +35,3 @@ def advised(scenario: Scenario, threads: int) -> dict[str, Any]:  # noqa: ARG001
         },
         "warnings": list(scenario.with_configurations((chosen,)).warnings),
     }
-
-
-def nothing_drawn(plan: Plan) -> bool:
-    """Whether it is known that every replication is the same at all points; False where it is not known."""
-    if any(word in path for path in plan.before for word in _DRAWN_BY):
-        return False
-    if any(isinstance(value, dict | list) for point in plan.points for value in point.values.values()):
-        return False
-    try:
-        scenario = read_template(plan.path).divided_equally().scenario(oversized=True)
-        return all(pe.resource is None for pe in scenario.platform.pes) and certain(scenario)
-    except ScenarioError:
-        return False

@@ -57,7 +57,9 @@ class WhatIf:
                     "best": entry["best"],
                     "makespan": None if best is None else units.show_duration(best["makespan_s"]["mean"]),
                     "times as fast": None if gain is None else f"{gain['mean']:.3f}",
-                    "95 % interval": None if gain is None else f"{gain['low']:.3f} to {gain['high']:.3f}",
+                    "95 % interval": None
+                    if gain is None or gain["low"] is None
+                    else f"{gain['low']:.3f} to {gain['high']:.3f}",
                     "failed": entry["error"],
                 }
             )

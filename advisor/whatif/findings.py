@@ -7,18 +7,16 @@ import numpy as np
 
 from advisor.ranking import alike, chances_of_fastest, differences, gains
 from advisor.whatif import lines, together, told
-from advisor.whatif.advised import nothing_drawn
 from advisor.whatif.grid import Grid, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of
 from advisor.whatif.present import present_values
-from simulator import provenance
+from simulator import interval_note, provenance
 from simulator.sweep import Swept
 
 MOST_WARNINGS = 12
 """Lines of warnings that are told."""
 MARGIN = 0.01
 """A point so near to the best is as good as it."""
-ONE_DRAW = "one replication each: what is drawn was drawn once, so no interval and no chance can be told"
 
 
 def whatif_document(swept: Swept) -> dict[str, Any]:
@@ -27,18 +25,19 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
     A point is judged by its own best configuration (least mean makespan) against the base's best one, replication by
     replication: `gain` says how many times faster that is, with its 95 % interval, and `together` with intervals that
     hold for all points at once (Bonferroni): a change pays if that one is above 1. `chance` is the probability that no
-    other point is faster; `same_as` a point that takes the same time in every replication.
+    other point is faster; `same_as` a point that takes the same time in every replication. Intervals and chances are
+    None where replications are too few to have one; nothing pays then.
     """
     plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
     grid, entries = grid_of(plan, before), _entries(swept, outcomes, before)
     comparisons = _judge(entries, outcomes, seed=plan.seed)
-    blind = plan.replications == 1 and not nothing_drawn(plan)
-    pays = [entry for entry in entries if entry["gain"] and entry["together"]["low"] > 1 and not blind]
+    note = interval_note(plan.replications, deterministic=outcomes.deterministic)
+    pays = [entry for entry in entries if entry["gain"] and (entry["together"]["low"] or 0.0) > 1]
     most = _most(pays)
     alone = _most([entry for entry in pays if len(entry["differs"]) == 1])
-    fastest = _most([entry for entry in entries if entry["chance"] is not None])
+    fastest = _most([entry for entry in entries if entry["best"] is not None])
     nearly = None if most is None else _simplest(entries, most)
-    warnings = _warnings(outcomes) + ([ONE_DRAW] if blind else [])
+    warnings = _warnings(outcomes) + ([] if note is None or outcomes.deterministic else [note])
     document = {
         "format": 1,
         "command": "whatif",
@@ -46,6 +45,7 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
         "question": plan.ask.__qualname__,
         "parameters": before,
         "replications": plan.replications,
+        "deterministic": outcomes.deterministic,
         "seed": plan.seed,
         "grid": grid.to_dict(),
         "points": entries,
@@ -99,22 +99,26 @@ def _rows(swept: Swept) -> dict[int, list[dict[str, Any]]]:
     for row in swept.rows:
         if np.isnan(row["mean_s"]):
             continue
-        makespan = {key: row[f"{key}_s"] for key in ("mean", "low", "high", "median", "p05", "p95")}
-        difference = {key: row[f"difference_{key}_s"] for key in ("mean", "low", "high")}
-        lacks = np.isnan(difference["mean"])
+        makespan = {key: _known(row[f"{key}_s"]) for key in ("mean", "low", "high", "median", "p05", "p95")}
+        difference = {key: _known(row[f"difference_{key}_s"]) for key in ("mean", "low", "high")}
+        lacks = difference["mean"] is None
         entry = {"name": row["configuration"], "makespan_s": makespan, "difference_s": None if lacks else difference}
         found.setdefault(row["point"], []).append(entry | {"gain": None})
     return found
 
 
+def _known(value: float) -> float | None:
+    """A number of the table; None where it has none."""
+    return None if np.isnan(value) else value
+
+
 def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> int:
     """Put gains and chances into the entries; the number of comparisons that intervals hold together for."""
     answered = outcomes.answered
-    own_s = outcomes.own_s(answered)
-    for number, chance in zip(
-        answered.tolist(), chances_of_fastest(own_s, seed=seed) if answered.size else (), strict=True
-    ):
-        entries[number]["chance"] = round(float(chance), 4)
+    own_s, known = outcomes.own_s(answered), {"deterministic": outcomes.deterministic}
+    chances = chances_of_fastest(own_s, seed=seed, **known).tolist() if answered.size else []
+    for number, chance in zip(answered.tolist(), chances, strict=True):
+        entries[number]["chance"] = None if np.isnan(chance) else round(chance, 4)
     if not answered.size or answered[0] != 0:
         return 0
     first = alike(own_s)
@@ -124,14 +128,16 @@ def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> i
     base_s, others_s, numbers = own_s[0], own_s[1:], answered[1:].tolist()
     found = zip(
         numbers,
-        gains(base_s, others_s).rows(),
-        gains(base_s, others_s, comparisons=comparisons).rows(),
-        differences(base_s, others_s).rows(),
+        gains(base_s, others_s, **known).rows(),
+        gains(base_s, others_s, comparisons=comparisons, **known).rows(),
+        differences(base_s, others_s, **known).rows(),
         strict=True,
     )
     for number, gain, all_of_them, difference in found:
         here = outcomes.own_s(np.array([number]))[0]
-        wins = float(np.mean((here < base_s) + 0.5 * (here == base_s)))
+        wins = None
+        if outcomes.deterministic or base_s.size > 1:
+            wins = float(np.mean((here < base_s) + 0.5 * (here == base_s)))
         entries[number] |= {"gain": gain | {"probability": wins}, "together": all_of_them, "difference_s": difference}
     _judge_configurations(entries, outcomes)
     return comparisons
@@ -144,7 +150,10 @@ def _judge_configurations(entries: list[dict[str, Any]], outcomes: Outcomes) -> 
         if np.isnan(times[0, 0]):
             continue
         numbers = [number for number in range(1, len(entries)) if not np.isnan(times[number, 0])]
-        found = dict(zip(numbers, gains(times[0], times[numbers]).rows(), strict=True)) if numbers else {}
+        found = {}
+        if numbers:
+            rows = gains(times[0], times[numbers], deterministic=outcomes.deterministic).rows()
+            found = dict(zip(numbers, rows, strict=True))
         for number, gain in found.items():
             next(one for one in entries[number]["configurations"] if one["name"] == name)["gain"] = gain
 

@@ -60,6 +60,7 @@ def _through_base(grid: Grid, field: int) -> tuple[int, ...] | None:
 def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
     """From which value on no further one is faster beyond noise; None for a line of fewer than three numbers.
 
+    None as well where replications are too few to tell.
     Each value is compared with the fastest one beyond it. The intervals of all pairs on the line hold together, so that
     the choice of pairs does no harm. No gain seen does not mean none: `rest` says how much there may still be.
     """
@@ -71,7 +72,10 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
         stops, times = stops[::-1], times[::-1]
     means = times.mean(axis=1)
     ahead = [place + 1 + int(np.argmin(means[place + 1 :])) for place in range(len(stops) - 1)]
-    found = gains(times[:-1], times[ahead], comparisons=len(stops) * (len(stops) - 1) // 2).rows()
+    known = outcomes.deterministic
+    found = gains(times[:-1], times[ahead], comparisons=len(stops) * (len(stops) - 1) // 2, deterministic=known).rows()
+    if any(gain["low"] is None for gain in found):  # too few replications to say that a step gains, or that it does not
+        return None
     end = next((place for place, gain in enumerate(found) if gain["low"] <= 1), None)
     near = next((place for place, gain in enumerate(found) if gain["high"] <= LITTLE), None)
     return {
@@ -83,7 +87,7 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
         "beyond": None if end is None else stops[end].text,
         "rest": None if end is None else found[end],
         "little_beyond": None if near is None else stops[near].text,
-        "gain": gains(times[0], times[[int(np.argmin(means))]]).rows()[0],
+        "gain": gains(times[0], times[[int(np.argmin(means))]], deterministic=known).rows()[0],
     }
 
 
@@ -123,13 +127,14 @@ def _about(values: Sequence[float], base: int) -> tuple[int, int]:
 def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> dict[str, Any]:
     run = math.log(_value(other[0]) / _value(one[0]))
     times = outcomes.own_s(np.array([one[1], other[1]]))
-    rise, half = product_of_means(np.array([-1.0, 1.0]), times, comparisons=comparisons)
+    powers, known = np.array([-1.0, 1.0]), outcomes.deterministic
+    rise, half = product_of_means(powers, times, comparisons=comparisons, deterministic=known)
     return {
         "from": one[0].text,
         "to": other[0].text,
         "mean": rise / run,
-        "low": (rise - half) / run,
-        "high": (rise + half) / run,
+        "low": None if math.isnan(half) else (rise - half) / run,
+        "high": None if math.isnan(half) else (rise + half) / run,
     }
 
 

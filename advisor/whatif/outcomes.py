@@ -26,6 +26,8 @@ class Outcomes:
     """The configuration with the least mean at each point, -1 where the point has no answer; (point,)."""
     told: tuple[Mapping[str, Any], ...]
     """What each point's document says beside makespans: `advice`, `rates`, `warnings`; per point."""
+    deterministic: bool
+    """Whether nothing was drawn at any point: one replication then tells all."""
 
     @property
     def answered(self) -> NDArray[np.int64]:
@@ -46,10 +48,12 @@ def outcomes_of(swept: Swept) -> Outcomes:
     points = swept.plan.points
     found: dict[int, dict[str, Floats]] = {}
     told: list[dict[str, Any]] = []
+    deterministic = True
     for number, point in enumerate(points):
         document = swept.documents.get(point.hash, {})  # once each: they may be read from a disk
         if document:
             found[number] = configurations_of(document)
+            deterministic &= document.get("deterministic") is True
         told.append({key: document[key] for key in ("advice", "rates", "warnings") if key in document})
     names = tuple(dict.fromkeys(name for times in found.values() for name in times))
     makespans_s = np.full((len(points), len(names), swept.plan.replications), np.nan)
@@ -61,4 +65,4 @@ def outcomes_of(swept: Swept) -> Outcomes:
     some = np.flatnonzero(~np.all(np.isnan(means_s), axis=1))
     if some.size:
         best[some] = np.nanargmin(means_s[some], axis=1)
-    return Outcomes(names, makespans_s, means_s, best, tuple(told))
+    return Outcomes(names, makespans_s, means_s, best, tuple(told), deterministic)

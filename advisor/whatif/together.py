@@ -40,8 +40,10 @@ def interactions(
         # gain together / product of gains = product of single means / (mean together x base^(parts - 1))
         rows = np.array([0, point, *parts])
         powers = np.array([1.0 - len(parts), -1.0, *[1.0] * len(parts)])
-        log, half = product_of_means(powers, outcomes.own_s(rows), comparisons=len(known))
-        half = max(half, ROUNDING)
+        log, half = product_of_means(
+            powers, outcomes.own_s(rows), comparisons=len(known), deterministic=outcomes.deterministic
+        )
+        ends = (None, None) if math.isnan(half) else (log - max(half, ROUNDING), log + max(half, ROUNDING))
         base_s = outcomes.mean_s(0)
         singles = [base_s / outcomes.mean_s(part) for part in parts]
         entry = {
@@ -49,9 +51,10 @@ def interactions(
             "parts": parts,
             "gain": base_s / outcomes.mean_s(point),
             "product": math.prod(singles),
-            "factor": {"mean": math.exp(log), "low": math.exp(log - half), "high": math.exp(log + half)},
+            "factor": {"mean": math.exp(log)}
+            | {name: None if end is None else math.exp(end) for name, end in zip(("low", "high"), ends, strict=True)},
         }
-        sure = math.inf if point == first else max(0.0, abs(log) - half)
+        sure = math.inf if point == first else max(0.0, abs(log) - half) if half >= 0 else 0.0
         found.append((sure, abs(log), entry))
     found.sort(key=lambda one: one[:2], reverse=True)
     return [entry for _, _, entry in found[:MOST_INTERACTIONS]], len(found)

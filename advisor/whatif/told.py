@@ -20,6 +20,14 @@ def sentence(document: Mapping[str, Any]) -> str:
     points, comparisons = document["points"], document["comparisons"]
     if all(entry["gain"] is None for entry in points):
         return "No point can be compared with the scenario as it is."
+    compared = [entry for entry in points if entry["gain"] is not None]
+    if all(entry["gain"]["low"] is None for entry in compared):
+        most = max(compared, key=lambda entry: entry["gain"]["mean"])
+        return (
+            f"{counted(document['replications'], 'replication').capitalize()} cannot show which change pays: "
+            f"{named(most)} was {most['gain']['mean']:.2f} times as fast, without an interval; "
+            "ask for more with --replications, such as 20."
+        )
     if document["pays_most"] is None:
         among = "" if comparisons == 1 else f", {comparisons} changes compared"
         return (
@@ -27,7 +35,7 @@ def sentence(document: Mapping[str, Any]) -> str:
             f"as far as {counted(document['replications'], 'replication')} can tell{among}."
         )
     most = points[document["pays_most"]]
-    pays = "pays most" if most["chance"] >= SURE else "pays"
+    pays = "pays most" if (most["chance"] or 0.0) >= SURE else "pays"
     said = f"{named(most)} {pays}: {_faster(most, comparisons)}, {_mean(most)} in place of {_mean(points[0])}"
     said += f"; {_how_sure(document, most)}."
     if document["nearly"] is not None:
@@ -49,6 +57,9 @@ def named(entry: Mapping[str, Any]) -> str:
 def _how_sure(document: Mapping[str, Any], most: Mapping[str, Any]) -> str:
     """How likely it is that no other point is faster, and which others may be."""
     answered = sum(entry["best"] is not None for entry in document["points"])
+    if document.get("deterministic"):
+        among = "" if most["chance"] == 1 else "one of "
+        return f"{among}the fastest of {counted(answered, 'point')}, as nothing is drawn"
     said = f"the fastest of {counted(answered, 'point')} with a chance of {probability(most['chance'])}"
     if most["chance"] >= SURE:
         return said
@@ -66,7 +77,7 @@ def _how_sure(document: Mapping[str, Any], most: Mapping[str, Any]) -> str:
 
 def _faster(entry: Mapping[str, Any], comparisons: int) -> str:
     found = entry["together"]
-    if found["high"] - found["low"] < ROUNDING:
+    if found["low"] is None or found["high"] - found["low"] < ROUNDING:
         return f"{entry['gain']['mean']:.2f} times as fast in every replication"
     which = "95 % interval" if comparisons == 1 else f"95 % interval of {comparisons} together"
     return f"{entry['gain']['mean']:.2f} times as fast ({which} {found['low']:.2f} to {found['high']:.2f})"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simulator import files
 from simulator.errors import ApportionError, ScenarioError
 
 TOTAL = "total"
@@ -136,6 +137,8 @@ def _by_run(database: sqlite3.Connection, query: str, kept: set[int]) -> dict[in
 @contextlib.contextmanager
 def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
     """A connection in one transaction: committed when the block ends, undone when it fails."""
+    if write:
+        files.make_folder(path.parent)
     try:
         database = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
         with contextlib.closing(database):

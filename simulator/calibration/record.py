@@ -83,7 +83,7 @@ def record_load(
     Raises
     ------
     ScenarioError
-        If the interval is too short or the file exists or cannot be continued.
+        If the interval is too short or the file exists or cannot be continued, or another process records into it.
     CalibrationError
         On any system but Linux.
     """
@@ -96,9 +96,11 @@ def record_load(
         )
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     head = _head(cpus, interval_s, per_core=per_core)
-    first_row = _begin(path, head, append=append, overwrite=overwrite)
-    with files.open_append(path) as stream:
-        return _write_rows(stream, path, cpus, head, (first_row, round(duration_s / interval_s)))
+    files.make_folder(path.parent)
+    with files.alone(path):
+        first_row = _begin(path, head, append=append, overwrite=overwrite)
+        with files.open_append(path) as stream:
+            return _write_rows(stream, path, cpus, head, (first_row, round(duration_s / interval_s)))
 
 
 def _begin(path: Path, head: RecordingHead, *, append: bool, overwrite: bool) -> int:

@@ -75,9 +75,11 @@ def run(  # noqa: PLR0913 - all by name
         from simulator.engines.compiled.run import run as run_compiled
 
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
-            return _at_some_tick(partial(run_compiled, scenario, draws, **kept, threads=threads, progress=progress))
+            found = _at_some_tick(partial(run_compiled, scenario, draws, **kept, threads=threads, progress=progress))
+            return replace(found, deterministic=scenario.deterministic)
     run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
-    return _at_some_tick(partial(run_here, scenario, draws, **kept))
+    found = _at_some_tick(partial(run_here, scenario, draws, **kept))
+    return replace(found, deterministic=scenario.deterministic and not own)  # what is the user's own may draw
 
 
 def _at_some_tick(simulate: Callable[..., RunSet]) -> RunSet:

@@ -25,6 +25,8 @@ class StudyRow:
     """Longest window in observations, `w`."""
     instants: int
     """How many times the future was foretold."""
+    windows: int
+    """How many of the futures do not overlap: shares of so few say little."""
     hit_ratio: float
     """Share of later mean loads, over 1 to `w` observations, within `[l_min, l_max]`."""
     hit_ratio_at_window: float
@@ -95,6 +97,7 @@ def _row(loads: Floats, step_s: float, history: int, window: int, instants: np.n
         history=history,
         window=window,
         instants=int(instants.size),
+        windows=1 + int(instants[-1] - instants[0]) // window,
         hit_ratio=hits / compared,
         hit_ratio_at_window=at_window / instants.size,
         area_s=mean_area,

@@ -16,12 +16,13 @@ from simulator.plots.predicted_speed import plot_predicted_speed, predicted_spee
 from simulator.plots.runtime import plot_runtime_fit
 from simulator.plots.sensitivity import sensitivity_svg
 from simulator.plots.speed import speed_bands_svg
-from simulator.plots.speed_model import plot_speed_model
+from simulator.plots.speed_model import figure_kind, plot_speed_model
 from simulator.plots.timeline import gantt_svg
 
 __all__ = [
     "baselines_svg",
     "costs_svg",
+    "figure_kind",
     "gains_svg",
     "gantt_svg",
     "load_svg",

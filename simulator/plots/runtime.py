@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator import files
-from simulator.errors import ScenarioError
+from simulator.plots.speed_model import figure_kind
 
 if TYPE_CHECKING:
     from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
-
-FORMATS = ("png", "svg", "pdf")
 
 
 def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: str | Path) -> None:
@@ -22,12 +20,10 @@ def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: st
     Raises
     ------
     ScenarioError
-        If the file's ending is none of `FORMATS`.
+        If the file's ending is none of png, svg, pdf.
     """
     path = Path(path)
-    kind = path.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise ScenarioError(f"{path}: ending {path.suffix!r} found, {', '.join(FORMATS)} allowed")
+    kind = figure_kind(path)
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

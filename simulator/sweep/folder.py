@@ -55,10 +55,7 @@ class Keep:
             yield
             return
         files.make_folder(self.folder)
-        with files.locked(self.folder) as mine:
-            if not mine:
-                found = "a sweep that is running found, results that nobody is at allowed"
-                raise ScenarioError(f"{self.folder}: {found}")
+        with files.alone(self.folder):
             self._open(self.folder, resume=resume)
             yield
 

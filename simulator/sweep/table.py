@@ -24,10 +24,11 @@ Times = NDArray[np.float64]
 def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, str]) -> "pd.DataFrame":
     """One row per point and configuration, in the plan's order; of a point that failed one row without a configuration.
 
-    Differences are to the same configuration of the base, replication by replication; missing where it has none.
+    Differences are to the same configuration of the base, replication by replication; missing where it has none. So are
+    intervals and quantiles of a single replication, unless nothing is drawn.
     """
     nothing: Times = np.full(plan.replications, np.nan)
-    base = _times(plan, found, 0)
+    base, base_sure = _times(plan, found, 0), _deterministic(plan, found, 0)
     numbers, names, blocks = list[int](), list[str](), list[Times]()
     for first in range(0, len(plan.points), AT_ONCE):
         here = [
@@ -39,7 +40,9 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, 
         names += [name for _, name, _ in here]
         times_s = np.stack([times for _, _, times in here])
         differences_s = times_s - np.stack([base.get(name, nothing) for _, name, _ in here])
-        described = _described(times_s, _OF_TIMES), _described(differences_s, _OF_DIFFERENCES)
+        sure = [_deterministic(plan, found, number) for number, _, _ in here]
+        both = [own and base_sure for own in sure]
+        described = _described(times_s, _OF_TIMES, sure), _described(differences_s, _OF_DIFFERENCES, both)
         blocks.append(np.concatenate(described, axis=1))
     points = [plan.points[number] for number in numbers]
     columns: dict[str, Any] = {"point": numbers, "hash": [point.hash for point in points]}
@@ -58,5 +61,13 @@ def _times(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> dict
     return makespans_s(found[name]) if name in found else {}
 
 
-def _described(samples_s: Times, keys: tuple[str, ...]) -> Times:
-    return np.array([[entry[key] for key in keys] for entry in describe_all(samples_s)])
+def _deterministic(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> bool:
+    """Whether a point says that nothing is drawn there."""
+    return found.get(plan.points[number].hash, {}).get("deterministic") is True
+
+
+def _described(samples_s: Times, keys: tuple[str, ...], deterministic: list[bool]) -> Times:
+    """What `describe_all` says of each row, NaN where it says nothing; (row, key)."""
+    ways = [describe_all(samples_s, deterministic=way) for way in (False, True)]
+    rows = [ways[sure][place] for place, sure in enumerate(deterministic)]
+    return np.array([[entry[key] for key in keys] for entry in rows], dtype=np.float64)

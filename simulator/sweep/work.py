@@ -123,7 +123,11 @@ def simulated(scenario: Scenario, threads: int) -> dict[str, Any]:
         {"name": name, "tick_s": runs.tick_s, "makespan_ticks": ticks.tolist()}
         for name, ticks in zip(runs.configurations, runs.makespan_ticks, strict=True)
     ]
-    return {"configurations": configurations, "warnings": list(scenario.warnings)}
+    return {
+        "configurations": configurations,
+        "deterministic": runs.deterministic,
+        "warnings": list(scenario.warnings),
+    }
 
 
 def answer_batch(name: str, payload: str, folder: str, places: list[int], ask: Ask, threads: int) -> str:

@@ -145,7 +145,26 @@ def test_the_ranking_tells_bound_cost_and_seed_and_repeats():
 def test_one_run_each_says_nothing_of_chances():
     found = rank(lambda c, r: 1.0 + c[:, np.newaxis] + 0.0 * r, 4, runs=4)
     assert found.best.candidate == 0
-    assert found.best.p_best < 0.5
+    assert found.best.p_best is None
+    assert (found.best.low_s, found.best.high_s) == (None, None)
+
+
+def test_one_run_each_says_all_where_nothing_is_drawn():
+    found = rank(lambda c, r: 1.0 + c[:, np.newaxis] + 0.0 * r, 4, runs=4, finalists=4, deterministic=True)
+    assert [entry.p_best for entry in found.ranked] == [1, 0, 0, 0]
+    assert found.best.low_s == found.best.high_s == 1.0
+
+
+@pytest.mark.parametrize("objective", ["mean", "p95", "worst"])
+@pytest.mark.parametrize("runs", [2, 3, 4])
+def test_few_runs_are_never_nearly_sure(runs, objective):
+    """Twice as fast in every one of them: the next ones may still be others."""
+    table = np.array([[1.0], [2.0]]) * (1 + 1e-6 * np.random.default_rng(1).random((2, runs)))
+    found = rank(lambda c, r: table[np.ix_(c, r)], 2, runs=2 * runs, objective=objective)
+    assert found.best.p_best == 1 - 0.5**runs
+    assert found.best.p_near <= 1 - 0.5**runs
+    assert sum(entry.p_best for entry in found.ranked) == pytest.approx(1)
+    assert (found.best.low_s is None) == (objective != "mean")
 
 
 def test_a_reliability_table_tells_right_chances_from_wrong_ones():

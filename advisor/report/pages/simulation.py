@@ -53,6 +53,8 @@ def _mean(entry: Document) -> float | None:
 
 def _against(others: list[Document]) -> str:
     """How much faster than the next and than the slowest."""
+    if all(number((entry.get("gain_of_recommended") or {}).get("low")) is None for entry in others):
+        return f"{_faster(others[0])} in the one replication there is, which tells nothing of others"
     near = [entry for entry in others if (number((entry.get("gain_of_recommended") or {}).get("low")) or 0.0) < CLOSE]
     if near:
         names = ", ".join(clean(entry.get("name")) for entry in near[: wording.MOST_NAMED])

@@ -25,7 +25,7 @@ def page(document: Document) -> Page:
         answer=clean(document["sentence"]),
         sections=tuple(part for part in sections if part is not None),
         command="whatif",
-        settings=f"{counted(document['replications'], 'replication')}, seed {document['seed']}",
+        settings=f"{wording.replications_text(document)}, seed {document['seed']}",
         key_figures=_key_figures(document),
         warnings=tuple(clean(line) for line in document["warnings"]),
     )
@@ -36,7 +36,7 @@ def _key_figures(document: Document) -> Pairs:
     if document["pays_most"] is not None:
         most = document["points"][document["pays_most"]]
         found.append(("gain of the fastest that pays", f"{wording.times(most['gain']['mean'])} ×"))
-        found.append(("chance that none is faster", wording.probability(most["chance"])))
+        found.append(("chance that none is faster", wording.chance(most["chance"], document)))
         found.append(("makespan there", words.makespan(most)))
         found.append(("makespan as it is", words.makespan(document["points"][0])))
     if len(document["points"]) > 1:

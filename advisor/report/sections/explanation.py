@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from advisor.report import wording
-from advisor.report.explanation_text import change_text, gain_text, value_text
+from advisor.report.explanation_text import change_text, gain_text, half, value_text
 from advisor.report.page import Beside, Block, Figure, Section, Table, Text, pairs, table
 from advisor.report.wording import Document, clean, number, percent
 
@@ -37,7 +37,7 @@ def _why(document: Document) -> Iterator[Block]:
     costs = [
         [
             "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
-            change_text(-one["share"], (one["high"] - one["low"]) / 2),
+            change_text(-one["share"], half(one)),
             change_text(-one["divided_anew"]),
         ]
         for one in why["costs"]

@@ -21,8 +21,8 @@ def section(document: Document) -> Section:
                 wording.with_interval(
                     {"mean": entry.get("value_s"), "low": entry.get("low_s"), "high": entry.get("high_s")}
                 ),
-                wording.probability(entry.get("p_best")),
-                wording.probability(entry.get("p_within_1_percent")),
+                wording.chance(entry.get("p_best"), document),
+                wording.chance(entry.get("p_within_1_percent"), document),
                 wording.percent(entry.get("regret"), 1),
             ]
             for entry in entries[:MOST]

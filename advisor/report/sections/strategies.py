@@ -27,9 +27,9 @@ def section(
 
 
 def _table(document: Document, noun: str, tag: str) -> Table:
-    """Columns that would say nothing are left out: gains of one alone, spreads where all replications are alike."""
+    """Columns that would say nothing are left out: gains of one alone, spreads where nothing is drawn."""
     entries = wording.strategies(document)
-    same = all(_alike(entry.get("predicted_makespan_s") or {}) for _, entry in entries)
+    same = bool(document.get("deterministic"))
     several = len(entries) > 1
     notes = (
         [] if same else [f"Mean{' and gain' if several else ''} with {'their' if several else 'its'} 95 % interval."]
@@ -61,10 +61,5 @@ def _row(document: Document, label: str, entry: Document, *, same: bool) -> list
     times = [wording.with_interval(predicted), wording.spread(predicted, low="p05", high="p95")]
     if best:
         return [*head, *times, wording.NOTHING, wording.NOTHING]
-    faster = wording.probability(entry.get("probability_recommended_faster"))
+    faster = wording.frequency(entry.get("probability_recommended_faster"), document)
     return [*head, *times, wording.with_interval(gain), faster]
-
-
-def _alike(predicted: Document) -> bool:
-    """Whether all replications took the same."""
-    return predicted.get("p05") is not None and predicted.get("p05") == predicted.get("p95")

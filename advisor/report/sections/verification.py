@@ -36,7 +36,7 @@ def _table(document: Document) -> Table:
                 wording.spread(scale),
                 str(len(measured)),
                 wording.NOTHING if error is None else f"{error:+.1f} %".replace("-", "−"),
-                *(["yes" if entry.get("interval_holds") else "no"] if judged else []),
+                *([{None: wording.NOTHING, True: "yes"}.get(entry.get("interval_holds"), "no")] if judged else []),
             ]
         )
     return table(

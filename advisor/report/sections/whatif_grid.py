@@ -155,23 +155,24 @@ def _configuration(entry: Document, name: str) -> list[float | None] | None:
         return None
     makespan, difference = one["makespan_s"], one["difference_s"]
     gain = one["gain"]
-    told = [_short(makespan["mean"], 6), _short(_half(makespan), 3)]
+    told = [_short(makespan["mean"], 6), _half(makespan)]
     if difference is None:
         return [*told, None, None, None]
     return [
         *told,
         _short(difference["mean"], 5),
-        _short(_half(difference), 3),
-        None if gain is None else _short(_half(gain), 3),
+        _half(difference),
+        None if gain is None else _half(gain),
     ]
 
 
-def _pair(found: Document | None) -> list[float] | None:
-    return None if found is None else [_short(found["mean"], 6), _short(_half(found), 3)]
+def _pair(found: Document | None) -> list[float | None] | None:
+    return None if found is None else [_short(found["mean"], 6), _half(found)]
 
 
-def _half(found: Document) -> float:
-    return float(found["high"] - found["low"]) / 2
+def _half(found: Document) -> float | None:
+    half = words.half_of(found)
+    return None if half is None else _short(half, 3)
 
 
 def _short(value: float, digits: int) -> float:
@@ -231,5 +232,5 @@ def _rows(document: Document, entry: Document, *, every: bool) -> Iterator[list[
             words.with_unit(one["makespan_s"]),
             words.with_unit(against["difference_s"], signed=True) if entry["point"] else wording.NOTHING,
             words.gain(against["gain"]),
-            wording.probability(entry["chance"]) if best else "",
+            wording.chance(entry["chance"], document) if best else "",
         ]

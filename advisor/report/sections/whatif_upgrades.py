@@ -67,7 +67,7 @@ def _gains(document: Document, shown: list[Document], *, alone: bool) -> Table:
             words.makespan(entry),
             words.gain(entry["gain"]),
             words.low_to_high(entry["together"]),
-            wording.probability(entry["chance"]),
+            wording.chance(entry["chance"], document),
             *_spent(document, entry),
         ]
         for entry in shown[:MOST_ROWS]

@@ -40,6 +40,11 @@ class AllocatedProgram:
     local: bool = False
     """Whether ranks are pinned to this machine's processors, beside real competitors where a kind has a load."""
 
+    @property
+    def wants_host_files(self) -> bool:
+        """Whether the command line names any."""
+        return any("{" + place + "}" in word for word in self.words for place in _FOUND_BY)
+
     def rendered(self, size: float, ranks: Sequence[PlacedRank]) -> list[str]:
         """The words of a run; a word that is `{pin}` or `{python}` becomes several.
 
@@ -62,7 +67,7 @@ class AllocatedProgram:
         values = self._values(size, ranks)
         for name, text in self.templates.items():
             files.write_text(self.folder / name, _filled(text, values))
-        if self.host_files is not None and any("{" + place + "}" in word for word in self.words for place in _FOUND_BY):
+        if self.host_files is not None and self.wants_host_files:
             for name, text in self.host_files(ranks).items():
                 files.write_text(self.folder / name, text)
         if self.read is not None:

@@ -69,7 +69,7 @@ def test_what_is_refused_names_file_feature_and_option(tmp_path, scenario, capsy
     [
         (["-o", "out"], "--simgrid needed"),
         (["--simgrid"], "--output: a folder needed"),
-        (["--simgrid", "-o", "s.yaml"], "s.yaml: a file found, a folder allowed"),
+        (["--simgrid", "-o", "s.yaml"], "--output: s.yaml: a folder is needed and a file stands there"),
         (["--simgrid", "-o", "out", "--size", "-1"], "size: -1 found"),
         (["--simgrid", "-o", "out", "--replication", "-1"], "--replication"),
         (["--simgrid", "-o", "out", "--set", "platform.nodes.9.memory=1GiB"], "--set"),

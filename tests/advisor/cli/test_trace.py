@@ -121,3 +121,11 @@ def test_a_torn_line_is_a_warning_of_one_line(folder):
     done = apportion_alone("trace", "show", "torn.csv", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "warning: torn.csv:4: a torn last line left out\n")
     assert json.loads(done.stdout)["rows"] == 2
+
+
+def test_a_study_of_one_window_says_so(tmp_path):
+    path = tmp_path / "load.csv"
+    path.write_text("time_s,load\n" + "".join(f"{second},{second % 3}\n" for second in range(60)))
+    few = apportion("trace", "study", path, "--window", "4", "--history", "55").stdout
+    assert "warning: the forecasts look at one window only" in few
+    assert "warning" not in apportion("trace", "study", path, "--window", "4", "--history", "20").stdout

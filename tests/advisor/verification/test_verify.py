@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from advisor.report import render_html
 from advisor.verification.applications import CommandRuns, parse_command, ranks_cpus
-from advisor.verification.check import VerifyPlan, verify
+from advisor.verification.check import NO_RANGE, VerifyPlan, _document, verify
 from advisor.verification.interleaved import Verification, run_interleaved
-from simulator import Configuration, ScenarioError, this_machine
+from simulator import Configuration, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.usage import Usage
 from tests.simulator import platforms
@@ -234,3 +235,22 @@ def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
     done = command(tmp_path / "advice", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "recommended: 'other' found, a configuration allowed" in done.stderr
+
+
+@pytest.mark.parametrize("replications", [1, 20])
+def test_one_replication_and_what_is_not_drawn_predict_no_range(replications):
+    """A measured time lies in no range of width zero, and that it does not is no fault of the advice."""
+    certain = scenario([pe("a", cpu=CPU)], 64, (64,), replications=replications)
+    plan = VerifyPlan(certain, "c0")
+    measured = Verification({"c0": np.array([1.0, 1.1, 1.2])})
+    document = _document(plan, run(certain), measured, reused=0)
+    (entry,) = document["configurations"]
+    assert (entry["predicted_interval_s"], entry["interval_holds"]) == (None, None)
+    assert document["share_of_intervals_that_hold"] is None
+    assert NO_RANGE in document["warnings"]
+    page = render_html(document)
+    assert "of intervals hold" not in page
+    band = SpeedBand(np.array([1.0, 1e9]), *(np.full(2, speed) for speed in (0.8e9, 1e9, 1.2e9)))
+    drawn = scenario([pe("a", band, cpu=CPU)], 64, (64,), replications=replications)
+    (entry,) = _document(VerifyPlan(drawn, "c0"), run(drawn), measured, reused=0)["configurations"]
+    assert (entry["predicted_interval_s"] is None) == (replications == 1)

@@ -18,7 +18,7 @@ def plan_of(folder, *varied, zipped=False, replications=20, text=None):
     return make_plan(path, points, ask=simulated, replications=replications)
 
 
-def swept_of(plan, makespans_s, *, names=("equal",), failed=(), rates=None):
+def swept_of(plan, makespans_s, *, names=("equal",), failed=(), rates=None, deterministic=False):
     """A sweep whose makespans are `makespans_s(point, configuration)`, (replication,) in seconds."""
     documents, lost = {}, {}
     for number, point in enumerate(plan.points):
@@ -31,6 +31,7 @@ def swept_of(plan, makespans_s, *, names=("equal",), failed=(), rates=None):
             "configurations": [
                 {"name": name, "tick_s": 1e-12, "makespan_ticks": row.tolist()} for name, row in ticks.items()
             ],
+            "deterministic": deterministic,
             "warnings": [],
             **({} if rates is None else {"rates": rates(number)}),
         }

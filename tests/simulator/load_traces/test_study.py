@@ -88,3 +88,9 @@ def test_the_text_chart_shows_where_the_load_is():
     assert [line[11:] for line in chart[:2]] == ["     █████", "     █████"]
     assert chart[0].split()[0] == "2"
     assert "10 s" in chart[-1]
+
+
+@pytest.mark.parametrize(("length", "windows"), [(13, 1), (17, 1), (18, 2), (53, 9)])
+def test_a_study_counts_the_futures_that_do_not_overlap(length, windows):
+    (row,) = load_study(trace_of(np.arange(length) % 3.0), (8,), window=WINDOW, every=1)
+    assert row.windows == windows

@@ -112,7 +112,7 @@ def test_two_processes_at_one_folder(copy):
     plan, folder, _ = copy
     with files.locked(folder) as mine:
         assert mine
-        with pytest.raises(ScenarioError, match=f"{folder}: a sweep that is running found"):
+        with pytest.raises(ScenarioError, match=f"{folder}: another run is writing there"):
             sweep(plan, never, folder=folder, resume=True)
     sweep(plan, never, folder=folder, resume=True)
 

@@ -174,7 +174,7 @@ def test_two_at_one_folder_at_the_same_time(tmp_path, undisturbed):
     process.send_signal(signal.SIGSTOP)  # else it may have ended before the other has begun
     code, out, errors = run_to_end(*whatif_command(path, folder, "--resume"))
     process.send_signal(signal.SIGCONT)
-    found = "a sweep that is running found, results that nobody is at allowed"
+    found = "another run is writing there; wait until it has ended, or name another place"
     assert (code, out, errors) == (2, "", f"error: {folder}: {found}\n")
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, errors

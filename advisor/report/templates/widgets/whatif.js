@@ -72,6 +72,7 @@ widget("whatif", (stage, data, host) => {
   }
 
   function chance(share) {
+    if (data.deterministic && (share === 0 || share === 1)) return share ? "100\u00a0%" : "0\u00a0%";
     return share > 0.99 ? ">\u00a099\u00a0%" : share < 0.01 ? "<\u00a01\u00a0%" : `${Math.round(100 * share)}\u00a0%`;
   }
 
@@ -134,7 +135,7 @@ widget("whatif", (stage, data, host) => {
     else {
       cells.push(seconds(one[0], one[1]));
       cells.push(one[2] === null ? "–" : one[2] === 0 && one[3] === 0 ? "0 s" : seconds(one[2], one[3], true));
-      cells.push(own === null || one[4] === null ? "–" : written(own[0] / one[0], one[4]));
+      cells.push(own === null || one[2] === null ? "–" : written(own[0] / one[0], one[4]));
     }
     return cells;
   }
@@ -167,7 +168,7 @@ widget("whatif", (stage, data, host) => {
     const parts = [`${data.names[data.best[place]]}: ${seconds(one[0], one[1])}`];
     if (gain !== null) {
       const same = gain[0] === 1 && gain[1] === 0;
-      const pays = data.pays[place] ? "pays" : gain[0] + gain[1] < 1 ? "is slower" : "not to be told from the base";
+      const pays = data.pays[place] ? "pays" : gain[1] === null ? "by too few replications to be sure" : gain[0] + gain[1] < 1 ? "is slower" : "not to be told from the base";
       parts.push(same ? "as the base in every replication" : `${written(gain[0], gain[1])} times as fast as the base, ${pays}`);
     } else parts.push("the base");
     if (data.chance[place] !== null) parts.push(`fastest of all with a chance of ${chance(data.chance[place])}`);

@@ -1,0 +1,138 @@
+"""What commands write: looked at before they begin, and what was computed kept somewhere if it fails at the end."""
+
+import functools
+import inspect
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from advisor.cli.options import print_json
+
+WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store")
+"""Names of the parameters, of whatever command, that say where something is written."""
+FOLDERS = (
+    *("quickstart", "scenarios", "export", "simulate", "whatif", "verify", "reproduce", "calibrate load-check"),
+    "advise",
+)
+"""Commands of which `output` is a folder, but for `advise -o NAME.json`; of the others it is a file."""
+GROWING = ("history add", "history import", "history record")
+"""Commands that write to the `history` that is named."""
+
+
+def check_first(app: typer.Typer, group: str = "") -> None:
+    """Have all commands look at what they are to write before anything else: whether it can be made, and has room."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = _checked(command.callback, f"{group}{command.name}")
+    for inner in app.registered_groups:
+        if inner.typer_instance is not None:
+            check_first(inner.typer_instance, f"{group}{inner.name} ")
+
+
+def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
+    wanted = (*WRITTEN, "history") if name in GROWING else WRITTEN
+    named = [one for one in wanted if one in inspect.signature(run).parameters]
+
+    @functools.wraps(run)
+    def checked(**given: Any) -> Any:
+        _check({one: given[one] for one in named if given.get(one) is not None}, name)
+        return run(**given)
+
+    return checked
+
+
+def _check(paths: dict[str, Path], name: str) -> None:
+    from simulator import ScenarioError, files
+
+    faults, seen = [], dict[Path, str]()
+    for parameter, path in paths.items():
+        if parameter == "plot":
+            from simulator import plots
+
+            plots.figure_kind(path)
+        folder = parameter == "output" and name in FOLDERS and not (name == "advise" and path.suffix == ".json")
+        try:
+            files.check_room(path, folder=folder)
+        except ScenarioError as error:
+            faults += [f"--{parameter}: {line}" for line in error.lines]
+        if (other := seen.setdefault(path.absolute(), parameter)) != parameter:
+            faults.append(f"--{parameter}: {path} is where --{other} writes too; name another file")
+    if faults:
+        raise ScenarioError(faults)
+
+
+def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
+    """The same with what is to be written, once that is known."""
+    from simulator import ScenarioError, files
+
+    if path is not None:
+        try:
+            files.check_room(path, folder=folder, needed_bytes=needed_bytes)
+        except ScenarioError as error:
+            raise ScenarioError([f"--output: {line}" for line in error.lines]) from error
+
+
+def finish(
+    document: Any, show: Callable[[], None], *, as_json: bool, write: Callable[[], object] | None, said: str | None
+) -> None:
+    """Write a result if that is asked for and print it, as text or as JSON; a text ends with where it was written.
+
+    Parameters
+    ----------
+    show
+        Prints the text.
+    said
+        The line that says where, if one does.
+    """
+
+    def tell() -> None:
+        if as_json:
+            print_json(document)
+        else:
+            show()
+
+    with nothing_lost(document, tell):
+        if write is not None:
+            write()
+    tell()
+    if write is not None and said is not None and not as_json:
+        print(said)
+
+
+@contextmanager
+def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
+    """Write results; if that fails, show them all the same, keep the document elsewhere, and say where.
+
+    Parameters
+    ----------
+    document
+        What `--json` prints.
+    show
+        Prints the result as the command does when all went well.
+    """
+    from simulator import ApportionError, WriteError
+
+    try:
+        yield
+    except ApportionError as error:
+        show()
+        kept = _kept_elsewhere(document)
+        said = "what was computed is on standard output" + (f", and as JSON in {kept}" if kept is not None else "")
+        kind = WriteError if type(error) is ApportionError else type(error)
+        raise kind([*error.lines, said]) from error
+
+
+def _kept_elsewhere(document: Any) -> Path | None:
+    """A file among the temporary ones; None if nothing can be written there either."""
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="apportion-", suffix=".json", delete=False) as stream:
+            json.dump(document, stream, indent=1, allow_nan=False)
+            stream.write("\n")
+        return Path(stream.name)
+    except OSError:
+        return None

@@ -1,0 +1,329 @@
+"""What commands write is looked at before they begin; what was computed is not lost if writing fails at the end."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+import typing
+
+import pytest
+
+from advisor.cli import app
+from advisor.cli.outputs import FOLDERS, GROWING, WRITTEN
+from simulator import ScenarioError, files
+from tests.command_line import APPORTION, ROOT, apportion, apportion_here
+
+TUTORIAL = ROOT / "scenarios" / "tutorial"
+THREE = TUTORIAL / "three-pes.yaml"
+READ = {
+    *("scenario", "model", "runs", "plan", "cluster", "source", "trace", "file", "what", "speeds", "inputs", "at"),
+    *("hardware", "link", "held_out", "memory", "hwloc", "speed", "topology", "before", "recording", "replay", "load"),
+}
+"""Parameters of commands that name what is read."""
+BESIDE = {("allocate run", "folder"), ("calibrate memory", "table"), ("calibrate network", "table")}
+"""Written, but beside what is looked at first."""
+HOSTS = """
+format: 1
+platform:
+  nodes:
+  - {name: one, host: HOST, pes: [{name: a, speeds: {dgemm: 1 Gunits/s}}]}
+  - {name: two, host: other, pes: [{name: b, speeds: {dgemm: 1 Gunits/s}, load: {
+      trace: {times_s: [0.0, 0.02], values: [0, 1], end_s: 0.05}, rule: fair}}]}
+  link: {latency: 10 us, bandwidth: 1 GB/s}
+application: {name: matmul, kernel: dgemm, parameters: {n: 600}}
+configurations: {equal: {partition: equal}}
+"""
+
+
+def commands(group=app, prefix=""):
+    """Every command with its full name, and the parameters of it that are paths."""
+    for command in group.registered_commands:
+        hints = typing.get_type_hints(command.callback, include_extras=False)
+        yield f"{prefix}{command.name}", command, [name for name, hint in hints.items() if "Path" in str(hint)]
+    for inner in group.registered_groups:
+        yield from commands(inner.typer_instance, f"{prefix}{inner.name} ")
+
+
+COMMANDS = {name: (command, paths) for name, command, paths in commands()}
+LOOKED_AT = [
+    (name, path)
+    for name, (_, paths) in COMMANDS.items()
+    for path in paths
+    if path in WRITTEN or (path == "history" and name in GROWING)
+]
+
+
+def test_every_path_of_every_command_is_known_as_read_or_written():
+    paths = {(name, path) for name, (_, found) in COMMANDS.items() for path in found}
+    reads = {(name, path) for name, path in paths if path in READ or (path == "history" and name not in GROWING)}
+    assert paths - reads - set(LOOKED_AT) == BESIDE
+    assert set(FOLDERS) <= set(COMMANDS)
+    assert len(LOOKED_AT) > 35
+
+
+@pytest.mark.parametrize(("name", "parameter"), LOOKED_AT)
+def test_no_command_begins_if_it_cannot_write(tmp_path, name, parameter):
+    """A file where a folder would have to be; the command itself would miss its other arguments."""
+    (tmp_path / "file").touch()
+    command, _ = COMMANDS[name]
+    with pytest.raises(ScenarioError, match=rf"--{parameter}: .*below\.svg: .*file is a file, so no folder"):
+        command.callback(**{parameter: tmp_path / "file" / "below.svg"})
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "said"),
+    [
+        ("file", True, "a folder is needed and a file stands there"),
+        ("folder", False, "a file is needed and a folder is there"),
+        ("pipe", False, "a device or pipe is there"),
+        ("x" * 250, False, "the name is too long"),
+        ("/proc/here", True, "nothing can be written there"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(tmp_path, path, folder, said):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ScenarioError, match=said):
+        files.check_room(tmp_path / path, folder=folder)
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_simulated(tmp_path):
+    with pytest.raises(ScenarioError, match=r"about [\d ,.]+ MiB are to be written there and [\d ,.]+ MiB are free"):
+        files.check_room(tmp_path / "new" / "er", folder=True, needed_bytes=2**60)
+    ran = apportion("simulate", THREE, "--replications", 10**12, "-o", tmp_path / "out", timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert "are to be written there" in ran.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("host", ["'two words'", "'n,2'", '"n\\u00e4me"', "other", "'-n'"])
+@pytest.mark.parametrize("option", ["-o", "--hostfile"])
+def test_hosts_are_looked_at_before_the_search(tmp_path, host, option):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(HOSTS.replace("HOST", host))
+    ran = apportion("advise", path, "--replications", 10**7, option, tmp_path / "out", timeout=60)  # would take an hour
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr
+    assert "host" in ran.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_hosts_of_kinds_are_looked_at_first(tmp_path):
+    model = tmp_path / "no-model.json"  # never read
+    asked = ["--kinds", "fast:2:2,slow:2:2", "--size", "800", "--hostfile", tmp_path / "hosts"]
+    for hosts, said in (
+        ("fast=a b,slow=c", "host 'a b'"),
+        ("fast=a,a,slow=c", "named twice"),
+        ("fast=d,slow=a,b,c", "3 hosts found"),
+    ):
+        ran = apportion_here("allocate", "advise", model, *asked, "--hosts", hosts)
+        assert (ran.returncode, said in ran.stderr) == (2, True), ran.stderr
+
+
+OBSTACLES = {
+    "simulate": (["simulate", THREE, "--replications", "5"], "manifest.json"),
+    "advise": (["advise", THREE, "--replications", "5"], "report.html"),
+    "whatif": (["whatif", THREE, "--vary", "platform.link.bandwidth=x2", "--replications", "5"], "report.html"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("name", OBSTACLES)
+def test_a_result_that_cannot_be_written_is_told_and_kept(tmp_path, monkeypatch, name, form):
+    """A folder stands where the last file is to go, which no look at the outside can see."""
+    command, obstacle = OBSTACLES[name]
+    (tmp_path / "out" / obstacle).mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    ran = apportion(*command, *form, "-o", tmp_path / "out")
+    assert ran.returncode == 1
+    assert f"{obstacle}: is a directory" in ran.stderr
+    (kept,) = (tmp_path / "elsewhere").glob("apportion-*.json")
+    assert f"what was computed is on standard output, and as JSON in {kept}" in ran.stderr
+    document = json.loads(kept.read_text())
+    assert document["command"] == name
+    if form:
+        assert json.loads(ran.stdout) == document
+    else:
+        assert len(ran.stdout) > 300
+
+
+@pytest.mark.slow
+def test_a_file_that_grows_too_large_loses_nothing(tmp_path):
+    limit = 3 * 2**20  # of a file: room for what is tried at the start, and not for a million runs
+    ran = subprocess.run(
+        [*APPORTION, "simulate", THREE, "--replications", "200000", "-o", tmp_path / "out", "--engine", "compiled"],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert (ran.returncode, "Traceback" in ran.stderr) == (1, False)
+    assert "file too large" in ran.stderr
+    assert "by-what-is-left" in ran.stdout
+    assert [path.name for path in (tmp_path / "out").glob("*")] == []
+
+
+DOCUMENTS = {
+    "list.json": ("[1, 2]", "this is a JSON list"),
+    "whatif.json": ('{"format": 1, "command": "whatif"}', "this is a result of 'whatif'"),
+    "model.json": ('{"format": 1, "kind": "speed model"}', "this is a result of 'speed model'"),
+    "alone.json": ('{"format": 1, "command": "advise"}', "this is an advice without its scenario"),
+    "text.json": ('"text"', "this is a JSON value"),
+    "other.json": ("{}", "this is no advice"),
+    "cut.json": ('{"format": 1, "comm', "a JSON document"),
+}
+ADVICES = {
+    "of another format": ('{"format": 2, "command": "advise", "recommended": "equal"}', "an advice of format 2"),
+    "without a format": ('{"command": "advise"}', "an advice of format None"),
+    "of true": ('{"format": true, "command": "advise"}', "an advice of format True"),
+    "a list": ("[]", "this is a JSON list"),
+    "of another command": ('{"format": 1, "command": "simulate"}', "this is a result of 'simulate'"),
+    "cut": ('{"format": 1,', "a JSON document"),
+}
+
+
+def refused(what, said, output):
+    ran = apportion_here("verify", what, "-o", output)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr
+    assert said in ran.stderr
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_verify_refuses_other_documents_in_one_sentence(tmp_path, name):
+    text, said = DOCUMENTS[name]
+    (tmp_path / name).write_text(text)
+    refused(tmp_path / name, said, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ADVICES)
+def test_verify_refuses_folders_of_other_documents(tmp_path, name):
+    text, said = ADVICES[name]
+    (tmp_path / "advice.json").write_text(text)
+    (tmp_path / "scenario.yaml").write_text(THREE.read_text())
+    refused(tmp_path, said, tmp_path / "out")
+    (tmp_path / "advice.json").unlink()
+    refused(tmp_path, f"{tmp_path / 'scenario.yaml'} there can be", tmp_path / "out")
+
+
+def recording(path, *more):
+    return [*APPORTION, "record", "-o", str(path), "--interval", "100ms", "--duration", "60s", *more]
+
+
+def finished(command):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def rows(path):
+    return sum(not line.startswith("#") for line in path.read_text().splitlines()) if path.exists() else 0
+
+
+@pytest.mark.parametrize("more", [["--append"], ["--overwrite"]])
+def test_a_second_recording_into_one_file_is_refused(tmp_path, more):
+    path = tmp_path / "load.csv"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    first = subprocess.Popen(recording(path), env=environment, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while rows(path) < 3 and time.monotonic() < until:
+            time.sleep(0.05)
+        second = finished(recording(path, *more))
+        assert second.returncode == 2
+        assert second.stderr.splitlines()[-1].endswith(f"{path}: {BUSY}")
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    kept = rows(path)
+    short = ["100ms" if word == "60s" else word for word in recording(path, *more)]
+    third = finished(short)
+    assert third.returncode == 0, third.stderr  # who was killed holds nobody up
+    assert rows(path) == (kept + 1 if more == ["--append"] else 2)
+    assert [one.name for one in tmp_path.iterdir()] == ["load.csv"]
+
+
+BUSY = "another run is writing there; wait until it has ended, or name another place"
+SPEEDS = "size_elements,volume,time_s\n" + "".join(f"{n},{n},{n * 1e-6}\n" for n in range(100, 3000, 100))
+
+
+def busy_calibration(folder):
+    (folder / "speeds.csv").write_text(SPEEDS)
+    command = ["calibrate", "speed", "--replay", folder / "speeds.csv", "--method", "gbbp"]
+    return [*command, "-o", folder / "m.json"], folder / "m.json.partial"
+
+
+def busy_store(folder):
+    command, _ = busy_calibration(folder)
+    return [*command, "--store", folder / "points.json"], folder / "points.json"
+
+
+def busy_runs(folder):
+    ran = apportion_here(
+        *["allocate", "plan", TUTORIAL / "two-cores.yaml", "--sizes", "400,800,1200", "--budget", "60s"],
+        *["-o", folder / "plan.json"],
+    )
+    assert ran.returncode == 0, ran.stderr
+    command = ["allocate", "run", folder / "plan.json", "--command", "echo {N} {P}", "--time", "hpl"]
+    return [*command, "-o", folder / "runs.csv"], folder / "runs.csv"
+
+
+def busy_quickstart(folder):
+    (folder / "out").mkdir()
+    return ["quickstart", "-o", folder / "out"], folder / "out"
+
+
+def busy_load_check(folder):
+    (folder / "out").mkdir()
+    return ["calibrate", "load-check", "--kernel", "dgemm", "-o", folder / "out"], folder / "out"
+
+
+def busy_papers(folder):
+    (folder / "out").mkdir()
+    return ["reproduce", "gbbp", "--recorded", "-o", folder / "out"], folder / "out"
+
+
+def busy_memory(folder):
+    return ["calibrate", "memory", "-o", folder / "m.json"], folder / "m.json.partial"
+
+
+def busy_messages(folder):
+    return ["calibrate", "network", "--between", "processes", "-o", folder / "m.json"], folder / "m.json.partial"
+
+
+@pytest.mark.parametrize(
+    "busy",
+    [
+        *(busy_calibration, busy_store, busy_runs, busy_quickstart, busy_load_check, busy_papers),
+        *(busy_memory, busy_messages),
+    ],
+)
+def test_the_second_at_one_place_is_refused(tmp_path, busy):
+    command, place = busy(tmp_path)
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    with files.locked(place) as mine:
+        assert mine
+        ran = apportion_here(*command)
+    assert ran.returncode == 2
+    assert f"error: {place}: {BUSY}" in ran.stderr
+    assert set(before) >= {path.name for path in tmp_path.rglob("*")} - {"runs.work"}
+
+
+def test_many_additions_to_one_history_at_once_are_all_kept(tmp_path):
+    path = tmp_path / "new" / "runs.sqlite"
+    adding = [
+        subprocess.Popen(
+            [*APPORTION, "history", "add", "--app", "a", "--param", f"N={n}", "--time", "total=1", "--history", path],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+        )
+        for n in range(4)
+    ]
+    assert [one.wait(timeout=120) for one in adding] == [0] * 4
+    listed = json.loads(apportion_here("history", "list", "--history", path, "--json").stdout)
+    assert sorted(run["parameters"]["N"] for run in listed["runs"]) == [0, 1, 2, 3]
