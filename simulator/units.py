@@ -41,8 +41,9 @@ DURATION: Final = {
     "h": Decimal(3600),
     "d": Decimal(86400),
 }
-SIZE: Final = _scaled("B") | _scaled("b", "0.125") | _scaled("bit", "0.125")
-BANDWIDTH: Final = {f"{unit}/s": value for unit, value in SIZE.items()}
+SIZE: Final = _scaled("B")
+_BITS: Final = _scaled("b", "0.125") | _scaled("bit", "0.125")
+BANDWIDTH: Final = {f"{unit}/s": value for unit, value in (SIZE | _BITS).items()}
 SPEED: Final = _scaled("flop/s") | _scaled("units/s")
 POWER: Final = {"mW": Decimal("0.001")} | {f"{scale}W": Decimal(_DECIMAL[scale]) for scale in ("", "k", "M")}
 SHARE: Final = {"%": Decimal("0.01"), "": Decimal(1)}
@@ -77,10 +78,14 @@ def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
     Raises
     ------
     ScenarioError
-        If it is no number, has no unit or one of another kind, or is not finite.
+        If it is no number, has no unit or one of another kind, or is not finite. Bits are a bandwidth's alone: a size
+        in bits is one letter away from eight times as much, and nobody means it.
     """
     match = _NUMBER.fullmatch(str(text))
     unit = (match.group(2) or "") if match else ""
+    if match is not None and units is SIZE and unit in _BITS:
+        in_bytes = f"{match.group(1)}{unit.removesuffix('bit').removesuffix('b')}B"
+        raise ScenarioError(f"{field}: {str(text)!r} is in bits; write {in_bytes}")
     if match is None or unit not in units:
         raise ScenarioError(f"{field}: {str(text)!r} found, {_EXAMPLES[id(units)]} allowed")
     value = float(Decimal(match.group(1)) * units[unit])  # through Decimal: 50 us is 5e-05, not 4.9999999999999996e-05
