@@ -18,6 +18,7 @@ from advisor.cli import (
     fit,
     history,
     machine,
+    modes,
     partition,
     platform,
     predict,
@@ -64,6 +65,7 @@ for command in (
     reproduce,
 ):
     command.register(app)
+modes.enforce(app)
 
 
 def _version(asked: bool) -> None:

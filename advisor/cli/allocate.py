@@ -96,12 +96,10 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
     from advisor.allocation import advise_allocation, parse_hosts, parse_kinds, render_choice
-    from simulator import ScenarioError, files
+    from simulator import files
     from simulator.calibration import load_allocation_fit
 
     named = parse_kinds(kinds)
-    if hosts is not None and hostfile is None:
-        raise ScenarioError("--hosts: found without --hostfile, allowed beside it")
     advice = advise_allocation(
         load_allocation_fit(model),
         named,

@@ -236,8 +236,6 @@ def _rule(
     half = None if band is None else read_share(band, "--band")
     (load, column), (window, history) = recorded, lengths
     if load is None:
-        if (window, history, column) != (None, None, None):
-            raise typer.BadParameter("--window, --history or --column found, allowed with --load")
         return CutRule(band=half)
     if window is None:
         raise typer.BadParameter("--load found, --window needed with it")

@@ -67,8 +67,6 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         if path is not None and not path.name.endswith(endings):
             allowed = f"a name that ends in {', '.join(endings[:-1])} or {endings[-1]} allowed"
             raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
-    if timeline is None and (replication or configuration is not None):
-        raise ScenarioError("--replication, --configuration: found without --timeline, which they are for")
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else _shown(loaded, replications, replication, configuration)

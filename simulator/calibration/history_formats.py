@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import files
-from simulator.calibration.history import TOTAL, RunRecord
+from simulator.calibration.history import TOTAL, RunRecord, is_history
 from simulator.calibration.tables import parse_table, to_number
 from simulator.errors import ScenarioError
 
@@ -48,6 +48,8 @@ def import_runs(
     path = Path(path)
     text = files.read_text(path)
     found = kind or _guess(text)
+    if times and found != "csv" and found in IMPORTS:
+        raise ScenarioError(f"{path}: read as {found}, which says itself what is a time; leave --time out")
     if found == "csv":
         return _from_csv(text, str(path), application, times), []
     if found == "sacct":
@@ -86,6 +88,11 @@ def save_export(records: Sequence[RunRecord], kind: str, path: str | Path | None
     if path is not None:
         files.write_text(path, text)
     return text
+
+
+def runs_kind(path: str | Path) -> str:
+    """What a file of runs is, by what it begins with: `history`, or one of `IMPORTS`."""
+    return "history" if is_history(Path(path)) else _guess(files.read_text(Path(path)))
 
 
 def _guess(text: str) -> str:
