@@ -1,5 +1,6 @@
-"""Quantities as people write them (`50us`, `1Gbit/s`, `4MiB`) to SI numbers and back."""
+"""Quantities as people write them (`50us`, `1Gbit/s`, `4MiB`) to SI numbers and back; dates and times with a zone."""
 
+import datetime
 import math
 import re
 from decimal import Decimal
@@ -16,6 +17,7 @@ __all__ = [
     "SPEED",
     "parse",
     "parse_duration",
+    "parse_instant",
     "show_duration",
     "show_rate",
     "show_size",
@@ -100,6 +102,27 @@ def parse_duration(text: object, *, field: str, positive: bool = True) -> float:
     if value < 0 or (positive and value == 0):
         raise ScenarioError(f"{field}: {str(text)!r} found, {_EXAMPLES[id(DURATION)]}, above zero, allowed")
     return value
+
+
+def parse_instant(text: str, *, field: str) -> datetime.datetime:
+    """Read a date and time as ISO 8601 writes them; without a zone it is this machine's local time.
+
+    Returns
+    -------
+    datetime
+        With its zone: `isoformat()` means the same on any machine.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none.
+    """
+    try:
+        found = datetime.datetime.fromisoformat(text.strip())
+        return found if found.tzinfo is not None else found.astimezone()
+    except (ValueError, OverflowError, OSError):  # a year that the system's zones do not know
+        hint = "write it as 2026-11-21T14:30+01:00; without a zone it is this machine's local time"
+        raise ScenarioError(f"{field}: {text[:40]!r} is no date and time; {hint}") from None
 
 
 def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:
