@@ -90,11 +90,11 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     made = read_plan(plan)
     require_linux()
     work = output.with_name(f"{output.stem}.work") if folder is None else folder
-    chosen = _program((command, program, wait), (time, phases), before or (), read=read, folder=work, local=local)
     limits = Limits(
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if limit is None else units.parse_duration(limit, field="--limit"),
     )
+    chosen = _program((command, program, wait), (time, phases), before or (), read=read, folder=work, local=local)
     files.make_folder(work)
     table = RunTable(
         output,

@@ -250,7 +250,7 @@ def _model(
     recorded = None if recording is None else read_trace(recording)
     if recorded is None or (kind == "bootstrap" and settings):
         return make_generator(kind, settings, recorded=recorded), None
-    if unused := sorted(settings.keys() - {"stays"}):
+    if unused := sorted(settings.keys() - ({"stays"} if kind == "on-off" else set())):
         raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
     stays: Any = settings.get("stays", "exponential")
     report = fit_generator(recorded, kind, draws=randomness.stream(seed, "fit", kind), stays=stays)
