@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator import files, notebook, randomness
-from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, build, check_build
+from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, build
 from simulator.calibration.bands.source import read_recorded_sizes
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.measuring import Measurement, Point, measure_speeds, measured_bands
@@ -166,7 +166,6 @@ def fit_speed(
     """
     if isinstance(source, Measurements):
         return _joined(source, pe)
-    check_build(method, accuracy)
     named = str(source) in SIZED_KERNELS
     if isinstance(source, str | Path) and not named:
         path = locate(source)
