@@ -1,5 +1,6 @@
-"""Quantities as people write them (`50us`, `1Gbit/s`, `4MiB`) to SI numbers and back."""
+"""Quantities as people write them (`50us`, `1Gbit/s`, `4MiB`) to SI numbers and back; dates and times with a zone."""
 
+import datetime
 import math
 import re
 from decimal import Decimal
@@ -16,6 +17,7 @@ __all__ = [
     "SPEED",
     "parse",
     "parse_duration",
+    "parse_instant",
     "show_duration",
     "show_rate",
     "show_size",
@@ -41,8 +43,9 @@ DURATION: Final = {
     "h": Decimal(3600),
     "d": Decimal(86400),
 }
-SIZE: Final = _scaled("B") | _scaled("b", "0.125") | _scaled("bit", "0.125")
-BANDWIDTH: Final = {f"{unit}/s": value for unit, value in SIZE.items()}
+SIZE: Final = _scaled("B")
+_BITS: Final = _scaled("b", "0.125") | _scaled("bit", "0.125")
+BANDWIDTH: Final = {f"{unit}/s": value for unit, value in (SIZE | _BITS).items()}
 SPEED: Final = _scaled("flop/s") | _scaled("units/s")
 POWER: Final = {"mW": Decimal("0.001")} | {f"{scale}W": Decimal(_DECIMAL[scale]) for scale in ("", "k", "M")}
 SHARE: Final = {"%": Decimal("0.01"), "": Decimal(1)}
@@ -77,10 +80,14 @@ def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
     Raises
     ------
     ScenarioError
-        If it is no number, has no unit or one of another kind, or is not finite.
+        If it is no number, has no unit or one of another kind, or is not finite. Bits are a bandwidth's alone: a size
+        in bits is one letter away from eight times as much, and nobody means it.
     """
     match = _NUMBER.fullmatch(str(text))
     unit = (match.group(2) or "") if match else ""
+    if match is not None and units is SIZE and unit in _BITS:
+        in_bytes = f"{match.group(1)}{unit.removesuffix('bit').removesuffix('b')}B"
+        raise ScenarioError(f"{field}: {str(text)!r} is in bits; write {in_bytes}")
     if match is None or unit not in units:
         raise ScenarioError(f"{field}: {str(text)!r} found, {_EXAMPLES[id(units)]} allowed")
     value = float(Decimal(match.group(1)) * units[unit])  # through Decimal: 50 us is 5e-05, not 4.9999999999999996e-05
@@ -95,6 +102,27 @@ def parse_duration(text: object, *, field: str, positive: bool = True) -> float:
     if value < 0 or (positive and value == 0):
         raise ScenarioError(f"{field}: {str(text)!r} found, {_EXAMPLES[id(DURATION)]}, above zero, allowed")
     return value
+
+
+def parse_instant(text: str, *, field: str) -> datetime.datetime:
+    """Read a date and time as ISO 8601 writes them; without a zone it is this machine's local time.
+
+    Returns
+    -------
+    datetime
+        With its zone: `isoformat()` means the same on any machine.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none.
+    """
+    try:
+        found = datetime.datetime.fromisoformat(text.strip())
+        return found if found.tzinfo is not None else found.astimezone()
+    except (ValueError, OverflowError, OSError):  # a year that the system's zones do not know
+        hint = "write it as 2026-11-21T14:30+01:00; without a zone it is this machine's local time"
+        raise ScenarioError(f"{field}: {text[:40]!r} is no date and time; {hint}") from None
 
 
 def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:

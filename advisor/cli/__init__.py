@@ -18,6 +18,7 @@ from advisor.cli import (
     fit,
     history,
     machine,
+    modes,
     partition,
     platform,
     predict,
@@ -66,6 +67,7 @@ for command in (
 ):
     command.register(app)
 check_first(app)
+modes.enforce(app)
 
 
 def _version(asked: bool) -> None:

@@ -170,5 +170,6 @@ def _varied(vary: str | None, scenario: "Scenario", budget: int | None) -> tuple
         raise ScenarioError(f"--vary: {vary!r} found, one of {', '.join(named)} allowed")
     varied = usual_vary(scenario) if vary is None else named[vary]
     if budget is not None and "allocation" not in varied:
-        raise ScenarioError("--budget: found where the partition alone varies, allowed with --vary allocation or both")
+        found = "where the partition alone varies, as is usual for this scenario"
+        raise ScenarioError(f"--budget has no effect {found}: leave it out, or use it with --vary allocation or both")
     return varied

@@ -93,12 +93,10 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
     from advisor.allocation import advise_allocation, check_kinds, parse_hosts, parse_kinds
-    from simulator import ScenarioError, files
+    from simulator import files
     from simulator.calibration import load_allocation_fit
 
     named = parse_kinds(kinds)
-    if hosts is not None and hostfile is None:
-        raise ScenarioError("--hosts: found without --hostfile, allowed beside it")
     on_hosts = None if hosts is None else parse_hosts(hosts, named)
     if hostfile is not None:
         check_kinds(named, on_hosts)

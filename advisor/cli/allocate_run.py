@@ -10,7 +10,7 @@ import typer
 from advisor.cli.options import Json, print_json
 
 if TYPE_CHECKING:
-    from simulator.calibration import AllocatedProgram, Campaign, ConstructionPlan, PlacedRank
+    from simulator.calibration import AllocatedProgram, Campaign, ConstructionPlan, PlacedRank, RunTable
 
 
 SHOWN = 3
@@ -84,31 +84,23 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     apportion allocate run plan.json --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
     """
     from advisor.cli.progress import progress_lines
-    from simulator import CalibrationError, Interrupted, files, require_linux, this_machine, units
-    from simulator.calibration import Limits, RunTable, make_runs, read_plan
+    from simulator import CalibrationError, Interrupted, files, require_linux, units
+    from simulator.calibration import Limits, make_runs, read_plan
 
     made = read_plan(plan)
     require_linux()
     work = output.with_name(f"{output.stem}.work") if folder is None else folder
-    chosen = _program((command, program, wait), (time, phases), before or (), read=read, folder=work, local=local)
     limits = Limits(
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if limit is None else units.parse_duration(limit, field="--limit"),
     )
+    chosen = _program((command, program, wait), (time, phases), before or (), read=read, folder=work, local=local)
     _check_hosts(made, chosen)
     files.make_folder(work)
     files.make_folder(output.parent)
     try:
         with files.alone(output), progress_lines(limits.budget_s) as told:
-            table = RunTable(
-                output,
-                [kind.name for kind in made.kinds],
-                phases=chosen.reader.tells_phases,
-                about=_about(made, chosen),
-                machine=this_machine().to_dict(),
-            )
-            for line in table.damage:
-                print(f"warning: {line}", file=sys.stderr)
+            table = _table(made, chosen, output)
             found = make_runs(
                 made, chosen, table, limits=limits, on_run=lambda label, _, share: told(label, min(share, 1.0))
             )
@@ -120,6 +112,23 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
         _tell(made, found, output)
     if found.failures:
         raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
+
+
+def _table(made: "ConstructionPlan", chosen: "AllocatedProgram", output: Path) -> "RunTable":
+    """The rows that are kept, those of earlier calls first; says what of them was damaged."""
+    from simulator import this_machine
+    from simulator.calibration import RunTable
+
+    table = RunTable(
+        output,
+        [kind.name for kind in made.kinds],
+        phases=chosen.reader.tells_phases,
+        about=_about(made, chosen),
+        machine=this_machine().to_dict(),
+    )
+    for line in table.damage:
+        print(f"warning: {line}", file=sys.stderr)
+    return table
 
 
 def _program(

@@ -7,6 +7,7 @@ from pathlib import Path
 from advisor.cli.options import print_json
 
 BUDGET = "20min"
+LEAST_BUDGET_S = 30.0
 
 
 def run(
@@ -34,6 +35,8 @@ def run(
         raise ScenarioError(f"--live: {paper} found, allocation allowed")
     require_linux()
     budget_s = units.parse_duration(how[0] or BUDGET, field="--budget")
+    if budget_s < LEAST_BUDGET_S:
+        raise ScenarioError(f"--budget: {how[0]!r} is too little for the experiment; allow {LEAST_BUDGET_S:g}s or more")
     folder = how[1] or Path("out") / "allocation"
     command, before, read = program
     chosen = allocation_live.LiveProgram(command, tuple(before or ()), read)

@@ -128,7 +128,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     }
     half = band or ("5%" if replay is not None and load is None else None)
     rule = _rule(half, (load, column), (window, history), availability, real=replay is None)
-    wanted = read_share(accuracy, "--accuracy")
+    wanted = _accuracy(accuracy, method)
     with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options)
         built = fit_speed(
@@ -146,6 +146,15 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     finish(document, tell, as_json=as_json, write=write, said=f"model written to {output}")
     if options["store"] is not None and store is None:
         files.remove(options["store"])
+
+
+def _accuracy(text: str, method: str) -> float:
+    """The accuracy asked for, and a method that there is: before a real run is begun."""
+    from simulator.calibration.bands import check_build
+
+    accuracy = read_share(text, "--accuracy")
+    check_build(method, accuracy)
+    return accuracy
 
 
 def _time_cap_s(text: str | None, budget_s: float | None) -> float:
@@ -249,8 +258,6 @@ def _rule(
     half = None if band is None else read_share(band, "--band")
     (load, column), (window, history) = recorded, lengths
     if load is None:
-        if (window, history, column) != (None, None, None):
-            raise typer.BadParameter("--window, --history or --column found, allowed with --load")
         return CutRule(band=half)
     if window is None:
         raise typer.BadParameter("--load found, --window needed with it")

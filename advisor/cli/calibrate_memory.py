@@ -55,7 +55,6 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
     if replay is None:
         _tell_measured(real.measure(options, table=table, output=output, seed=seed), output, as_json=as_json)
         return
-    real.refuse_beside_replay(options | {"table": table})
     fitted = fit_memory_table(replay, machine=this_machine() if compare else None)
     document = fitted.to_dict() | {"command": "calibrate memory"}
     write = None if output is None else partial(save_memory_model, fitted, output)

@@ -82,15 +82,13 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     if parallel:
         characterise_parallel.run(
             subject,
-            characterise_parallel.Asked(chosen, processes, _numbers(sizes), link, args or design),
+            characterise_parallel.Asked(chosen, processes, _numbers(sizes), link),
             lambda: hardware_here(seed=seed) if hardware is None else _read(hardware),
             budget_s=budget_s,
             seed=seed,
             as_json=as_json,
         )
         return
-    if processes is not None or link is not None:
-        raise ScenarioError(f"--{'link' if processes is None else 'processes'}: found, with --parallel allowed")
     wanted = make_subject(subject, args=args or (), sizes=_numbers(sizes), design=design or ())
     if wanted.kernel is None:
         print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from advisor.cli.options import print_json
 
@@ -19,8 +19,6 @@ class Asked:
     processes: str | None
     sizes: Sequence[int]
     link: Path | None
-    serial: Any
-    """Options that are for serial runs only."""
 
 
 def run(
@@ -37,8 +35,6 @@ def run(
     from advisor.cli.progress import progress_lines
     from simulator import ScenarioError
 
-    if asked.serial:
-        raise ScenarioError("--args, --design: found, none allowed with --parallel; --sizes N gives a kernel's size")
     if len(asked.sizes) > 1:
         raise ScenarioError(f"--sizes: {','.join(map(str, asked.sizes))} found, one size allowed with --parallel")
     n = asked.sizes[0] if asked.sizes else None

@@ -43,20 +43,14 @@ def check(
     from simulator import resolved_text, scenario_schema
 
     if schema:
-        if resolved or changes:
-            raise typer.BadParameter("--schema stands alone, or with scenario, platform or seg")
         text = scenario_schema(str(scenario or "scenario"))
         print(text, end="") if not as_json else print_json(json.loads(text))
         return
     if scenario is None:
         raise typer.BadParameter("a scenario file, or --schema, needed")
     if ".seg" in scenario.suffixes:
-        if resolved or changes:
-            raise typer.BadParameter("a software execution graph has no --resolved and no --set")
         _graph_summary(scenario, as_json=as_json)
         return
-    if resolved and as_json:
-        raise typer.BadParameter("--resolved is YAML: without --json")
     if resolved:
         print(resolved_text(scenario, changes=changes or ()), end="")
         return

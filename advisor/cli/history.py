@@ -10,6 +10,14 @@ DEFAULT = Path("apportion-history.sqlite")
 File = Annotated[Path, typer.Option("--history", help="The run history (SQLite).")]
 Application = Annotated[str | None, typer.Option("--app", help="Application.")]
 Version = Annotated[str | None, typer.Option(help="Version of the application.")]
+When = Annotated[
+    str | None,
+    typer.Option(
+        "--when",
+        metavar="TIME",
+        help="When it ran, such as 2026-11-21T14:30+01:00; without a zone, this machine's local time. Now by default.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -31,7 +39,7 @@ def add(
     param: Annotated[list[str] | None, typer.Option(help="NAME=VALUE; may be repeated.")] = None,
     version: Version = None,
     machine: Annotated[str, typer.Option(help="Where it ran.")] = "",
-    made: Annotated[str | None, typer.Option("--when", help="When it ran (ISO 8601); now by default.")] = None,
+    made: When = None,
     history: File = DEFAULT,
     json_output: Json = False,
 ) -> None:
@@ -39,15 +47,17 @@ def add(
 
     Example: apportion history add --app hpl --param N=8000 --param P=4 --time total=174.1 --time communication=12.5
     """
+    from simulator import units
     from simulator.calibration import RunRecord, add_runs
 
+    when = {} if made is None else {"made": units.parse_instant(made, field="--when").isoformat()}
     record_ = RunRecord(
         application,
         _pairs(param or [], "--param"),
         _pairs(time, "--time"),
         version=version or "",
         machine=machine,
-        **({} if made is None else {"made": made}),
+        **when,
     )
     _told({"added": 1, "runs": add_runs(history, [record_])}, history, json_output=json_output)
 
@@ -84,6 +94,8 @@ def import_(
     json_output: Json = False,
 ) -> None:
     """Add the runs of another program's file: CSV, Extra-P text or JSON, `sacct -P`.
+
+    Times of day without a zone, as Slurm writes them, count as this machine's local time and are kept with its offset.
 
     Example: apportion history import jobs.txt --format sacct
     """

@@ -88,13 +88,6 @@ def tell(measured: "MeasuredMemory") -> None:
     print_warnings(measured.warnings)
 
 
-def refuse_beside_replay(options: dict[str, Any]) -> None:
-    """Refuse options of real runs beside a table."""
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-    if given:
-        raise typer.BadParameter(f"{', '.join(given)} found beside --replay, allowed without it")
-
-
 def _lists(options: dict[str, Any]) -> tuple[tuple[str, str, str | None], ...]:
     return (("alphas", "alpha", options["alpha"]), ("lengths", "length", options["length"]))
 

@@ -53,17 +53,11 @@ def show(
     Example: apportion show out/whatif
     """
     if model.is_dir():
-        if plot is not None or held_out is not None or memory is not None or kernel is not None:
-            raise typer.BadParameter("--plot, --held-out, --memory, --kernel: with a speed model only")
         _show_results(model, as_json=as_json)
         return
     if memory is not None:
-        if held_out is not None:
-            raise typer.BadParameter("--held-out: not with --memory")
         _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
         return
-    if as_json or kernel is not None:
-        raise typer.BadParameter("--json and --kernel: with --memory only, --json with a folder too")
     _show_model(model, plot=plot, held_out=held_out)
 
 

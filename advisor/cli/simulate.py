@@ -63,12 +63,10 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
-    from simulator import JOB_FILES, ScenarioError, check_form, files, job_lines, on_compile, run
+    from simulator import JOB_FILES, check_form, files, job_lines, on_compile, run
 
     check_form(table_form)
     _check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, JOB_FILES)})
-    if timeline is None and (replication or configuration is not None):
-        raise ScenarioError("--replication, --configuration: found without --timeline, which they are for")
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else _shown(loaded, replications, replication, configuration)

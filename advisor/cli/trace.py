@@ -55,7 +55,9 @@ def import_file(  # noqa: PLR0913, PLR0917 - one option per thing that a source 
         str | None, typer.Option(help="load, busy, busy-percent, available or available-percent.")
     ] = None,
     cores: Annotated[int, typer.Option(min=1, help="Cores of the PE that the trace is for.")] = 1,
-    time_column: Annotated[str | None, typer.Option(help="csv: column of the times.")] = None,
+    time_column: Annotated[
+        str | None, typer.Option(help="csv: column of the times: numbers, or dates, UTC where without a zone.")
+    ] = None,
     value_column: Annotated[str | None, typer.Option(help="csv, sadf, collectl: column of the values.")] = None,
     time_unit: Annotated[str | None, typer.Option(help="csv: s, ms or us.")] = None,
     cpu: Annotated[str | None, typer.Option(help="sadf, collectl: number of a processor, or all.")] = None,
@@ -254,7 +256,7 @@ def _model(
     recorded = None if recording is None else read_trace(recording)
     if recorded is None or (kind == "bootstrap" and settings):
         return make_generator(kind, settings, recorded=recorded), None
-    if unused := sorted(settings.keys() - {"stays"}):
+    if unused := sorted(settings.keys() - ({"stays"} if kind == "on-off" else set())):
         raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
     stays: Any = settings.get("stays", "exponential")
     report = fit_generator(recorded, kind, draws=randomness.stream(seed, "fit", kind), stays=stays)

@@ -63,7 +63,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     """
     from simulator.sweep import sweep
 
-    _check(sum(option is not None for option in (workers, dask, slurm)), output, slurm, resume, job_script)
+    _check_clusters(workers, dask, slurm)
     if job_script and slurm is not None:
         _print_script(slurm)
         return
@@ -130,15 +130,11 @@ def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _check(clusters: int, output: Path | None, slurm: str | None, resume: bool, job_script: bool) -> None:
+def _check_clusters(*clusters: int | str | None) -> None:
     from simulator import ScenarioError
 
-    if clusters > 1:
+    if sum(cluster is not None for cluster in clusters) > 1:
         raise ScenarioError("--workers, --dask, --slurm: several found, one of them allowed")
-    if resume and output is None:
-        raise ScenarioError("--resume: found without a folder of results, allowed with -o DIR")
-    if job_script and slurm is None:
-        raise ScenarioError("--job-script: found without --slurm, allowed with it")
 
 
 def _plan(

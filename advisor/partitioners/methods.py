@@ -29,22 +29,15 @@ METHODS: dict[str, Callable[..., Partition]] = {
 """Each takes units and `SpeedKinds`, then options by name."""
 
 
-OPTIONS = {"at": "proportional", "objective": "banded", "correlation": "banded", "matrix": "grid2d"}
-"""Option of the command line -> the method that it is for."""
-
-
 def partition_options(method: str, given: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
     """What a method takes beside units and PEs, from the options of the command line; None is an option not given.
 
     Raises
     ------
     ScenarioError
-        If an option is for another method, or its text says nothing that can be used.
+        If the text of an option says nothing that can be used.
     """
     options = {name: value for name, value in given.items() if value is not None}
-    for name in options:
-        if OPTIONS[name] != method and method in METHODS:
-            raise ScenarioError(f"--{name}: method {method} found, {OPTIONS[name]} allowed")
     if "at" in options:
         at = options.pop("at")
         options |= {"peak": True} if at == "peak" else {"at": _size(at)}

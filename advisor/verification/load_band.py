@@ -54,6 +54,11 @@ class LoadBandPlan:
         if self.kernel not in SIZED_KERNELS:
             allowed = ", ".join(sorted(SIZED_KERNELS))
             raise ScenarioError(f"kernel: {self.kernel!r} found, one of {allowed} allowed")
+        here = {number for core in this_machine().cores for number in (core.cpu, *core.siblings)}
+        if self.cpu not in here:
+            raise ScenarioError(
+                f"--cpu: {self.cpu} is no processor here; write one of {', '.join(map(str, sorted(here)))}"
+            )
         times = (self.period_s, *self.durations_s)
         if not self.durations_s or not all(0 < value < math.inf for value in times) or self.runs < 1:
             raise ScenarioError("load check: durations and a period above 0, and at least one run, allowed")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history import RunRecord, add_runs, list_runs
     from simulator.calibration.history_application import ApplicationPlan, make_application_plan
-    from simulator.calibration.history_formats import export_runs, import_runs, save_export
+    from simulator.calibration.history_formats import export_runs, import_runs, runs_kind, save_export
     from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.kernels import KERNELS, Kernel
     from simulator.calibration.kernels.sized import SizedKernel
@@ -181,6 +181,7 @@ _HOMES = {
     "record_load": "simulator.calibration.record",
     "record_runs": "simulator.calibration.history_record",
     "save_allocation_fit": "simulator.calibration.allocation.fit_file",
+    "runs_kind": "simulator.calibration.history_formats",
     "save_export": "simulator.calibration.history_formats",
     "save_memory_model": "simulator.calibration.memory_files",
     "save_network_model": "simulator.calibration.network_files",
@@ -294,6 +295,7 @@ __all__ = [
     "read_table",
     "record_load",
     "record_runs",
+    "runs_kind",
     "save_allocation_fit",
     "save_export",
     "save_memory_model",

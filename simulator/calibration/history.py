@@ -42,11 +42,14 @@ class RunRecord:
     version: str = ""
     machine: str = ""
     made: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
-    """When it ran, in ISO 8601."""
+    """When it ran, in ISO 8601 with its zone; empty if nobody knows."""
 
     def check(self, place: str) -> list[str]:
         """Faults of the record, one line each."""
         faults = [] if self.application else [f"{place}: application: an empty name found, a name allowed"]
+        faults += (
+            [] if not self.made or _has_zone(self.made) else [f"{place}: made: {self.made!r} is no time with a zone"]
+        )
         if not self.times_s:
             faults.append(f"{place}: times: none found, at least one allowed")
         faults += [
@@ -61,6 +64,13 @@ class RunRecord:
         ]
         both = sorted(set(self.parameters) & set(self.times_s))
         return faults + [f"{place}: {name}: found as a parameter and as a time, one of them allowed" for name in both]
+
+
+def _has_zone(text: str) -> bool:
+    try:
+        return datetime.datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def is_history(path: Path) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simulator import files
-from simulator.calibration.history import TOTAL, RunRecord
+from simulator import files, units
+from simulator.calibration.history import TOTAL, RunRecord, is_history
 from simulator.calibration.tables import parse_table, to_number
 from simulator.errors import ScenarioError
 
@@ -48,6 +48,8 @@ def import_runs(
     path = Path(path)
     text = files.read_text(path)
     found = kind or _guess(text)
+    if times and found != "csv" and found in IMPORTS:
+        raise ScenarioError(f"{path}: read as {found}, which says itself what is a time; leave --time out")
     if found == "csv":
         return _from_csv(text, str(path), application, times), []
     if found == "sacct":
@@ -88,6 +90,11 @@ def save_export(records: Sequence[RunRecord], kind: str, path: str | Path | None
     return text
 
 
+def runs_kind(path: str | Path) -> str:
+    """What a file of runs is, by what it begins with: `history`, or one of `IMPORTS`."""
+    return "history" if is_history(Path(path)) else _guess(files.read_text(Path(path)))
+
+
 def _guess(text: str) -> str:
     if text.lstrip().startswith("{"):
         return "extrap-json"
@@ -104,6 +111,11 @@ def _from_csv(text: str, place: str, application: str | None, times: Sequence[st
     if missing or not columns:
         wanted = ", ".join(missing) or "a column that ends in _s"
         raise ScenarioError(f"{place}: {wanted} missing, {', '.join(table.names)} found")
+    named = set(table.text("application")) if "application" in table.names else {""}
+    if application is not None and "" not in named and named != {application}:
+        raise ScenarioError(
+            f"{place}: every row names its application, so --app {application} has no effect; leave it out"
+        )
     numeric = [name for name in table.names if name not in (*columns, *_FACTS)]
     faults, records = [], []
     for line, row in zip(table.lines, table.rows, strict=True):
@@ -114,13 +126,19 @@ def _from_csv(text: str, place: str, application: str | None, times: Sequence[st
             for name, value in numbers.items()
             if value is None
         ]
+        made = cells.get("made", "")
+        try:
+            made = units.parse_instant(made, field=f"{place}:{line}: made").isoformat() if made else ""
+        except ScenarioError as error:
+            faults += error.lines
+            made = ""
         record = RunRecord(
             application=cells.get("application") or application or "",
             version=cells.get("version", ""),
             machine=cells.get("machine", ""),
             parameters={name: numbers[name] or 0.0 for name in numeric if name in numbers},
             times_s={_time_name(name): numbers[name] or 0.0 for name in columns if name in numbers},
-            **({"made": cells["made"]} if cells.get("made") else {}),
+            **({"made": made} if made else {}),
         )
         faults += record.check(f"{place}:{line}")
         records.append(record)
@@ -180,7 +198,7 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
             unfinished += 1
             continue
         seconds = max(_seconds(cells[elapsed]) or 0.0 for cells in parts)
-        records.append(_from_job(parts, seconds, application))
+        records.append(_from_job(parts, seconds, application, f"{place}: job {parts[0][job]}: Start or Submit"))
     told = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
     told += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
     if not records:
@@ -193,16 +211,20 @@ def _completed(cells: Mapping[str, str]) -> bool:
     return cells.get("State", "COMPLETED").startswith("COMPLETED") and cells.get("End") not in _NO_TIME
 
 
-def _from_job(parts: Sequence[Mapping[str, str]], seconds: float, application: str | None) -> RunRecord:
-    """A job; the components `123+0`, `123+1` of a heterogeneous one count together."""
+def _from_job(parts: Sequence[Mapping[str, str]], seconds: float, application: str | None, place: str) -> RunRecord:
+    """A job; the components `123+0`, `123+1` of a heterogeneous one count together.
+
+    Slurm writes times without a zone, in that of the machine where `sacct` ran: they count as local times of this one.
+    """
     first = parts[0]
+    began = next((first[name] for name in ("Start", "Submit") if first.get(name) and first[name] not in _NO_TIME), "")
     counts = {name: [to_number(cells.get(name) or "0") for cells in parts] for name in _SLURM_COUNTS if first.get(name)}
     return RunRecord(
         application=application or first.get("JobName") or "slurm job",
         parameters={name: sum(map(float, filter(None, found))) for name, found in counts.items() if None not in found},
         times_s={TOTAL: seconds},
         machine=first.get("Cluster") or first.get("Partition") or "",
-        made=next((first[n] for n in ("Start", "Submit") if first.get(n) and first[n] not in _NO_TIME), ""),
+        made=units.parse_instant(began, field=place).isoformat() if began else "",
     )
 
 

@@ -224,6 +224,8 @@ def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrac
         f"generate: {name}: not for {kind}, one of {', '.join(known)} allowed" for name in settings.keys() - known
     ]
     faults += [f"generate: {name}: nothing found, {kind} needs it" for name in needed if name not in settings]
+    if kind == "on-off" and "shape" in settings and settings.get("stays") != "pareto":
+        faults.append("generate: shape: no effect on exponential stays; leave it out, or set stays=pareto")
     if kind == "bootstrap" and recorded is None:
         faults.append("generate: recording: nothing found, bootstrap needs one")
     if faults:

@@ -44,7 +44,8 @@ class RecordingHead:
         if document["format"] != 1:
             raise ValueError(f"format {document['format']!r}")
         head = cls(**{field.name: document[field.name] for field in dataclasses.fields(cls)})
-        head.start_instant  # noqa: B018 - a start that is no date is refused here
+        if head.start_instant.tzinfo is None:  # one that is no date is refused here too
+            raise ValueError("a start without a zone")
         return head
 
     def text(self) -> str:

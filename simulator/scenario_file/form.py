@@ -100,7 +100,10 @@ def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = Fal
         try:
             number = units.parse(value if isinstance(value, str) else repr(value), kind, field="")
         except ScenarioError as error:
-            raise PydanticCustomError("quantity", error.lines[0].rpartition(" found, ")[2]) from None
+            _, found, allowed = error.lines[0].rpartition(" found, ")
+            if not found:
+                raise PydanticCustomError("in_bits", allowed[allowed.rindex("is in bits") :]) from None
+            raise PydanticCustomError("quantity", allowed) from None
         if number < 0 or (number == 0 and not zero):
             raise PydanticCustomError("quantity", f"{'at least' if zero else 'above'} zero allowed")
         if whole and number != int(number):

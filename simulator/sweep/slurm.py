@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from simulator import units
 from simulator.errors import ScenarioError, SweepError
 from simulator.sweep.clusters import close, settings
 
@@ -83,13 +84,8 @@ def _value(key: str, value: str) -> Any:
         return int(value)
     if key == "walltime" and not _WALLTIME.fullmatch(value):
         raise ScenarioError(f"--slurm: walltime: {value!r} found, MINUTES, HH:MM:SS or DAYS-HH:MM:SS allowed")
-    if key == "memory":
-        from dask.utils import parse_bytes
-
-        try:
-            parse_bytes(value)
-        except ValueError:
-            raise ScenarioError(f"--slurm: memory: {value!r} found, bytes such as 2GB or 512MiB allowed") from None
+    if key == "memory" and units.parse(value, units.SIZE, field="--slurm: memory") < 1:
+        raise ScenarioError(f"--slurm: memory: {value!r} is too little for a worker; write a size such as 2GB")
     if not value:
         raise ScenarioError(f"--slurm: {key}: nothing found, a value allowed")
     return value

@@ -90,7 +90,7 @@ def test_bad_runs_are_refused_with_their_line(apportion, tmp_path, name, message
         (["--formula", "N", "--response", "x"], "x no such column found"),
         (["--formula", "N", "--method", "magic"], "method: 'magic' found, default, ols, relative allowed"),
         (["--formula", "log(N-8000)"], "-inf at N = 8000 found"),
-        (["--formula", "N", "--app", "hpl"], "a run history allowed"),
+        (["--formula", "N", "--app", "hpl"], "--app has no effect with a CSV file: leave it out, or use it with a run"),
         (["--formula", "N", "--plot", "x.gif"], "ending '.gif' found"),
     ],
 )

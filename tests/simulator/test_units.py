@@ -43,3 +43,34 @@ def test_shows_with_the_unit_that_reads_best():
     assert units.show_duration(0) == "0 s"
     assert units.show_duration(1234.5) == "1230 s"
     assert units.show_size(1023 * 2**10) == "1020 KiB"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1, "1 B"), (2**10, "1 KiB"), (2**20, "1 MiB"), (2**30, "1 GiB"), (2**40, "1 TiB")]
+)
+def test_a_size_is_shown_in_the_largest_unit_that_it_reaches(value, text):
+    unit = text.split()[1]
+    smaller = {"B": "B", "KiB": "B", "MiB": "KiB", "GiB": "MiB", "TiB": "GiB"}[unit]
+    assert units.show_size(value) == text
+    assert units.show_size(1.5 * value) == f"1.5 {unit}"
+    assert units.show_size(0.75 * value, digits=4) == ("0.75 B" if unit == "B" else f"768 {smaller}")
+    assert units.parse(units.show_size(value), units.SIZE, field="x") == value
+
+
+@pytest.mark.parametrize("unit", ["b", "kb", "Gb", "Mib", "bit", "Gbit", "Kibit"])
+def test_bits_are_no_size(unit):
+    """An eighth of what the letter beside it says: `16Gb` was read as 2 GB."""
+    meant = unit.replace("bit", "b").replace("b", "B")
+    assert units.parse(f"16 {meant}", units.SIZE, field="x") > 0
+    with pytest.raises(ScenarioError, match=rf"^memory: '16 {unit}' is in bits; write 16{meant}$"):
+        units.parse(f"16 {unit}", units.SIZE, field="memory")
+    eighth = units.parse(f"16{meant}/s", units.BANDWIDTH, field="x") / 8
+    assert units.parse(f"16{unit}/s", units.BANDWIDTH, field="x") == eighth
+
+
+@pytest.mark.parametrize("kind", ["DURATION", "SPEED", "POWER", "SHARE", "BANDWIDTH"])
+def test_units_that_differ_in_little_are_of_one_kind(kind):
+    """Only bits beside bytes are one letter from another kind's unit; nothing else that is read means two things."""
+    others = [getattr(units, name) for name in ("DURATION", "SIZE", "SPEED", "POWER", "SHARE", "BANDWIDTH")]
+    mine = getattr(units, kind)
+    assert not any(set(mine) & set(other) for other in others if other is not mine)

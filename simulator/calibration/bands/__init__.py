@@ -1,6 +1,6 @@
 """Speed bands built from real runs or recorded tables: the naive grid, GBBP, and our adaptive builder."""
 
-from simulator.calibration.bands.build import METHODS, build
+from simulator.calibration.bands.build import METHODS, build, check_build
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.kept_replay import KeptReplay
@@ -20,5 +20,6 @@ __all__ = [
     "ReplaySource",
     "Source",
     "build",
+    "check_build",
     "read_recorded_sizes",
 ]

@@ -57,10 +57,7 @@ def build(
     CalibrationError
         If the budget does not hold two points.
     """
-    if method not in METHODS:
-        raise ScenarioError(f"method: {method!r} found, one of {', '.join(METHODS)} allowed")
-    if not LEAST_ACCURACY <= accuracy < 1:
-        raise ScenarioError(f"accuracy: {accuracy:g} found, a share from {LEAST_ACCURACY:g} to below 1 allowed")
+    check_build(method, accuracy)
     session = Session(source, rule or CutRule(), budget_s)
     if method == "adaptive":
         return _built_adaptive(build_adaptive(session, accuracy=accuracy, verify_largest=verify_largest))
@@ -70,6 +67,20 @@ def build(
     if method == "gbbp":
         assumptions = ("speed rises at most once and then falls", "speed is straight where neighbouring cuts meet")
     return _built(session, method, SpeedBand.through(list(cuts)), assumptions=assumptions)
+
+
+def check_build(method: str, accuracy: float) -> None:
+    """Refuse what `build` cannot do, before a source is opened, which may look for its ends for seconds.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such method, or the accuracy is out of bounds.
+    """
+    if method not in METHODS:
+        raise ScenarioError(f"method: {method!r} found, one of {', '.join(METHODS)} allowed")
+    if not LEAST_ACCURACY <= accuracy < 1:
+        raise ScenarioError(f"accuracy: {accuracy:g} found, a share from {LEAST_ACCURACY:g} to below 1 allowed")
 
 
 def _built_adaptive(state: Adaptive) -> BuiltBand:

@@ -90,6 +90,8 @@ def import_trace(path: str | Path, kind: str, *, options: ImportOptions | None =
     source = read(path, options)
     if len(source.times_s) < 2:
         raise TraceError(f"{path}: rows: {len(source.times_s)} found, at least 2 allowed")
+    if cores != 1 and not source.measures.startswith("busy"):
+        raise TraceError(f"{path}: cores: no effect on {source.measures}, only a busy share hangs on it; leave it out")
     return _imported(path, source, cores)
 
 

@@ -58,6 +58,10 @@ def _column(path: Path, header: list[str], options: ImportOptions) -> tuple[Meas
             raise TraceError(
                 f"{path}: value-column: {options.value_column!r} found, one of {', '.join(header)} allowed"
             )
+        if options.cpu is not None:
+            raise TraceError(
+                f"{path}: cpu: no effect with a named column, which is of one processor or of all; leave it out"
+            )
         if options.measures is None:
             raise TraceError(f"{path}: measures: nothing stated, what {options.value_column} measures must be stated")
         return options.measures, options.value_column

@@ -94,6 +94,10 @@ class _Reader:
             raise TraceError(f"{self._path}: cpu: {self._options.cpu or 'all'!r} found, one of {known} allowed")
         offered = tuple(sorted(self._offered))
         measure = choose_measure(self._path, self._options.measures, offered)
+        if measure == "load" and self._options.cpu is not None:
+            raise TraceError(
+                f"{self._path}: cpu: load counts the whole machine, so a processor has no effect; leave it out"
+            )
         notes = [f"{self._restarts} restarts of the machine lie within"] if self._restarts else []
         return self._rows[measure].source(measure, *notes)
 

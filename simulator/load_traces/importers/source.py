@@ -146,7 +146,7 @@ def number(path: Path, place: int | str, name: str, text: object) -> float:
 
 
 def instant(path: Path, place: int | str, name: str, text: str) -> float:
-    """Seconds since 1970 of a date and time; one without a zone is taken as UTC.
+    """Seconds since 1970 of a date and time; one without a zone is taken as UTC, since only differences are kept.
 
     Raises
     ------

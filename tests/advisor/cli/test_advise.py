@@ -93,7 +93,10 @@ def test_objectives_are_what_is_ranked(advise, objective):
         (["--objective", "median"], "objective: 'median' found, one of mean, p95, worst allowed"),
         (["--top", "0"], "--top"),
         (["--vary", "speed"], "--vary: 'speed' found, one of partition, allocation, both allowed"),
-        (["--vary", "partition", "--budget", "50"], "--budget: found where the partition alone varies"),
+        (
+            ["--vary", "partition", "--budget", "50"],
+            "--budget has no effect with --vary partition: leave it out, or use it with --vary allocation or both",
+        ),
         (["--vary", "allocation", "--budget", "5"], "budget: "),
     ],
 )

@@ -112,7 +112,7 @@ def test_a_recorded_load_lowers_the_cuts(tmp_path):
         (("--replay", DGEMM, "--method", "best"), 2, "method: 'best' found"),
         (("--replay", DGEMM, "--budget", "1us"), 1, "too small for two points"),
         (("--replay", DGEMM, "--accuracy", "no"), 2, "--accuracy: 'no' found"),
-        (("--replay", DGEMM, "--window", "3"), 2, "allowed with --load"),
+        (("--replay", DGEMM, "--window", "3"), 2, "--window has no effect without --load"),
         (("--replay", DGEMM, "--load", "t.csv"), 2, "--window needed"),
         (("--replay", DGEMM, "--max-size", "10"), 2, "b: 10 elements found, more than a = 3072 allowed"),
     ],

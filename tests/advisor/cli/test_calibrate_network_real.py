@@ -83,7 +83,10 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
         (["--between", "processes", "--max-bytes", "0B"], "--max-bytes: 0 B found, 64 B to 1 GiB allowed"),
         (["--between", "processes", "--max-bytes", "12"], "--max-bytes: '12' found, a size such as"),
         (["--between", "processes", "--budget", "0s"], "--budget: '0s' found"),
-        (["--between", "processes", "--hosts", "a,b"], "--hosts found with --between processes, allowed with tcp"),
+        (
+            ["--between", "processes", "--hosts", "a,b"],
+            "--hosts has no effect with --between processes: leave it out, or use it with --between tcp",
+        ),
         (["--between", "processes", "--listen", "a:1"], "--listen found, allowed with --between tcp"),
         (["--between", "tcp", "--hosts", "a"], "--hosts: 'a' found, two names"),
         (

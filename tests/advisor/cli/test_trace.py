@@ -98,6 +98,10 @@ BAD_INPUT = {
     "generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean: found beside --fit, which estimates it; "
     "one of both allowed",
     "generate on-off --fit t.csv --set stays=x -o g.csv": "fit: stays: 'x' found, one of exponential, pareto allowed",
+    "generate ar1 --fit t.csv --set stays=pareto -o g.csv": "generate: stays: found beside --fit, which estimates it; "
+    "one of both allowed",
+    "generate on-off --set load=1 --set mean_on=1s --set mean_off=1s --set shape=2 -o g.csv": "generate: shape: no "
+    "effect on exponential stays; leave it out, or set stays=pareto",
     "generate x -o g.csv": "generate: kind: 'x' found, one of constant, on-off, ar1, diurnal, bootstrap allowed",
     "import t.csv --from csv -o i.csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
     "so it must be stated",

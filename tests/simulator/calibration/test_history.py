@@ -6,11 +6,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from advisor.cli import _run
 from simulator.calibration import (
     RunRecord,
     add_runs,
@@ -52,10 +54,65 @@ RECORDS = [
 ]
 
 
+@pytest.fixture
+def central_europe(monkeypatch):
+    """One hour before UTC, two in summer, by a rule that needs no table of zones."""
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("central_europe")
+def test_a_time_keeps_its_zone_or_gets_this_machines(tmp_path):
+    """In a table, on the command line, and for records made in Python; what a zone is missing from is refused there."""
+    table = tmp_path / "runs.csv"
+    table.write_text(
+        "N,made,total_s\n1,2026-01-02T03:04:05,1\n2,2026-07-02 03:04,1\n3,2026-01-02T03:04:05-05:00,1\n4,2026-01-02,1\n"
+    )
+    made = ["2026-01-02T03:04:05+01:00", "2026-07-02T03:04:00+02:00", "2026-01-02T03:04:05-05:00"]
+    records, _ = import_runs(table, application="a")
+    assert [record.made for record in records] == [*made, "2026-01-02T00:00:00+01:00"]
+    path = tmp_path / "h.sqlite"
+    for when in ("2026-01-02T03:04:05", "2026-07-02 03:04", "2026-01-02T03:04:05-05:00"):
+        assert _run(["history", "add", "--app", "a", "--time", "total=1", "--history", str(path), "--when", when]) == 0
+    assert [record.made for record in list_runs(path)] == made
+    with pytest.raises(ScenarioError, match=r"^run 1: made: '2026-01-02T03:04:05' is no time with a zone$"):
+        add_runs(path, [RunRecord("a", {}, {"total": 1.0}, made="2026-01-02T03:04:05")])
+
+
+def test_a_name_that_no_run_lacks_is_refused(tmp_path):
+    """`--app` names runs whose rows name none; where every row names its application it would be ignored."""
+    table = tmp_path / "runs.csv"
+    table.write_text("application,N,total_s\nhpl,1,1\nhpl,2,2\n")
+    with pytest.raises(ScenarioError, match=r"runs.csv: every row names its application, so --app ep has no effect"):
+        import_runs(table, application="ep")
+    table.write_text("application,N,total_s\nhpl,1,1\n,2,2\n")
+    assert [record.application for record in import_runs(table, application="ep")[0]] == ["hpl", "ep"]
+
+
+@pytest.mark.parametrize("when", ["nonsense", "", "1763700000", "2026-13-01", "now", "12:30", "2026-01-02T03:04+99:00"])
+def test_what_is_no_time_is_refused(tmp_path, capsys, when):
+    hint = "write it as 2026-11-21T14:30+01:00; without a zone it is this machine's local time"
+    path, jobs, table = tmp_path / "h.sqlite", tmp_path / "jobs", tmp_path / "runs.csv"
+    assert _run(["history", "add", "--app", "a", "--time", "total=1", "--history", str(path), "--when", when]) == 2
+    assert capsys.readouterr().err == f"error: --when: {when!r} is no date and time; {hint}\n"
+    assert not path.exists()
+    if not when:
+        return  # in a file an empty cell is a time that nobody knows
+    table.write_text(f"N,made,total_s\n1,{when},1\n")
+    jobs.write_text(f"JobID|Start|Elapsed\n7|{when}|00:01:00\n")
+    for file, place in ((table, f"{table}:2: made"), (jobs, f"{jobs}: job 7: Start or Submit")):
+        assert _run(["history", "import", str(file), "--app", "a", "--history", str(path)]) == 2
+        assert capsys.readouterr().err == f"error: {place}: {when!r} is no date and time; {hint}\n"
+    assert not path.exists()
+
+
 def test_what_is_added_is_listed_in_order(tmp_path):
     path = tmp_path / "h.sqlite"
     assert add_runs(path, RECORDS[:2]) == 2
-    assert add_runs(path, [RECORDS[2], RunRecord("ep", {}, {"total": 1.0}, made="x")]) == 4
+    assert add_runs(path, [RECORDS[2], RunRecord("ep", {}, {"total": 1.0}, made="")]) == 4
     assert list_runs(path, application="hpl") == RECORDS
     assert [record.application for record in list_runs(path)] == ["hpl"] * 3 + ["ep"]
     assert list_runs(path, application="hpl", version="2.4") == []
@@ -175,6 +232,7 @@ def test_slurm_jobs_are_read_without_steps_and_failures(tmp_path):
     ]
 
 
+@pytest.mark.usefixtures("central_europe")
 def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path):
     """Rows as `sacct -P --noconvert` prints them: MaxRSS stands with steps only, an array's tasks are jobs."""
     path = tmp_path / "jobs"
@@ -193,8 +251,8 @@ def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path)
     )
     records, left_out = import_runs(path)
     assert [(r.parameters, r.times_s, r.made) for r in records] == [
-        ({"NNodes": 1.0, "NCPUS": 8.0}, {"total": 600.0}, "2026-11-21T01:00:00"),
-        ({"NNodes": 4.0, "NCPUS": 104.0}, {"total": 602.0}, "2026-11-21T02:00:00"),
+        ({"NNodes": 1.0, "NCPUS": 8.0}, {"total": 600.0}, "2026-11-21T01:00:00+01:00"),
+        ({"NNodes": 4.0, "NCPUS": 104.0}, {"total": 602.0}, "2026-11-21T02:00:00+01:00"),
     ]
     assert [line.partition(": ")[2][:10] for line in left_out] == ["3 job step", "3 jobs lef"]
 

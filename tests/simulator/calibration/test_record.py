@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simulator.calibration import record_load
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, TraceError
 from simulator.load_traces import read_head, read_table
 from simulator.machine import busy_seconds, runnable_now
 
@@ -100,6 +100,16 @@ def test_lengths_that_cannot_be_measured_are_refused(tmp_path, interval_s, durat
     with pytest.raises(ScenarioError, match=r"an interval of at least 0\.1 s and a duration of at least one interval"):
         record_load(tmp_path / "t.csv", interval_s=interval_s, duration_s=duration_s)
     assert not (tmp_path / "t.csv").exists()
+
+
+def test_a_start_without_a_zone_is_no_start(tmp_path):
+    """It could be any of 24 hours: rows that go on from it would lie anywhere."""
+    path = tmp_path / "t.csv"
+    record_load(path, interval_s=INTERVAL_S, duration_s=0.2)
+    assert read_head(path).start.endswith("+00:00")
+    path.write_text(path.read_text().replace("+00:00", ""))
+    with pytest.raises(TraceError, match=r"t.csv:1: head: no recording found"):
+        record_load(path, interval_s=INTERVAL_S, duration_s=0.2, append=True)
 
 
 def test_ctrl_c_ends_a_recording_and_keeps_it(tmp_path):

@@ -364,3 +364,24 @@ def test_options_of_other_formats_are_refused():
     assert caught.value.lines == ("import: series: not for sadf", "import: processors: not for sadf")
     with pytest.raises(ScenarioError, match=f"from: 'xls' found, one of {', '.join(FORMATS)} allowed"):
         take(DATA / "sadf_u.txt", "xls")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "options", "message"),
+    [
+        ("sadf_uq.txt", "sadf", {"measures": "load", "cpu": "0"}, "cpu: load counts the whole machine"),
+        (
+            "collectl.txt",
+            "collectl",
+            {"measures": "load", "value_column": "[CPU]L-Avg1", "cpu": "0"},
+            "cpu: no effect with",
+        ),
+        ("collectl.txt", "collectl", {"measures": "load", "cores": 2}, "cores: no effect on load"),
+        ("loopafter.profile", "simgrid", {"duration_s": 9.0, "cores": 2}, "cores: no effect on available"),
+    ],
+)
+def test_what_does_not_hang_on_a_processor_or_on_cores_refuses_them(name, kind, options, message):
+    """They were taken and ignored."""
+    cores = {"cores": options.pop("cores")} if "cores" in options else {}
+    with pytest.raises(TraceError, match=re.escape(f"{name}: {message}") + ".*; leave it out$"):
+        import_trace(DATA / name, kind, options=ImportOptions(**options), **cores)

@@ -202,6 +202,9 @@ def test_what_is_finished_is_kept_when_it_is_stopped(swept, tmp_path, stop, erro
         ("cors=1", "'cors=1' found, KEY=VALUE with one of jobs, queue"),
         ("jobs=0", "jobs: '0' found, a whole number above 0 allowed"),
         ("jobs", "'jobs' found, KEY=VALUE"),
+        ("memory=16Gb", "memory: '16Gb' is in bits; write 16GB"),  # Dask reads it as 16 GB
+        ("memory=2", "memory: '2' found, a size such as"),  # and this as two bytes
+        ("memory=0B", "memory: '0B' is too little"),
     ],
 )
 def test_bad_options_of_slurm(text, message):

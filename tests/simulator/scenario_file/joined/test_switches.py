@@ -137,7 +137,7 @@ def test_bad_options_get_one_line(tmp_path, capsys):
     (tmp_path / "topology.conf").write_text(CONF)
     topology = ["--topology", str(tmp_path / "topology.conf")]
     for more, message in (
-        (["--uplink", "1us,1Gbit/s"], "--uplink: found without --topology"),
+        (["--uplink", "1us,1Gbit/s"], "--uplink has no effect without --topology"),
         ([*topology, "--uplink", "1us"], "--uplink: '1us' found, LATENCY,BANDWIDTH"),
         ([*topology, "--uplink", "1us,fast"], "--uplink: 'fast'"),
         (["--topology", str(tmp_path / "none.conf")], "none.conf: no such file"),

@@ -1,0 +1,535 @@
+"""Which options go with which mode of which command: the one place that says it, and what refuses the others.
+
+A command that works in several ways (from a table or by real runs, by one method or another) has an axis for each
+choice, and one mode of each axis holds at any time. An option that no axis names has effect in every mode; one that an
+axis names has effect in the modes that name it, and elsewhere it is refused before anything is done: an option that is
+accepted and ignored is a wrong answer that nobody sees.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+Given = Mapping[str, Any]
+"""Values by the names of options (the first long one, without dashes) and of arguments."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One choice that decides how a command works."""
+
+    chosen: Callable[[Given], str | None]
+    """The mode that holds; None where the command itself must find out, or refuses what was given."""
+    modes: Mapping[str, str]
+    """Mode, as it stands behind "has no effect" -> options that have effect in no mode but those that name them."""
+    why: Mapping[str, str] = field(default_factory=dict)
+    """Mode -> half a sentence on why other options mean nothing there."""
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Options whose effect hangs on this choice."""
+        return frozenset(name for names in self.modes.values() for name in names.split())
+
+    def with_effect(self, option: str) -> list[str]:
+        """The modes in which an option has effect."""
+        return [mode for mode, names in self.modes.items() if option in names.split()]
+
+    def refusal(self, option: str, mode: str) -> str:
+        """What is said of an option without effect."""
+        why = f", {self.why[mode]}" if mode in self.why else ""
+        places = [place for place in self.with_effect(option) if place != f"with --{option}"]
+        return f"--{option} has no effect {mode}{why}: leave it out{f', or use it {_either(places)}' if places else ''}"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The options of a command."""
+
+    always: str
+    """Those that have effect in every mode."""
+    axes: tuple[Axis, ...] = ()
+
+    @property
+    def options(self) -> frozenset[str]:
+        """All options."""
+        return frozenset(self.always.split()).union(*(axis.named for axis in self.axes))
+
+    def refusals(self, stated: list[str], given: Given) -> list[str]:
+        """One line for each stated option that has no effect; an axis that nothing stated hangs on is not looked at."""
+        found: dict[str, str] = {}
+        for axis in self.axes:
+            names = [name for name in stated if name in axis.named and name not in found]
+            mode = axis.chosen(given) if names else None
+            found |= {name: axis.refusal(name, mode) for name in names if mode and mode not in axis.with_effect(name)}
+        return [found[name] for name in stated if name in found]
+
+    def limited(self) -> list[tuple[str, str]]:
+        """Options that have effect in some modes only, those with the same modes together -> these modes."""
+        found: dict[str, list[str]] = {}
+        for option in sorted(self.options):
+            places = [_either(axis.with_effect(option)) for axis in self.axes if option in axis.named]
+            if places:
+                found.setdefault("; ".join(places), []).append(f"--{option}")
+        return [(", ".join(options), place) for place, options in found.items()]
+
+
+def _either(modes: list[str]) -> str:
+    """`with --vary allocation or both`: the words that all begin with are said once."""
+    words = [mode.split() for mode in modes]
+    alike = (
+        0
+        if len(modes) < 2
+        else sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False)))
+    )
+    return " or ".join([modes[0], *(" ".join(mode[alike:]) for mode in words[1:])])
+
+
+def _flag(option: str, names: str, *, why: str = "", without: str = "") -> Axis:
+    """Options that have effect beside another one only, and perhaps some without it only."""
+    yes, no = f"with --{option}", f"without --{option}"
+    return Axis(
+        lambda given: yes if given[option] not in {None, False} else no,
+        {yes: names, no: without},
+        {no: why} if why else {},
+    )
+
+
+def _beside(option: str, values: Mapping[str, str], **more: Any) -> Axis:
+    """Options by the value of another one; a value that is none of these is the command's to refuse."""
+    modes = {f"with --{option} {value}": names for value, names in values.items()}
+    return Axis(lambda given: next((m for m in modes if m == f"with --{option} {given[option]}"), None), modes, **more)
+
+
+def _first(*flags: str, otherwise: str | None = None) -> Callable[[Given], str | None]:
+    """The first of some options that is given."""
+
+    def chosen(given: Given) -> str | None:
+        return next((f"with --{flag}" for flag in flags if given[flag] not in {None, False}), otherwise)
+
+    return chosen
+
+
+def _design(given: Given) -> str:
+    names = [name.strip() for name in given["method"].split(",")]
+    return "with dbc" if {"dbc", "all"} & set(names) else "without dbc"
+
+
+_TABLE_FORM = _flag("output", "format", why="where no table is written")
+_RUNTIME, _SPEED, _MEMORY, _NETWORK = (f"with a {kind} model" for kind in ("run-time", "speed", "memory", "network"))
+
+
+def _characterised(given: Given) -> str:
+    """For a kernel n is the only argument, and `--sizes` says it."""
+    own = ".py" in given["subject"] or "/" in given["subject"]
+    return "with --sizes and a kernel" if given["sizes"] is not None and not own else "without --sizes, or with FILE.py"
+
+
+def _shown(given: Given) -> str:
+    if given["model"].is_dir():
+        return "with a folder of results"
+    return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
+
+
+def _fitted(given: Given) -> str | None:
+    from simulator.calibration import runs_kind
+
+    if not given["runs"].is_file():
+        return None
+    return "with a run history" if runs_kind(given["runs"]) == "history" else "with a CSV file"
+
+
+def _predicted(given: Given) -> str | None:
+    from simulator.calibration import model_kind
+
+    kinds = {"runtime": _RUNTIME, "speed": _SPEED, "memory": _MEMORY, "network": _NETWORK}
+    return kinds.get(model_kind(given["model"]))
+
+
+def _checked(given: Given) -> str:
+    if given["schema"]:
+        return "with --schema"
+    if given["scenario"] is not None and ".seg" in given["scenario"].suffixes:
+        return "with a software execution graph"
+    return "with a scenario and --resolved" if given["resolved"] else "with a scenario"
+
+
+def _varied(given: Given) -> str:
+    return "with several --vary" if len(given["vary"] or ()) > 1 else "with one --vary"
+
+
+def _swept(given: Given) -> str:
+    if given["job-script"] and given["slurm"] is not None:
+        return "with --job-script"
+    return "without --only and --job-script" if given["only"] is None else "with --only"
+
+
+def _banded(given: Given) -> str:
+    return "with --objective regret" if given["objective"] == "regret" else "with --objective mean, cvar or worst"
+
+
+_METHODS = {
+    "equal": "",
+    "proportional": "at",
+    "functional": "",
+    "discontinuous": "",
+    "banded": "objective correlation seed",
+    "grid2d": "matrix",
+}
+_PAPERS = ("scopred", "allocation", "apexmap", "gbbp", "characterisation", "all")
+
+
+def _reproduced(given: Given) -> str | None:
+    if given["live"]:
+        return "with --live"
+    if given["paper"] not in _PAPERS:
+        return None
+    return f"with {given['paper']}{' --recorded' if given['recorded'] and given['paper'] != 'scopred' else ''}"
+
+
+_IMPORTS = {
+    "csv": "measures time-column value-column time-unit",
+    "sadf": "measures value-column cpu",
+    "collectl": "measures value-column cpu",
+    "prometheus": "measures series",
+    "simgrid": "duration",
+    "dinda": "",
+    "bitbrains": "",
+    "google": "series",
+    "swf": "processors start duration",
+}
+_BUSY, _NOT_BUSY = "with a busy share", "with a load or an availability"
+_MEASURED = dict.fromkeys(("busy", "busy-percent"), _BUSY) | dict.fromkeys(
+    ("load", "available", "available-percent"), _NOT_BUSY
+)
+_KINDS_MEASURE = dict.fromkeys(("bitbrains", "google", "swf"), _BUSY) | dict.fromkeys(("simgrid", "dinda"), _NOT_BUSY)
+
+
+def _measured(given: Given) -> str | None:
+    """What a source measures, where it is known before the source is read."""
+    return _KINDS_MEASURE.get(given["from"]) or _MEASURED.get(given["measures"])
+
+
+def _generated(given: Given) -> str | None:
+    kinds = ("constant", "on-off", "ar1", "diurnal", "bootstrap")
+    return f"with {given['kind']}" if given["kind"] in kinds else None
+
+
+def _linked(given: Given) -> str | None:
+    if given["replay"] is not None or given["listen"] is not None:
+        return "with --replay" if given["replay"] is not None else "with --listen"
+    kinds = ("processes", "tcp", "mpi")
+    return f"with --between {given['between']}" if given["between"] in kinds else None
+
+
+_RUNS = ("csv", "extrap", "extrap-json", "sacct")
+
+
+def _history_read(given: Given) -> str | None:
+    from simulator.calibration import runs_kind
+
+    kind = given["format"] or (runs_kind(given["file"]) if given["file"].is_file() else None)
+    return f"with --format {kind}" if kind in _RUNS else None
+
+
+_LINKED = "max-bytes budget table output seed"
+_MEASURING = "budget output seed"
+
+TABLE: Mapping[str, Rules] = {
+    "quickstart": Rules("budget output seed json"),
+    "record": Rules(
+        "output interval duration per-core append json",
+        (_flag("append", "", without="overwrite"),),
+    ),
+    "trace import": Rules(
+        "output from json",
+        (
+            _beside("from", _IMPORTS),
+            Axis(_measured, {_BUSY: "cores", _NOT_BUSY: ""}, {_NOT_BUSY: "which does not hang on the number of cores"}),
+        ),
+    ),
+    "trace generate": Rules(
+        "output duration set fit json",
+        (
+            Axis(
+                _generated,
+                {
+                    "with constant": "interval",
+                    "with on-off": "seed",
+                    **dict.fromkeys(("with ar1", "with diurnal", "with bootstrap"), "interval seed"),
+                },
+                {"with constant": "where nothing is drawn", "with on-off": "whose changes lie at exact times"},
+            ),
+        ),
+    ),
+    "trace show": Rules("output column json"),
+    "trace functions": Rules("window history ideal column resample output json"),
+    "trace study": Rules("window history every column resample output json"),
+    "calibrate speed": Rules(
+        "kernel command replay method band budget max-size store load output json",
+        (
+            Axis(
+                _first("replay", "kernel", "command"),
+                {"with --replay": "", "with --kernel": "time-cap cpu", "with --command": "time-cap cpu size volume"},
+                {"with --replay": "where nothing is run", "with --kernel": "which knows its own"},
+            ),
+            _beside("method", {"adaptive": "accuracy verify-largest", "gbbp": "", "grid": ""}),
+            _flag("load", "column window history availability"),
+        ),
+    ),
+    "calibrate memory": Rules(
+        "replay output json",
+        (
+            Axis(
+                _first("replay", otherwise="without --replay"),
+                {
+                    "with --replay": "compare-with-this-machine",
+                    "without --replay": "budget max-memory alpha length processes over cpu table seed",
+                },
+                {
+                    "with --replay": "where nothing is measured",
+                    "without --replay": "where this machine is compared with anyway",
+                },
+            ),
+        ),
+    ),
+    "calibrate network": Rules(
+        "between replay json",
+        (
+            Axis(
+                _linked,
+                {
+                    "with --replay": "output",
+                    "with --listen": "listen",
+                    "with --between processes": f"medium {_LINKED}",
+                    "with --between tcp": f"hosts listen connect token {_LINKED}",
+                    "with --between mpi": _LINKED,
+                },
+                {
+                    "with --replay": "where nothing is measured",
+                    "with --listen": "where the host that connects says what is measured",
+                },
+            ),
+            _flag("connect", "token"),
+        ),
+    ),
+    "calibrate resource": Rules("output budget memory seed json"),
+    "calibrate load-check": Rules("kernel load period interval history durations runs cpu output seed json"),
+    "characterise": Rules(
+        "method sizes hardware budget seed parallel json",
+        (
+            _flag("parallel", "processes link", without="args design"),
+            Axis(_design, {"with dbc": "design", "without dbc": ""}),
+            Axis(_characterised, {"with --sizes and a kernel": "", "without --sizes, or with FILE.py": "args"}),
+        ),
+    ),
+    "show": Rules(
+        "",
+        (
+            Axis(
+                _shown,
+                {
+                    "with a folder of results": "json",
+                    "with a speed model alone": "plot held-out",
+                    "with a speed model and --memory": "memory kernel plot json",
+                },
+            ),
+        ),
+    ),
+    "history add": Rules("app time param version machine when history json"),
+    "history list": Rules("history app version json"),
+    "history import": Rules(
+        "format app history json",
+        (Axis(_history_read, {f"with --format {kind}": "time" if kind == "csv" else "" for kind in _RUNS}),),
+    ),
+    "history export": Rules("output format app version history"),
+    "history record": Rules(
+        "grid app command name budget repetitions version history json",
+        (Axis(_first("app", "command"), {"with --app": "kernel", "with --command": ""}),),
+    ),
+    "fit": Rules(
+        "formula output response method plot json",
+        (Axis(_fitted, {"with a run history": "app version", "with a CSV file": ""}),),
+    ),
+    "predict": Rules(
+        "at json",
+        (
+            Axis(
+                _predicted,
+                {_RUNTIME: "level next-run", _MEMORY: "level", _NETWORK: "level", _SPEED: ""},
+                {_SPEED: "whose band is what was measured"},
+            ),
+        ),
+    ),
+    "machine": Rules("hwloc name speed memory output json"),
+    "platform": Rules("names kernel topology max-age output json", (_flag("topology", "uplink"),)),
+    "scenarios": Rules("output json"),
+    "check": Rules(
+        "",
+        (
+            Axis(
+                _checked,
+                {
+                    "with a scenario": "set json",
+                    "with a scenario and --resolved": "resolved set",
+                    "with --schema": "schema json",
+                    "with a software execution graph": "json",
+                },
+                {"with a scenario and --resolved": "which prints YAML"},
+            ),
+        ),
+    ),
+    "export": Rules("simgrid output replication seed size approximate set json"),
+    "simulate": Rules(
+        "replications seed engine output jobs timeline set resource-model json",
+        (_TABLE_FORM, _flag("timeline", "replication configuration", why="which they are for")),
+    ),
+    "advise": Rules(
+        "replications seed vary objective top pareto output hostfile explain resource-model json",
+        (_beside("vary", {"partition": "", "allocation": "budget", "both": "budget"}),),
+    ),
+    "whatif": Rules(
+        "",
+        (
+            _flag("slurm", "job-script"),
+            Axis(
+                _swept,
+                {
+                    "with --job-script": "slurm job-script",
+                    "with --only": "only vary zip replications seed advise output json",
+                    "without --only and --job-script": (
+                        "vary zip replications seed advise workers dask slurm output format resume json"
+                    ),
+                },
+                {
+                    "with --job-script": "which prints the script and no more",
+                    "with --only": "which runs one point, here",
+                },
+            ),
+            _flag("output", "format resume"),
+            Axis(_varied, {"with several --vary": "zip", "with one --vary": ""}),
+        ),
+    ),
+    "verify": Rules("command budget seed output json"),
+    "partition": Rules(
+        "speeds units method output json",
+        (
+            _beside("method", _METHODS),
+            Axis(
+                _banded,
+                {"with --objective mean, cvar or worst": "correlation seed", "with --objective regret": ""},
+                {"with --objective regret": "which draws nothing"},
+            ),
+        ),
+    ),
+    "allocate plan": Rules("sizes at budget most work kernel start seed output json"),
+    "allocate run": Rules(
+        "command program folder local budget limit output json",
+        (
+            Axis(
+                _first("command", "program"),
+                {"with --command": "time phases before read", "with --program": "wait"},
+                {"with --program": "which tells its times itself"},
+            ),
+            Axis(
+                lambda given: (
+                    "without --time and --phases"
+                    if _first("time", "phases")(given) is None
+                    else "with --time or --phases"
+                ),
+                {"with --time or --phases": "read", "without --time and --phases": ""},
+                {"without --time and --phases": "where the wall clock counts"},
+            ),
+        ),
+    ),
+    "allocate fit": Rules("model output json"),
+    "allocate advise": Rules("kinds size level memory footprint top hostfile json", (_flag("hostfile", "hosts"),)),
+    "reproduce": Rules(
+        "json",
+        (
+            Axis(
+                _reproduced,
+                {
+                    "with --live": f"live command before read {_MEASURING}",
+                    "with scopred": "",
+                    "with allocation": "seeds",
+                    "with apexmap": f"cpu {_MEASURING}",
+                    "with gbbp": f"cpu {_MEASURING}",
+                    "with characterisation": _MEASURING,
+                    "with all": f"seeds cpu {_MEASURING}",
+                    "with allocation --recorded": "recorded",
+                    "with apexmap --recorded": "recorded output",
+                    "with gbbp --recorded": "recorded output",
+                    "with characterisation --recorded": "recorded output",
+                    "with all --recorded": "recorded output",
+                },
+                {"with scopred": "which is computed from recordings alone"},
+            ),
+            _flag("command", "before read"),
+        ),
+    ),
+}
+"""Command -> its options."""
+
+
+class ModalCommand(TyperCommand):
+    """A command that refuses options without effect before it does anything; `--help` says where they have one."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command.
+
+        Raises
+        ------
+        ScenarioError
+            With a line for each option that has no effect in the mode that was asked for.
+        """
+        names = {str(param.name): option_name(param) for param in self.params}
+        given = {name: ctx.params.get(key) for key, name in names.items()}
+        stated = [name for key, name in names.items() if _on_command_line(ctx, key)]
+        if refused := rules_of(ctx).refusals(stated, given):
+            from simulator import ScenarioError
+
+            raise ScenarioError(refused)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """All options, then those that have effect in some modes only."""
+        super().format_options(ctx, formatter)
+        if limited := rules_of(ctx).limited():
+            with formatter.section("Only in some modes, elsewhere refused"):
+                formatter.write_dl(limited)
+
+
+def rules_of(ctx: Any) -> Rules:
+    """What goes with what for the command that is called."""
+    names: list[str] = []
+    place: Any = ctx
+    while place.parent is not None:
+        names.insert(0, str(place.info_name))
+        place = place.parent
+    return TABLE[" ".join(names)]
+
+
+def option_name(param: Any) -> str:
+    """The first long name of an option, without dashes; of an argument its own."""
+    if param.param_type_name == "argument":
+        return str(param.name)
+    return next(str(name) for name in param.opts if name.startswith("--")).removeprefix("--")
+
+
+def _on_command_line(ctx: Any, name: str) -> bool:
+    """Whether a parameter was written out; a default and an environment variable are nobody's wish for this call."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def enforce(app: typer.Typer) -> None:
+    """Have every command of an application refuse options without effect."""
+    for command in app.registered_commands:
+        command.cls = ModalCommand
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            enforce(group.typer_instance)

@@ -1,0 +1,38 @@
+"""What tests of all commands share."""
+
+import shlex
+
+import pytest
+
+from advisor.whatif import plan_whatif
+from simulator import shipped
+from simulator.whatif import read_varied
+from tests.advisor.cli.modes_reached import DATA, SMALL, write_tables
+from tests.command_line import apportion_here
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """Models, traces and runs of all kinds."""
+    folder = tmp_path_factory.mktemp("prepared")
+    scenarios = shipped.path_of("scenarios/tutorial/two-cores.yaml").parents[1]
+
+    def make(text):
+        done = apportion_here(*shlex.split(text.format(s=scenarios)), cwd=folder)
+        assert done.returncode == 0, (text, done.stderr)
+
+    (folder / "small.yaml").write_text(SMALL)
+    (folder / "sized.yaml").write_text(SMALL.replace("mid: [3e9, 3e9]", "mid: [3e9, 2e9]"))
+    write_tables(folder)
+    make("trace generate ar1 --set mean=1 --set deviation=0.5 --set correlation=0.9 --duration 5min -o t.csv")
+    make("trace generate ar1 --set mean=2 --set deviation=1 --set correlation=0.5 --duration 5min -o other.csv")
+    make("calibrate speed --replay {s}/papers/gbbp_dgemm.csv --method gbbp -o speed.json")
+    make("calibrate memory --replay apex.csv -o memory.json")
+    make("calibrate network --replay {s}/papers/characterisation_unix.csv -o link.json")
+    make("fit {s}/tutorial/hpl-runs.csv --formula N**3/P -o runtime.json")
+    make("history import runs.csv --app hpl --history h.sqlite")
+    make("simulate small.yaml -o results")
+    make("allocate fit {s}/tutorial/allocation-runs.csv -o alloc.json")
+    make("allocate plan {s}/tutorial/platforms/unequal-cores.yaml --sizes 400,800,1200 -o plan.json")
+    point = plan_whatif(folder / "small.yaml", [read_varied("platform.link.latency=x1,x2")]).points[1]
+    return {"w": folder, "s": scenarios, "d": DATA, "hash": point.hash}

@@ -1,0 +1,220 @@
+"""A command line for every mode of every command, and the files that these name."""
+
+import json
+import shlex
+
+from simulator import shipped
+from tests.command_line import ROOT
+
+DATA = ROOT / "tests" / "simulator" / "load_traces" / "data"
+
+# How each mode is reached: of each axis of a command, in the order of its modes. {w} is a folder of prepared files, {s}
+# that of the shipped ones, {d} that of foreign traces.
+REACH = {
+    "quickstart": {"": ""},
+    "record": {"with --append": "-o r.csv --append", "without --append": "-o r.csv"},
+    "trace import": {
+        "with --from csv": "{w}/t.csv -o o.csv --from csv --measures load --time-column time_s --value-column load",
+        "with --from sadf": "{d}/sadf_uq.txt -o o.csv --from sadf --measures load",
+        "with --from collectl": "{d}/collectl.txt -o o.csv --from collectl --measures busy-percent",
+        "with --from prometheus": "{d}/prometheus_busy.json -o o.csv --from prometheus --measures busy",
+        "with --from simgrid": "{d}/loopafter.profile -o o.csv --from simgrid --duration 60s",
+        "with --from dinda": "{w}/dinda.txt -o o.csv --from dinda",
+        "with --from bitbrains": "{w}/bitbrains.csv -o o.csv --from bitbrains",
+        "with --from google": "{w}/google.csv -o o.csv --from google",
+        "with --from swf": "{w}/log.swf -o o.csv --from swf",
+        "with a busy share": "{w}/google.csv -o o.csv --from google",
+        "with a load or an availability": "{w}/dinda.txt -o o.csv --from dinda",
+    },
+    "trace generate": {
+        "with constant": "constant --set load=1 --duration 1min -o o.csv",
+        "with on-off": "on-off --set load=1 --set mean_on=10s --set mean_off=10s --duration 10min -o o.csv",
+        "with ar1": "ar1 --set mean=1 --set deviation=0.5 --set correlation=0.5 --duration 1min -o o.csv",
+        "with diurnal": "diurnal --set mean=1 --set amplitude=0.5 --set deviation=0.5 --duration 1min -o o.csv",
+        "with bootstrap": "bootstrap --fit {w}/t.csv --duration 1min -o o.csv",
+    },
+    "trace show": {"": "{w}/t.csv"},
+    "trace functions": {"": "{w}/t.csv --window 10"},
+    "trace study": {"": "{w}/t.csv --window 10 --history 20"},
+    "calibrate speed": {
+        "with --replay": "--replay {s}/papers/gbbp_dgemm.csv",
+        "with --kernel": "--kernel dgemm",
+        "with --command": "--command 'true {{n}}' --size n --volume n",
+        "with --method adaptive": "--replay {s}/papers/gbbp_dgemm.csv",
+        "with --method gbbp": "--replay {s}/papers/gbbp_dgemm.csv --method gbbp",
+        "with --method grid": "--replay {s}/papers/gbbp_dgemm.csv --method grid",
+        "with --load": "--replay {s}/papers/gbbp_dgemm.csv --load {w}/t.csv --window 20",
+        "without --load": "--replay {s}/papers/gbbp_dgemm.csv",
+    },
+    "calibrate memory": {
+        "with --replay": "--replay {w}/apex.csv",
+        "without --replay": "",
+    },
+    "calibrate network": {
+        "with --replay": "--replay {s}/papers/characterisation_unix.csv",
+        "with --listen": "--between tcp --listen 127.0.0.1:0",
+        "with --between processes": "--between processes",
+        "with --between tcp": "--between tcp",
+        "with --between mpi": "--between mpi",
+        "with --connect": "--between tcp --connect 127.0.0.1:9",
+        "without --connect": "--between tcp",
+    },
+    "calibrate resource": {"": ""},
+    "calibrate load-check": {"": ""},
+    "characterise": {
+        "with --parallel": "matmul --parallel",
+        "without --parallel": "matmul",
+        "with dbc": "matmul --method poc,dbc",
+        "without dbc": "matmul --method poc",
+        "with --sizes and a kernel": "matmul --sizes 200",
+        "without --sizes, or with FILE.py": "matmul",
+    },
+    "show": {
+        "with a folder of results": "{w}/results",
+        "with a speed model alone": "{w}/speed.json",
+        "with a speed model and --memory": "{w}/speed.json --memory {w}/memory.json --kernel matmul",
+    },
+    "history add": {"": "--app a --time total=1"},
+    "history list": {"": "--history {w}/h.sqlite"},
+    "history import": {
+        "with --format csv": "{w}/runs.csv --app a",
+        "with --format extrap": "{w}/runs.extrap",
+        "with --format extrap-json": "{w}/runs.json",
+        "with --format sacct": "{w}/jobs.txt",
+    },
+    "history export": {"": "--history {w}/h.sqlite"},
+    "history record": {
+        "with --app": "--app matmul --grid N=100,P=1",
+        "with --command": "--command 'true {{N}}' --grid N=1",
+    },
+    "fit": {
+        "with a run history": "{w}/h.sqlite --formula N**3/P",
+        "with a CSV file": "{s}/tutorial/hpl-runs.csv --formula N**3/P",
+    },
+    "predict": {
+        "with a run-time model": "{w}/runtime.json --at {s}/tutorial/hpl-targets.csv",
+        "with a memory model": "{w}/memory.json --at {w}/memory-at.csv",
+        "with a network model": "{w}/link.json --at {w}/link-at.csv",
+        "with a speed model": "{w}/speed.json --at {w}/speed-at.csv",
+    },
+    "machine": {"": ""},
+    "platform": {
+        "with --topology": "{w}/speed.json {w}/link.json --names n1 --topology {w}/topology.conf",
+        "without --topology": "{w}/speed.json {w}/link.json --names n1",
+    },
+    "scenarios": {"": ""},
+    "check": {
+        "with a scenario": "two-cores",
+        "with a scenario and --resolved": "two-cores --resolved",
+        "with --schema": "--schema",
+        "with a software execution graph": "{w}/matmul.seg.yaml",
+    },
+    "export": {"": "{w}/small.yaml --simgrid -o x"},
+    "simulate": {
+        "with --output": "{w}/small.yaml -o x",
+        "without --output": "{w}/small.yaml",
+        "with --timeline": "{w}/small.yaml --timeline x.csv",
+        "without --timeline": "{w}/small.yaml",
+    },
+    "advise": {
+        "with --vary partition": "{w}/small.yaml --vary partition",
+        "with --vary allocation": "{w}/small.yaml --vary allocation --budget 10",
+        "with --vary both": "{w}/small.yaml --vary both --budget 10",
+    },
+    "whatif": {
+        "with --job-script": "{w}/small.yaml --slurm jobs=1 --job-script",
+        "with --only": "{w}/small.yaml --vary platform.link.latency=x1,x2 --only {hash}",
+        "without --only and --job-script": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
+        "with --slurm": "{w}/small.yaml --vary platform.link.latency=x1,x2 --slurm jobs=1",
+        "without --slurm": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
+        "with --output": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1 -o x",
+        "without --output": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
+        "with several --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --vary seed=1,2 --workers 1",
+        "with one --vary": "{w}/small.yaml --vary platform.link.latency=x1,x2 --workers 1",
+    },
+    "verify": {"": "{w}/small.yaml"},
+    "partition": {
+        "with --method equal": "--speeds {w}/band.json --units 1000 --method equal",
+        "with --method proportional": "--speeds {w}/band.json --units 1000 --method proportional",
+        "with --method functional": "--speeds {w}/band.json --units 1000 --method functional",
+        "with --method discontinuous": "--speeds {w}/band.json --units 1000 --method discontinuous",
+        "with --method banded": "--speeds {w}/band.json --units 1000 --method banded",
+        "with --method grid2d": "--speeds {w}/band.json --units 1000 --method grid2d --matrix 100x10",
+        "with --objective mean, cvar or worst": "--speeds {w}/band.json --units 1000 --method banded",
+        "with --objective regret": "--speeds {w}/band.json --units 1000 --method banded --objective regret",
+    },
+    "allocate plan": {"": "{s}/tutorial/platforms/unequal-cores.yaml --sizes 400,800,1200"},
+    "allocate run": {
+        "with --command": "{w}/plan.json --command 'true {{N}} {{P}}'",
+        "with --program": "{w}/plan.json --program lu",
+        "with --time or --phases": "{w}/plan.json --command 'true {{N}} {{P}}' --time hpl",
+        "without --time and --phases": "{w}/plan.json --command 'true {{N}} {{P}}'",
+    },
+    "allocate fit": {"": "{s}/tutorial/allocation-runs.csv"},
+    "allocate advise": {
+        "with --hostfile": "{w}/alloc.json --kinds fast:1:2,slow:2:2 --size 1600 --hostfile x",
+        "without --hostfile": "{w}/alloc.json --kinds fast:1:2,slow:2:2 --size 1600",
+    },
+    "reproduce": {
+        "with --live": "allocation --live",
+        "with scopred": "scopred",
+        "with allocation": "allocation --seeds 1",
+        **{f"with {paper}": paper for paper in ("apexmap", "gbbp", "characterisation", "all")},
+        **{
+            f"with {paper} --recorded": f"{paper} --recorded"
+            for paper in ("allocation", "apexmap", "gbbp", "characterisation", "all")
+        },
+        "with --command": "allocation --live --command 'true {{N}} {{P}} {{pin}}'",
+        "without --command": "allocation --live",
+    },
+}
+
+SMALL = """
+format: 1
+platform:
+  nodes:
+    - {name: "a[1-2]", pes: [{speeds: {k: 1 Gunits/s}}]}
+    - {name: b, pes: [{speeds: {k: {sizes: [1e3, 1e6], low: [2e9, 2e9], mid: [3e9, 3e9], high: [4e9, 4e9]}}}]}
+  link: {latency: 1ms, bandwidth: 1Gbit/s}
+application: {name: matmul, kernel: k, parameters: {n: 120}}
+configurations: {equal: {partition: equal}, uneven: {partition: [20, 30, 70]}}
+replications: 3
+seed: 5
+"""
+
+
+def write_tables(folder):
+    """What no command writes."""
+    (folder / "runs.csv").write_text((shipped.path_of("scenarios/tutorial/hpl-runs.csv")).read_text())
+    (folder / "runs.extrap").write_text(
+        "PARAMETER N\nPOINTS (10) (20) (30)\nREGION all\nMETRIC time\n" + "DATA 1 2\n" * 3
+    )
+    points = [{"point": [10], "values": [1.0]}]
+    (folder / "runs.json").write_text(json.dumps({"parameters": ["N"], "measurements": {"all": {"time": points}}}))
+    (folder / "jobs.txt").write_text(
+        "JobID|JobName|Elapsed|Start|NTasks|State\n1|a|00:01:00|2026-01-02T03:04:05|2|COMPLETED\n"
+    )
+    rows = shipped.path_of("scenarios/papers/apexmap_two_core_vm.csv").read_text().splitlines(keepends=True)
+    (folder / "apex.csv").write_text(rows[0] + "".join(rows[1::9]))
+    (folder / "dinda.txt").write_text("0 1.0\n1 2.0\n2 3.0\n")
+    (folder / "memory-at.csv").write_text("M_words,alpha,L\n4096,0.1,16\n")
+    (folder / "link-at.csv").write_text("bytes,hops\n1000,1\n")
+    (folder / "speed-at.csv").write_text("size_elements\n1000000\n")
+    for name, nodes in (("topology", "n1"), ("other", "n2")):
+        (folder / f"{name}.conf").write_text(f"SwitchName=s1 Nodes={nodes}\n")
+    job = "1 {} 0 100 2 -1 -1 2 -1 -1 1 1 1 1 1 -1 -1 -1\n"
+    (folder / "log.swf").write_text("; MaxProcs: 8\n" + job.format(0) + job.format(50))
+    row = "{},{},1,0,7,{},,,,,,,,,,,,,,\n"
+    (folder / "google.csv").write_text(row.format(0, 300_000_000, 0.5) + row.format(300_000_000, 600_000_000, 0.25))
+    speeds = [
+        {"name": n, "sizes": [1, 1e4], "speeds": [s, s / f], "low": [s / 2, s / 2 / f], "high": [2 * s, 2 * s / f]}
+        for n, s, f in (("a", 100, 2), ("b", 300, 5))
+    ]
+    stamps = "".join(f"{1376314846 + 300 * k};{10 + k}\n" for k in range(3))
+    (folder / "bitbrains.csv").write_text(f"Timestamp [ms];CPU usage [%]\n{stamps}")
+    (folder / "matmul.seg.yaml").write_bytes(shipped.path_of("scenarios/tutorial/segs/matmul.seg.yaml").read_bytes())
+    (folder / "band.json").write_text(json.dumps(speeds))
+
+
+def reached(name, mode, prepared):
+    return [*name.split(), *shlex.split(REACH[name][mode].format(**prepared))]
