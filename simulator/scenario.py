@@ -18,6 +18,7 @@ from simulator.characterisation.templates.work import SegWork
 from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
+from simulator.machine import check_room
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 
 
 MOST_PAGING_LINES = 20
+MOST_REPLICATIONS = 1_000_000
+"""Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
+STEP_BYTES = 450
+"""Memory that a step of a process takes while it is simulated: some three operations of 150 bytes (measured)."""
+DRAWN_BYTES = 32
+"""Memory of what is drawn for a PE in a replication: where its load and its speed lie, as seconds and as ticks."""
+KEPT_BYTES = 48
+"""Memory of what is kept of a process in a replication: three times, twice while they are put together."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +150,9 @@ class Scenario:
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
-        if self.replications < 1 or self.seed < 0:
-            raise ScenarioError(
-                f"replications, seed: {self.replications}, {self.seed} found, at least 1 and at least 0 allowed"
-            )
+        if not (1 <= self.replications <= MOST_REPLICATIONS and 0 <= self.seed < 2**63):
+            found = f"replications, seed: {self.replications}, {self.seed} found"
+            raise ScenarioError(f"{found}, 1 to {MOST_REPLICATIONS} and 0 to 2**63 - 1 allowed")
         for configuration in self.configurations:
             for pe in configuration.placement:
                 if not 0 <= pe < len(self.platform.pes):
@@ -165,10 +173,48 @@ class Scenario:
         table = notebook.table(rows, count=len(self.configurations))
         return notebook.page("Scenario", notebook.facts(told), table, warnings=self.warnings)
 
+    def check_memory_needed(self, *, candidates: int = 0) -> None:
+        """Refuse a simulation that needs more memory than there is, before it starts.
+
+        What is drawn and kept of each run is counted, and the programs of the configurations, which are assembled
+        before the first run; how long it takes is not a reason.
+
+        Parameters
+        ----------
+        candidates
+            Configurations to count in place of the scenario's own, of a process on each PE.
+
+        Raises
+        ------
+        ScenarioError
+            With what it needs and what there is.
+        """
+        runs, pes = self.replications, len(self.platform.pes)
+        count = candidates or len(self.configurations)
+        processes = candidates * pes or sum(len(configuration.placement) for configuration in self.configurations)
+        needed_bytes = float(runs) * (pes * DRAWN_BYTES + processes * KEPT_BYTES)
+        if self.application.written is None:
+            programs = {configuration.partition: configuration for configuration in self.configurations}
+            own = sum(_steps_of(self, configuration) for configuration in programs.values())
+            needed_bytes += STEP_BYTES * (self.application.work.rounds(pes) * processes if candidates else own)
+        what = f"{runs} replications of {count} configurations with {processes} processes in all"
+        check_room(what, needed_bytes, instead="fewer replications, configurations or processes need less")
+
     def program(self, configuration: Configuration) -> Program:
-        """What every process does under a configuration."""
+        """What every process does under a configuration.
+
+        Raises
+        ------
+        ScenarioError
+            If the application cannot do it, or what all processes do is more than memory holds.
+        """
         if self.application.written is not None:
             return self.application.written
+        check_room(
+            f"configuration {configuration.name}: a program of {len(configuration.partition)} processes",
+            _steps_of(self, configuration) * STEP_BYTES,
+            instead="fewer processes, or steps of the application, need less",
+        )
         prepared = self.application.prepared
         if prepared is None:
             return self.application.work.program(configuration)
@@ -262,6 +308,12 @@ class Scenario:
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
+
+
+def _steps_of(scenario: Scenario, configuration: Configuration) -> float:
+    """Steps of all processes that take part."""
+    processes = sum(units > 0 for units in configuration.partition)
+    return float(scenario.application.work.rounds(processes)) * processes
 
 
 def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
@@ -362,11 +414,17 @@ class Draws:
     """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
 
 
-def draw(scenario: Scenario, *, first: int = 0) -> Draws:
+def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
     """The draws of all replications of a scenario, numbered from `first` on.
 
     The same seed and number give the same bits, whatever the other PEs and replications are.
+
+    Parameters
+    ----------
+    placed_only
+        Leave out PEs without a process in any configuration: on a large platform most of them may be such.
     """
+    placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
     shape = (scenario.replications, len(scenario.platform.pes))
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
     names = scenario.platform.draw_names
@@ -374,7 +432,7 @@ def draw(scenario: Scenario, *, first: int = 0) -> Draws:
         band = pe.speeds.get(scenario.application.kernel)
         wide = band is not None and band.wide
         loaded = pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle"
-        if not wide and not loaded:
+        if (not wide and not loaded) or (placed_only and index not in placed):
             continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
         for replication in range(scenario.replications):
             key = scenario.seed, first + replication, names[index]

@@ -3,11 +3,13 @@
 import contextlib
 import datetime
 import math
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simulator import files
 from simulator.errors import ApportionError, ScenarioError
 
 TOTAL = "total"
@@ -65,9 +67,9 @@ class RunRecord:
 def is_history(path: Path) -> bool:
     """Whether a file is an SQLite database, by its first bytes."""
     try:
-        with path.open("rb") as stream:
+        with files.open_lines(path) as stream:
             return stream.read(len(_MAGIC)) == _MAGIC
-    except OSError:
+    except ScenarioError:
         return False
 
 
@@ -136,6 +138,8 @@ def _by_run(database: sqlite3.Connection, query: str, kept: set[int]) -> dict[in
 @contextlib.contextmanager
 def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
     """A connection in one transaction: committed when the block ends, undone when it fails."""
+    if os.path.lexists(path):
+        files.check_regular(path)
     try:
         database = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
         with contextlib.closing(database):
