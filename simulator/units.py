@@ -21,6 +21,7 @@ __all__ = [
     "show_duration",
     "show_rate",
     "show_size",
+    "whole",
 ]
 
 MOST_LETTERS: Final = 1000
@@ -28,6 +29,8 @@ MOST_LETTERS: Final = 1000
 MOST_BYTES: Final = 2**62
 """Largest size of anything in bytes (4 EiB): sums of two still fit 64 bits."""
 _LONGEST_SHOWN: Final = 60
+_MOST_DIGITS: Final = 18
+"""Of an integer that 64 bits hold, whatever its digits."""
 _BEYOND: Final = 308
 """Largest power of ten that a double holds."""
 _NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S.*?)?\s*")
@@ -81,6 +84,11 @@ def exact(text: str) -> Decimal | None:
     if number.adjusted() > _BEYOND:
         return None if number else Decimal(0)
     return number if number.adjusted() >= -2 * _BEYOND else Decimal(0)
+
+
+def whole(text: str) -> int | None:
+    """The integer of at least 0 that a text is in decimal digits; None if it is none, or beyond 10^18."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def amount(text: str) -> tuple[Decimal, str] | None:

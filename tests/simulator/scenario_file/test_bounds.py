@@ -188,7 +188,7 @@ def test_a_hundred_thousand_pes_load_in_little_time_and_memory(tmp_path):
 
 
 def test_ten_thousand_processes_on_them_are_simulated_at_once(tmp_path):
-    """10 s are promised; here 200 replications take three, 40 one, compiling aside; SimPy needs half a second for each."""
+    """10 s are promised; 200 replications take three here, 40 take one; SimPy needs half a second for each."""
     path = tmp_path / "s.yaml"
     path.write_text(
         text(of_nodes(100_000), configurations=placed("pes: ['a[000001-010000]p1']"), parameters="{n: 20000}")
