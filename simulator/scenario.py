@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MOST_PAGING_LINES = 20
 MOST_REPLICATIONS = 1_000_000
 """Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
+FEW_DRAWS = 2**16
+"""Draws up to which each is remembered; more are made together, and as many at once."""
 STEP_BYTES = 450
 """Memory that a step of a process takes while it is simulated: some three operations of 150 bytes (measured)."""
 DRAWN_BYTES = 32
@@ -427,23 +429,39 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
     placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
     shape = (scenario.replications, len(scenario.platform.pes))
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
-    names = scenario.platform.draw_names
+    wide, loaded = [], []  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
     for index, pe in enumerate(scenario.platform.pes):
+        if placed_only and index not in placed:
+            continue
         band = pe.speeds.get(scenario.application.kernel)
-        wide = band is not None and band.wide
-        loaded = pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle"
-        if (not wide and not loaded) or (placed_only and index not in placed):
-            continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
-        for replication in range(scenario.replications):
-            key = scenario.seed, first + replication, names[index]
-            if wide:
-                positions[replication, index] = _uniform(*key, "speed")
-            if pe.load is not None and loaded:
-                starts[replication, index] = _uniform(*key, "load") * pe.load.trace.end_s
+        if band is not None and band.wide:
+            wide.append(index)
+        if pe.load is not None and pe.load.drawn and pe.load.trace.after_end == "cycle":
+            loaded.append((index, pe.load.trace.end_s))
+    for index, drawn in _drawn(scenario, wide, first, "speed"):
+        positions[:, index] = drawn
+    ends_s = dict(loaded)
+    for index, drawn in _drawn(scenario, list(ends_s), first, "load"):
+        starts[:, index] = drawn * ends_s[index]
     return Draws(starts, positions)
 
 
-@lru_cache(maxsize=2**16)
+def _drawn(scenario: Scenario, pes: list[int], first: int, use: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Each of some PEs with its draws for one use, from 0 to 1; (replication,)."""
+    seed, names = scenario.seed, scenario.platform.draw_names
+    numbers = range(first, first + scenario.replications)
+    if len(pes) * len(numbers) <= FEW_DRAWS:
+        for pe in pes:
+            yield pe, np.array([_uniform(seed, number, names[pe], use) for number in numbers])
+        return
+    at_once = max(1, FEW_DRAWS // len(numbers))
+    for start in range(0, len(pes), at_once):
+        some = pes[start : start + at_once]
+        drawn = randomness.firsts(seed, [(number, names[pe], use) for pe in some for number in numbers])
+        yield from zip(some, drawn.reshape(len(some), -1), strict=True)
+
+
+@lru_cache(maxsize=FEW_DRAWS)
 def _uniform(seed: int, replication: int, name: str, use: str) -> float:
     """One draw, remembered: a search simulates the same replications many times, and this depends on its key only."""
     return float(randomness.stream(seed, replication, name, use).random())
