@@ -64,7 +64,7 @@ def _pool(entropy: Sequence[Words]) -> list[Words]:
 
     def both(one: Words, other: Words) -> Words:
         found = one * np.uint32(0xCA01F9DD) - other * np.uint32(0x4973F715)
-        return found ^ found >> np.uint32(16)
+        return np.asarray(found ^ found >> np.uint32(16))
 
     pool = [mixed(word) for word in entropy[:4]]
     for source in range(4):
