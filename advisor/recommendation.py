@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 VARIED = ("partition", "allocation")
 BUDGET = 300
 """Simulated runs that the search for an allocation may take."""
+CANDIDATES = 4
+"""Configurations that are compared at the least, for what memory that takes."""
 MOST_CONFIRMED = 1024
 """Processes up to which the reference engine runs a configuration again: it takes its time."""
 
@@ -178,6 +180,7 @@ def recommend(
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
+    scenario.check_memory_needed(candidates=CANDIDATES)
     left_out = _without_allocations(scenario, vary)
     searched = [name for name in vary if name != "allocation" or not left_out]
     found, spent = _found(scenario, benchmark_speeds, searched, objective, budget)

@@ -23,6 +23,8 @@ from simulator import Configuration, Scenario, ScenarioError, describe, run
 
 SEARCHED = 0.5
 """Share of the budget that the search spends; the rest goes to the comparison with the baselines."""
+MOST_RUNS = 1_000_000
+"""Largest budget: candidates are compared in a table with a place for each run."""
 SEARCH_FIRST = 1_000_000
 """Number of the first replication that the search looks at."""
 SOUGHT = ("search", "model-optimum")
@@ -140,6 +142,8 @@ def search_allocation(
         If the budget does not give every candidate a run, there is no such objective, or the application does not fit.
     """
     check_objective(objective)
+    if not 1 <= budget <= MOST_RUNS:
+        raise ScenarioError(f"budget: {budget} simulated runs found, 1 to {MOST_RUNS} allowed")
     planned = max(1, int(SEARCHED * budget))
     problem = problem_of(scenario, most=most, objective=objective, budget=planned, first=SEARCH_FIRST)
     bound = model_optimum(problem)

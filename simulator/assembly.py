@@ -1,5 +1,6 @@
 """Rows of operations -> `Columns`: loops unrolled, collectives as messages, arrays instead of Python loops."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from simulator.collectives import expand
 from simulator.columns import Columns, FarmTable, Kind, Slot
 from simulator.errors import ScenarioError
+from simulator.machine import check_room
 from simulator.program import (
     ANY,
     NOBODY,
@@ -40,6 +42,8 @@ from simulator.program import (
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _ZERO, _NOBODY = np.zeros(()), np.asarray(NOBODY)
+PLACE_BYTES = 70
+"""Memory of an operation: its columns, first of a row of processes, then of all."""
 DEFAULTS = {"kind": 0, "partner": -1, "source": -1, "tag": 0, "amount": 0.0, "size": 0.0}
 COLUMNS = {"kind": np.int8, "partner": np.int32, "source": np.int32, "tag": np.int32, "amount": float, "size": float}
 
@@ -137,6 +141,8 @@ def _dense(state: _Assembly, ids: Ints, row: Row) -> dict[str, NDArray[Any]]:
     """One row for the processes that share it; each column (process, place), empty places of kind NONE."""
     plan = _plan(state, ids, row, (), {})
     width = _width(plan)
+    what = f"program: {ids.size} processes with {width} operations each"
+    check_room(what, ids.size * width * PLACE_BYTES, instead="fewer processes, or steps of a loop, need less")
     block = {name: np.zeros((ids.size, width), kind) for name, kind in COLUMNS.items()}
     block["partner"].fill(-1)
     block["source"].fill(-1)
@@ -153,6 +159,9 @@ def _plan(
         if isinstance(operation, Loop):
             if operation.iterations < 0:
                 raise ScenarioError(f"program: loop: {operation.iterations} iterations found, at least 0 allowed")
+            what = f"program: a loop of {operation.iterations} iterations in {ids.size} processes"
+            turns = math.prod((*shape, operation.iterations)) * ids.size
+            check_room(what, float(turns) * PLACE_BYTES, instead="fewer processes or iterations need less")
             inner = _plan(state, ids, operation.body, (*shape, operation.iterations), counts)
             plan.append(_Repeated(operation.iterations, inner, _width(inner)))
         else:

@@ -4,6 +4,12 @@ from dataclasses import dataclass
 
 from simulator.errors import ScenarioError
 
+MOST_CONFIGURATIONS = 10_000
+"""Most configurations of a scenario: a sweep (`apportion whatif`) is for more."""
+MOST_PROCESSES = 1_000_000
+"""Most processes of a configuration: ten times as many as the largest machines have nodes."""
+MOST_PLACED = 10_000_000
+"""Most processes of all configurations of a scenario together: each takes some 20 bytes before any is simulated."""
 MOST_SHOWN = 16
 """Processes up to which a configuration is printed in full."""
 

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import hashlib
 import json
+import math
 import os
 import shutil
 import stat
@@ -15,6 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
+from simulator import units
 from simulator.errors import ApportionError, ScenarioError
 
 __all__ = [
@@ -38,6 +40,8 @@ __all__ = [
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
+_MOST_DIGITS = 308
+"""Of an integer in JSON, sign included: each such is a double, too."""
 SPOOL_BYTES = 16 * 2**20
 """Bytes of a `Spool` up to which it stays in memory."""
 LEAST_FREE_BYTES = 2**20
@@ -88,18 +92,31 @@ def read_output(path: Path, keep_bytes: int) -> str:
 
 
 def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
-    """Read a JSON document; NaN and Infinity are refused."""
+    """Read a JSON document; NaN, Infinity and numbers that no double holds are refused."""
 
     def refuse(name: str) -> float:
         raise ValueError(f"{name} is no JSON number")
 
     text = read_text(path, limit_bytes=limit_bytes)
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, parse_int=_whole, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{path}:{error.lineno}:{error.colno}: {error.msg}, a JSON document allowed") from error
     except (ValueError, RecursionError) as error:
         raise ScenarioError(f"{path}: {error}, a JSON document allowed") from error
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:  # more, and it would be read in the square of their number, and be no double
+        raise ValueError(f"an integer of {len(text)} digits found, at most {_MOST_DIGITS} allowed")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text) if len(text) <= units.MOST_LETTERS else math.inf
+    if math.isinf(value):
+        raise ValueError(f"a number beyond 1.8e308, or of more than {units.MOST_LETTERS} letters, found")
+    return value
 
 
 @contextlib.contextmanager
@@ -114,6 +131,18 @@ def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
                 yield unpacked
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ScenarioError(f"{path}: {error}, a file packed with gzip allowed") from error
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is no file to read from, for those that open it themselves, such as SQLite.
+
+    Raises
+    ------
+    ScenarioError
+        If it is missing, a folder, a device, a pipe or unreadable.
+    """
+    with _opened(path):
+        pass
 
 
 @contextlib.contextmanager

@@ -10,10 +10,12 @@ from typing import Any
 import psutil
 
 from simulator import units
-from simulator.errors import CalibrationError
+from simulator.errors import CalibrationError, ScenarioError
 from simulator.topology import CacheUnit, Core, MemoryUnit, Topology
 
 _DEVICES = Path("/sys/devices")
+SMALL_BYTES = 2**28
+"""Work that needs no more memory than this is not looked at before it starts."""
 _CPU = _DEVICES / "system/cpu"
 
 
@@ -157,6 +159,29 @@ def clock_hz() -> float | None:
         return 1e3 * int(limit)
     told = re.findall(r"^cpu MHz\s*:\s*([\d.]+)", _text(Path("/proc/cpuinfo")) or "", re.MULTILINE)
     return max((1e6 * float(clock) for clock in told), default=None)
+
+
+def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
+    """Refuse work that is about to start and would need more memory than there is.
+
+    Parameters
+    ----------
+    what
+        The work, as the beginning of a sentence.
+    instead
+        What would need less.
+
+    Raises
+    ------
+    ScenarioError
+        With what it needs and what there is.
+    """
+    if needed_bytes <= SMALL_BYTES:
+        return
+    available = memory_available_bytes()
+    if needed_bytes > available:
+        needs, free = units.show_size(needed_bytes), units.show_size(available)
+        raise ScenarioError(f"{what} needs about {needs} of memory, {free} are free here: {instead}")
 
 
 def memory_available_bytes() -> int:

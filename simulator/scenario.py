@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from simulator.characterisation.templates.work import SegWork
 from simulator.columns import Kind
 from simulator.configuration import Configuration
 from simulator.errors import ScenarioError
+from simulator.machine import check_room
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
 
 
 MOST_PAGING_LINES = 20
+MOST_REPLICATIONS = 1_000_000
+"""Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
+FEW_DRAWS = 2**16
+"""Draws up to which each is remembered; more are made together, and as many at once."""
+STEP_BYTES = 450
+"""Memory that a step of a process takes while it is simulated: some three operations of 150 bytes (measured)."""
+DRAWN_BYTES = 32
+"""Memory of what is drawn for a PE in a replication: where its load and its speed lie, as seconds and as ticks."""
+KEPT_BYTES = 48
+"""Memory of what is kept of a process in a replication: three times, twice while they are put together."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +152,9 @@ class Scenario:
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
-        if self.replications < 1 or self.seed < 0:
-            raise ScenarioError(
-                f"replications, seed: {self.replications}, {self.seed} found, at least 1 and at least 0 allowed"
-            )
+        if not (1 <= self.replications <= MOST_REPLICATIONS and 0 <= self.seed < 2**63):
+            found = f"replications, seed: {self.replications}, {self.seed} found"
+            raise ScenarioError(f"{found}, 1 to {MOST_REPLICATIONS} and 0 to 2**63 - 1 allowed")
         for configuration in self.configurations:
             for pe in configuration.placement:
                 if not 0 <= pe < len(self.platform.pes):
@@ -171,10 +181,48 @@ class Scenario:
         kernel = self.application.kernel
         return not any(pe.drawn(kernel) for pe in self.platform.pes)
 
+    def check_memory_needed(self, *, candidates: int = 0) -> None:
+        """Refuse a simulation that needs more memory than there is, before it starts.
+
+        What is drawn and kept of each run is counted, and the programs of the configurations, which are assembled
+        before the first run; how long it takes is not a reason.
+
+        Parameters
+        ----------
+        candidates
+            Configurations to count in place of the scenario's own, of a process on each PE.
+
+        Raises
+        ------
+        ScenarioError
+            With what it needs and what there is.
+        """
+        runs, pes = self.replications, len(self.platform.pes)
+        count = candidates or len(self.configurations)
+        processes = candidates * pes or sum(len(configuration.placement) for configuration in self.configurations)
+        needed_bytes = float(runs) * (pes * DRAWN_BYTES + processes * KEPT_BYTES)
+        if self.application.written is None:
+            programs = {configuration.partition: configuration for configuration in self.configurations}
+            own = sum(_steps_of(self, configuration) for configuration in programs.values())
+            needed_bytes += STEP_BYTES * (self.application.work.rounds(pes) * processes if candidates else own)
+        what = f"{runs} replications of {count} configurations with {processes} processes in all"
+        check_room(what, needed_bytes, instead="fewer replications, configurations or processes need less")
+
     def program(self, configuration: Configuration) -> Program:
-        """What every process does under a configuration."""
+        """What every process does under a configuration.
+
+        Raises
+        ------
+        ScenarioError
+            If the application cannot do it, or what all processes do is more than memory holds.
+        """
         if self.application.written is not None:
             return self.application.written
+        check_room(
+            f"configuration {configuration.name}: a program of {len(configuration.partition)} processes",
+            _steps_of(self, configuration) * STEP_BYTES,
+            instead="fewer processes, or steps of the application, need less",
+        )
         prepared = self.application.prepared
         if prepared is None:
             return self.application.work.program(configuration)
@@ -268,6 +316,12 @@ class Scenario:
     def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
+
+
+def _steps_of(scenario: Scenario, configuration: Configuration) -> float:
+    """Steps of all processes that take part."""
+    processes = sum(units > 0 for units in configuration.partition)
+    return float(scenario.application.work.rounds(processes)) * processes
 
 
 def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
@@ -368,28 +422,52 @@ class Draws:
     """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
 
 
-def draw(scenario: Scenario, *, first: int = 0) -> Draws:
+def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
     """The draws of all replications of a scenario, numbered from `first` on.
 
     The same seed and number give the same bits, whatever the other PEs and replications are.
+
+    Parameters
+    ----------
+    placed_only
+        Leave out PEs without a process in any configuration: on a large platform most of them may be such.
     """
+    placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
     shape = (scenario.replications, len(scenario.platform.pes))
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
-    names = scenario.platform.draw_names
+    wide, loaded = [], []  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
     for index, pe in enumerate(scenario.platform.pes):
+        if placed_only and index not in placed:
+            continue
         uses = pe.drawn(scenario.application.kernel)
-        if not uses:
-            continue  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
-        for replication in range(scenario.replications):
-            key = scenario.seed, first + replication, names[index]
-            if "speed" in uses:
-                positions[replication, index] = _uniform(*key, "speed")
-            if pe.load is not None and "load" in uses:
-                starts[replication, index] = _uniform(*key, "load") * pe.load.trace.end_s
+        if "speed" in uses:
+            wide.append(index)
+        if pe.load is not None and "load" in uses:
+            loaded.append((index, pe.load.trace.end_s))
+    for index, drawn in _drawn(scenario, wide, first, "speed"):
+        positions[:, index] = drawn
+    ends_s = dict(loaded)
+    for index, drawn in _drawn(scenario, list(ends_s), first, "load"):
+        starts[:, index] = drawn * ends_s[index]
     return Draws(starts, positions)
 
 
-@lru_cache(maxsize=2**16)
+def _drawn(scenario: Scenario, pes: list[int], first: int, use: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Each of some PEs with its draws for one use, from 0 to 1; (replication,)."""
+    seed, names = scenario.seed, scenario.platform.draw_names
+    numbers = range(first, first + scenario.replications)
+    if len(pes) * len(numbers) <= FEW_DRAWS:
+        for pe in pes:
+            yield pe, np.array([_uniform(seed, number, names[pe], use) for number in numbers])
+        return
+    at_once = max(1, FEW_DRAWS // len(numbers))
+    for start in range(0, len(pes), at_once):
+        some = pes[start : start + at_once]
+        drawn = randomness.firsts(seed, [(number, names[pe], use) for pe in some for number in numbers])
+        yield from zip(some, drawn.reshape(len(some), -1), strict=True)
+
+
+@lru_cache(maxsize=FEW_DRAWS)
 def _uniform(seed: int, replication: int, name: str, use: str) -> float:
     """One draw, remembered: a search simulates the same replications many times, and this depends on its key only."""
     return float(randomness.stream(seed, replication, name, use).random())

@@ -15,15 +15,27 @@ __all__ = [
     "SHARE",
     "SIZE",
     "SPEED",
+    "amount",
+    "exact",
     "parse",
     "parse_duration",
     "parse_instant",
     "show_duration",
     "show_rate",
     "show_size",
+    "whole",
 ]
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
+MOST_LETTERS: Final = 1000
+"""Letters of a number with its unit: a double needs no more, and reading digits takes the square of their number."""
+MOST_BYTES: Final = 2**62
+"""Largest size of anything in bytes (4 EiB): sums of two still fit 64 bits."""
+_LONGEST_SHOWN: Final = 60
+_MOST_DIGITS: Final = 18
+"""Of an integer that 64 bits hold, whatever its digits."""
+_BEYOND: Final = 308
+"""Largest power of ten that a double holds."""
+_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S.*?)?\s*")
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SCALES: Final = _DECIMAL | _BINARY
@@ -60,6 +72,40 @@ _EXAMPLES: Final = {
 }
 
 
+def exact(text: str) -> Decimal | None:
+    """The decimal number that a text is, with every digit; None if it is none, or none that a double could hold.
+
+    Nothing is worked out for a text of more than `MOST_LETTERS` letters; what a double takes for 0 is 0.
+    """
+    match = _NUMBER.fullmatch(text) if len(text) <= MOST_LETTERS else None
+    if match is None or match.group(2):
+        return None
+    try:
+        number = Decimal(match.group(1))
+    except ArithmeticError:  # an exponent of more digits than decimals have
+        return None
+    if number.adjusted() > _BEYOND:
+        return None if number else Decimal(0)
+    return number if number.adjusted() >= -2 * _BEYOND else Decimal(0)
+
+
+def whole(text: str) -> int | None:
+    """The integer of at least 0 that a text is in decimal digits; None if it is none, or beyond 10^18."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def amount(text: str) -> tuple[Decimal, str] | None:
+    """Number and unit of a quantity, whatever the unit; None if it is none, see `exact`."""
+    match = _NUMBER.fullmatch(text) if len(text) <= MOST_LETTERS else None
+    number = None if match is None else exact(match.group(1))
+    return None if match is None or number is None else (number, match.group(2) or "")
+
+
+def _shown(text: object) -> str:
+    found = str(text)
+    return repr(found if len(found) <= _LONGEST_SHOWN else f"{found[:_LONGEST_SHOWN]}...")
+
+
 def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
     """Read a quantity with a unit of the given kind.
 
@@ -80,19 +126,25 @@ def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:
     Raises
     ------
     ScenarioError
-        If it is no number, has no unit or one of another kind, or is not finite. Bits are a bandwidth's alone: a size
-        in bits is one letter away from eight times as much, and nobody means it.
+        If it is no number, has no unit or one of another kind, is longer than `MOST_LETTERS`, or larger than a double
+        or, for a size, than `MOST_BYTES`. Bits are a bandwidth's alone: a size in bits is one letter away from eight
+        times as much, and nobody means it.
     """
-    match = _NUMBER.fullmatch(str(text))
+    written = str(text)
+    match = _NUMBER.fullmatch(written[: MOST_LETTERS + 1])
     unit = (match.group(2) or "") if match else ""
     if match is not None and units is SIZE and unit in _BITS:
         in_bytes = f"{match.group(1)}{unit.removesuffix('bit').removesuffix('b')}B"
-        raise ScenarioError(f"{field}: {str(text)!r} is in bits; write {in_bytes}")
-    if match is None or unit not in units:
-        raise ScenarioError(f"{field}: {str(text)!r} found, {_EXAMPLES[id(units)]} allowed")
-    value = float(Decimal(match.group(1)) * units[unit])  # through Decimal: 50 us is 5e-05, not 4.9999999999999996e-05
+        raise ScenarioError(f"{field}: {_shown(text)} is in bits; write {in_bytes}")
+    if len(written) <= MOST_LETTERS and (match is None or unit not in units):
+        raise ScenarioError(f"{field}: {_shown(text)} found, {_EXAMPLES[id(units)]} allowed")
+    found = amount(written)
+    value = math.inf if found is None else float(found[0] * units[found[1]])  # exact: 50 us is 5e-05, not a bit less
     if not math.isfinite(value):
-        raise ScenarioError(f"{field}: {str(text)!r} found, a finite number allowed")
+        allowed = f"a finite number up to 1.8e308 in at most {MOST_LETTERS} letters allowed"
+        raise ScenarioError(f"{field}: {_shown(text)} found, {allowed}")
+    if units is SIZE and abs(value) > MOST_BYTES:
+        raise ScenarioError(f"{field}: {_shown(text)} found, at most {MOST_BYTES // 2**60} EiB allowed")
     return value
 
 

@@ -30,12 +30,14 @@ def record(
     from simulator import units
     from simulator.calibration import record_load
 
+    interval_s = units.parse_duration(interval, field="--interval")
+    duration_s = units.parse_duration(duration, field="--duration")
     if not as_json:
         print(f"recording to {output} for {duration}, a row every {interval}; Ctrl-C ends it", file=sys.stderr)
     done = record_load(
         output,
-        interval_s=units.parse_duration(interval, field="--interval"),
-        duration_s=units.parse_duration(duration, field="--duration"),
+        interval_s=interval_s,
+        duration_s=duration_s,
         per_core=per_core,
         append=append,
         overwrite=overwrite,

@@ -67,7 +67,8 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     if job_script and slurm is not None:
         _print_script(slurm)
         return
-    plan = _plan(scenario, vary or [], zipped=zipped, replications=replications, seed=seed, advise=advise)
+    here = dask is None and slurm is None
+    plan = _plan(scenario, vary or [], zipped=zipped, replications=replications, seed=seed, advise=advise, here=here)
     if only is not None:
         _again(plan, only, output, as_json=as_json)
         return
@@ -138,7 +139,7 @@ def _check_clusters(*clusters: int | str | None) -> None:
 
 
 def _plan(
-    path: Path, vary: list[str], *, zipped: bool, replications: int | None, seed: int | None, advise: bool
+    path: Path, vary: list[str], *, zipped: bool, replications: int | None, seed: int | None, advise: bool, here: bool
 ) -> "Plan":
     from advisor.whatif import plan_whatif
     from simulator import ScenarioError, whatif
@@ -146,7 +147,7 @@ def _plan(
     if not vary:
         raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
     varied = [whatif.read_varied(text) for text in vary]
-    return plan_whatif(path, varied, zipped=zipped, replications=replications, seed=seed, advise=advise)
+    return plan_whatif(path, varied, zipped=zipped, replications=replications, seed=seed, advise=advise, here=here)
 
 
 def _where(

@@ -154,6 +154,7 @@ def plan_whatif(
     advise: bool = False,
     replications: int | None = None,
     seed: int | None = None,
+    here: bool = True,
 ) -> Plan:
     """The points of a what-if; see `what_if`."""
     points = whatif.points(varied, zipped=zipped)
@@ -170,6 +171,7 @@ def plan_whatif(
         seed=seed,
         oversized=advise,
         template=template,
+        here=here,
     )
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from simulator.applications.block_columns import BlockColumns
-from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Whole, read
+from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Whole, check_steps, read
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -38,6 +38,10 @@ class Cholesky(Work):
 
     matrix: BlockColumns
     broadcast: BroadcastAlgorithm
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Column blocks."""
+        return self.matrix.count
 
     @property
     def units(self) -> int:
@@ -98,4 +102,5 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Cholesky:
         If they do not fit, or there is a model.
     """
     values = read("cholesky", parameters, model, PARAMETERS)
+    check_steps(values["n"], values["nb"])
     return Cholesky(BlockColumns(values["n"], values["nb"]), values["broadcast"])

@@ -57,6 +57,10 @@ class Fft(Work):
         """Its rows, as one message."""
         return (POINT_BYTES * self.n * units,) if units else ()
 
+    def rounds(self, processes: int) -> int:
+        """One with each process."""
+        return processes
+
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without rows takes no part."""
         team = Team.of(configuration, total=self.n, noun="rows", name="n")

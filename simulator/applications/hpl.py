@@ -34,7 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.applications.block_columns import BlockColumns
-from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Positive, Whole, read
+from simulator.applications.parameters import (
+    BROADCAST,
+    ORDER,
+    Choice,
+    Field,
+    Parameters,
+    Positive,
+    Whole,
+    check_steps,
+    read,
+)
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -69,6 +79,10 @@ class Hpl(Work):
     @property
     def units(self) -> int:
         """Column blocks; a partition may also add up to a divisor or to any smaller number."""
+        return self.matrix.count
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Column blocks."""
         return self.matrix.count
 
     @property
@@ -212,4 +226,5 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Hpl:
             ]
         )
     n, nb = values.pop("n"), values.pop("nb")
+    check_steps(n, nb)
     return Hpl(BlockColumns(n, nb), **values)

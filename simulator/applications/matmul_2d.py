@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Whole, read
+from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Whole, check_steps, read
 from simulator.applications.team import Floats, Ints
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -61,6 +61,10 @@ class GridProduct(Work):
     def units(self) -> int:
         """Elements of C."""
         return self.n**2
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Panels."""
+        return ceil(self.n / self.nb)
 
     def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
         """So many elements of C, as a square, all panels in one computation."""
@@ -164,4 +168,6 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> GridProduct:
     ScenarioError
         If they do not fit, or there is a model.
     """
-    return GridProduct(**read("matmul_2d", parameters, model, PARAMETERS))
+    values = read("matmul_2d", parameters, model, PARAMETERS)
+    check_steps(values["n"], values["nb"])
+    return GridProduct(**values)

@@ -47,6 +47,10 @@ class Modelled:
         """No message is simulated."""
         return False
 
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - one computation of each
+        """One."""
+        return 1
+
     def fitting(self, partition: tuple[int, ...]) -> tuple[int, ...]:
         """Any partition will do."""
         return partition

@@ -67,6 +67,8 @@ class Whole:
         return isinstance(value, int) and value > self.most
 
 
+MOST_STEPS = 10**7
+"""Most steps of an application's loop: each is written out for each process, with all that it computes and sends."""
 ORDER = Whole(most=10**8)
 """Of a matrix: more elements than any machine holds, and bytes and operations still fit into 64 bits."""
 
@@ -133,6 +135,19 @@ class Duration:
             return units.parse_duration(value, field="")
         except ScenarioError:
             raise ValueError(allowed) from None
+
+
+def check_steps(n: int, nb: int) -> None:
+    """Refuse blocks so narrow that a matrix has more than `MOST_STEPS` of them.
+
+    Raises
+    ------
+    ScenarioError
+        With how many there would be.
+    """
+    if (count := -(-n // nb)) > MOST_STEPS:
+        found = f"{nb} found, {count} blocks of n = {n}"
+        raise ScenarioError(f"application: parameters: nb: {found}, at most {MOST_STEPS} blocks allowed")
 
 
 def read(

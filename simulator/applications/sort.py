@@ -51,6 +51,10 @@ class Sort(Work):
         """A process's own keys, once."""
         return (WORD_BYTES * units,) if units else ()
 
+    def rounds(self, processes: int) -> int:
+        """One for each doubling."""
+        return max(1, processes.bit_length())
+
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without keys takes no part."""
         team = Team.of(configuration, total=self.n, noun="keys", name="n")

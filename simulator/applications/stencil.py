@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from simulator.applications.parameters import ORDER, Field, Parameters, Whole, read
+from simulator.applications.parameters import MOST_STEPS, ORDER, Field, Parameters, Whole, read
 from simulator.applications.team import Team
 from simulator.applications.work import Work
 from simulator.configuration import Configuration
@@ -35,6 +35,10 @@ class Stencil(Work):
     def units(self) -> int:
         """Rows."""
         return self.n
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Iterations."""
+        return self.iterations
 
     def problem_size(self, rows: int) -> int:
         """Elements that a strip of so many rows takes."""
@@ -64,7 +68,7 @@ class Stencil(Work):
 
 PARAMETERS: dict[str, Field] = {
     "n": replace(ORDER, meaning="points of a row, and rows"),
-    "iterations": Whole(meaning="how often all points are computed"),
+    "iterations": Whole(most=MOST_STEPS, meaning="how often all points are computed"),
 }
 
 

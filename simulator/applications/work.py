@@ -24,6 +24,10 @@ class Work(Protocol):
         """Whether process 0 handles the messages of all others, one after the other."""
         return False
 
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """About how often the loop of a process goes round, each time with a computation and a few messages."""
+        return 1
+
     def compute(self, processes: int) -> Callable[[int], Compute]:
         """What a process with so many units computes in all, if so many processes take part; an estimate likewise."""
 

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import math
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -76,9 +77,9 @@ def _has_zone(text: str) -> bool:
 def is_history(path: Path) -> bool:
     """Whether a file is an SQLite database, by its first bytes."""
     try:
-        with path.open("rb") as stream:
+        with files.open_lines(path) as stream:
             return stream.read(len(_MAGIC)) == _MAGIC
-    except OSError:
+    except ScenarioError:
         return False
 
 
@@ -149,6 +150,8 @@ def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
     """A connection in one transaction: committed when the block ends, undone when it fails."""
     if write:
         files.make_folder(path.parent)
+    if os.path.lexists(path):
+        files.check_regular(path)
     try:
         database = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
         with contextlib.closing(database):

@@ -67,10 +67,11 @@ def run(  # noqa: PLR0913 - all by name
         raise ScenarioError("configurations: none found, at least one allowed")
     replications = scenario.replications if replications is None else replications
     scenario = replace(scenario, replications=replications, seed=scenario.seed if seed is None else seed)
+    scenario.check_memory_needed()
     own = operations is not None or sharing is not service_table
     if own and engine == "compiled":
         raise UnsupportedProgram(f"engine compiled: {_OWN} found, the engine process does them")
-    draws, kept = draw(scenario, first=first_replication), {"log_replications": log_replications}
+    draws, kept = draw(scenario, first=first_replication, placed_only=True), {"log_replications": log_replications}
     if engine == "compiled" or (engine == "auto" and not own and worth_compiling(scenario)):
         from simulator.engines.compiled.run import run as run_compiled
 

@@ -21,9 +21,8 @@ def worth_compiling(scenario: Scenario) -> bool:
     if "simulator.engines.compiled.run" in sys.modules or _seen >= LOADING:
         return True
     runs = len(scenario.configurations) * scenario.replications
-    if runs * len(scenario.configurations[0].placement) < LOADING:
-        runs *= _operations_of_all(scenario)
-    _seen += runs
+    operations = runs * len(scenario.configurations[0].placement)  # one of each process at the least
+    _seen += operations if operations >= LOADING else runs * _operations_of_all(scenario)
     return _seen >= LOADING
 
 

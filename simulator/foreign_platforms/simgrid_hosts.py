@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator import units
 from simulator.errors import ScenarioError
-from simulator.foreign_platforms.simgrid_zones import amount
+from simulator.foreign_platforms.simgrid_zones import MOST_HOSTS, amount
 from simulator.foreign_platforms.xml_tree import Element
 from simulator.load_traces import read_profile
 from simulator.models.load import LoadTrace
@@ -53,12 +54,14 @@ class Hosts:
                 raise child.fault(child.tag, "found in a host, prop or disk allowed")
         speeds = element.text("speed").split(",")
         state = element.text("pstate", "0")
-        if not state.isdecimal() or int(state) >= len(speeds):
-            raise element.fault("pstate", f"{state!r} found, 0 to {len(speeds) - 1} allowed")
+        place = units.whole(state)
+        if place is None or place >= len(speeds):
+            raise element.fault("pstate", f"{state[:40]!r} found, 0 to {len(speeds) - 1} allowed")
         cores = element.text("core", "1")
-        if not cores.isdecimal() or not 1 <= int(cores) <= 1_000_000:
-            raise element.fault("core", f"{cores!r} found, a number of at least 1 allowed")
-        speed = amount(element, speeds[int(state)], "speed", field_name="speed")
+        count = units.whole(cores)
+        if count is None or not 1 <= count <= MOST_HOSTS:
+            raise element.fault("core", f"{cores[:40]!r} found, a number of 1 to {MOST_HOSTS} allowed")
+        speed = amount(element, speeds[place], "speed", field_name="speed")
         if speed <= 0:
             raise element.fault("speed", f"{speed:g} found, above 0 allowed")
         profile = element.attributes.get("speed_file") or element.attributes.get("availability_file")
@@ -67,7 +70,7 @@ class Hosts:
             load = Load(self._profile(element.path.parent / profile), "given", drawn=False)
         for disk in element.all("disk"):
             self._disk(disk, node)
-        return PE(name, node, {self.kernel: SpeedBand.constant(speed)}, load, cores=int(cores))
+        return PE(name, node, {self.kernel: SpeedBand.constant(speed)}, load, cores=count)
 
     def _disk(self, element: Element, node: str) -> None:
         """A disk that reads as fast as it writes, one for each node."""

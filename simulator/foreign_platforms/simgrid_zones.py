@@ -251,13 +251,18 @@ def amount(element: Element, text: str, kind: str, *, field_name: str) -> float:
     return value
 
 
+MOST_HOSTS = 1_000_000
+"""Most hosts of a cluster, and most cores of a host: as many as a platform of ours has PEs."""
+
+
 def radical(element: Element) -> list[int]:
     """The numbers of a cluster's hosts: `0-5,7`."""
     numbers: list[int] = []
     for part in element.text("radical").split(","):
         match = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
         low, high = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
-        if high < low or high - low > 1_000_000:
-            raise element.fault("radical", f"{part!r} found, numbers and ranges such as 0-5,7 allowed")
+        if high < low or len(numbers) + high - low >= MOST_HOSTS:
+            allowed = f"numbers and ranges such as 0-5,7, of {MOST_HOSTS} hosts at the most, allowed"
+            raise element.fault("radical", f"{part[:40]!r} found, {allowed}")
         numbers += range(low, high + 1)
     return numbers

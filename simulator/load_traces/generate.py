@@ -23,6 +23,10 @@ class Generator(Protocol):
         """A trace of `duration_s`, in equal steps unless the model has changes of its own."""
 
 
+MOST_VALUES = 10_000_000
+"""Most values of a generated trace: four months of seconds, in a file of some 200 MB."""
+
+
 @dataclass(frozen=True)
 class Constant:
     """The same load at all times."""
@@ -65,6 +69,7 @@ class OnOff:
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:  # noqa: ARG002
         """A stationary trace: it begins as a random instant would find it, within a stay."""
         cycle_s = self.mean_on_s + self.mean_off_s
+        _check_number(2 * duration_s / cycle_s)
         begins_on = bool(generator.random() < self.mean_on_s / cycle_s)
         means = np.array([self.mean_off_s, self.mean_on_s])
         stays = [np.array([self._rest(float(means[int(begins_on)]), generator)])]
@@ -247,8 +252,16 @@ def _value(name: str, text: str) -> float | str:
         raise ScenarioError(f"generate: {name}: {text!r} found, a number allowed") from error
 
 
+def _check_number(values: float) -> None:
+    """Refuse traces of more values than are any use, before any is drawn."""
+    if values > MOST_VALUES:
+        allowed = f"at most {MOST_VALUES} allowed: shorter, or in longer steps or stays"
+        raise TraceError(f"generate: a trace of {values:.3g} values found, {allowed}")
+
+
 def _grid(duration_s: float, step_s: float) -> Floats:
     _require(step_s=(step_s, 1e-9, math.inf), duration_s=(duration_s, step_s, math.inf))
+    _check_number(duration_s / step_s)
     return np.asarray(np.arange(max(1, round(duration_s / step_s))) * step_s, np.float64)
 
 

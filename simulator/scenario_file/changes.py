@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from simulator import units
 from simulator.errors import ScenarioError, meant
 from simulator.scenario import Change
 from simulator.scenario_file.yaml_text import Document, read_value
@@ -14,8 +15,10 @@ from simulator.scenario_file.yaml_text import Document, read_value
 Expand = Callable[[Any], Any]
 """Levels that are a model -> the levels written out."""
 _FACTOR = re.compile(r"([x/])\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)")
-_QUANTITY = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S.*?)?\s*")
 _MOST_SHOWN = 20
+_LONGEST_SHOWN = 60
+_MOST_POWER = 308
+"""Of ten, in what a factor makes of a value: a double holds no more."""
 
 
 def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) -> tuple[Document, tuple[Change, ...]]:
@@ -123,19 +126,24 @@ def _value(path: str, text: str, before: Any) -> Any:
             return read_value(text)
         except ScenarioError as error:
             raise ScenarioError(f"--set {path}: {error.lines[0]}") from None
-    try:
-        times = Decimal(factor[2])
-    except ArithmeticError:
-        times = Decimal(0)
+    times = units.exact(factor[2]) or Decimal(0)
     if times <= 0:
-        raise ScenarioError(f"--set {path}: {text!r} found, a factor above 0 allowed")
+        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+        raise ScenarioError(f"--set {path}: {shown!r} found, a factor above 0, and at most 1.8e308, allowed")
     times = times if factor[1] == "x" else 1 / times
     if isinstance(before, int | float) and not isinstance(before, bool):
-        number = Decimal(repr(before)) * times
+        number = _finite(path, text, Decimal(repr(before)) * times)
         return int(number) if isinstance(before, int) and number == int(number) else float(number)
-    found = _QUANTITY.fullmatch(before) if isinstance(before, str) else None
+    found = units.amount(before) if isinstance(before, str) else None
     if found is None:
         there = "nothing" if before is None else repr(before)[:60]
         raise ScenarioError(f"--set {path}: {text!r} found where the file says {there}, a value in its place allowed")
-    number = (Decimal(found[1]) * times).normalize()
-    return f"{number:f}{' ' + found[2] if found[2] else ''}"
+    number = _finite(path, text, (found[0] * times).normalize())
+    return f"{number:f}{' ' + found[1] if found[1] else ''}"
+
+
+def _finite(path: str, text: str, number: Decimal) -> Decimal:
+    """A product that can still be written in full."""
+    if number and abs(number.adjusted()) > _MOST_POWER:
+        raise ScenarioError(f"--set {path}: {text!r} makes {number:.3g}, between 1e-308 and 1e308 allowed")
+    return number

@@ -7,8 +7,10 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simulator.applications import APPLICATIONS, PARAMETERS
 from simulator.applications.parameters import Field as ParameterField
+from simulator.configuration import MOST_CONFIGURATIONS, MOST_PROCESSES
 from simulator.models.resource import Method
 from simulator.networks import Contention
+from simulator.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.form import FileName, Form, Name, Parameter, Size
 from simulator.scenario_file.network_forms import LinkForm, Names, NetworkForm, one_of, text_or_list
 from simulator.scenario_file.node_forms import MemoryUseForm, NodeForm
@@ -51,12 +53,16 @@ PlatformForm = Annotated[
 ]
 
 
+MOST_LEFT_OUT = 1000
+"""Most fields of another file that are left out one by one: each is looked for from the top."""
+
+
 class ExtendsForm(Form):
     """The file that this one extends, less what it does without."""
 
     file: FileName
     """The other file."""
-    without: list[str] = Field(default=[])
+    without: list[str] = Field(default=[], max_length=MOST_LEFT_OUT)
     """Fields of the other file that are left out, by paths as `--set` takes them, such as `platform.nodes.slow`."""
 
 
@@ -176,7 +182,7 @@ class SegApplicationForm(ApplicationForm):
     The template's first step is the file's first graph if not said; others can be left out."""
     messages: dict[str, Expression] = Field(default={})
     """By message: bytes as a formula; all of the template's, `0` for none."""
-    grid_rows: int = Field(default=1, ge=1)
+    grid_rows: int = Field(default=1, ge=1, le=MOST_PROCESSES)
     """Rows of the grid of processes; `row_column_broadcast` only."""
     footprint: Expression | None = None
     """Bytes that a process holds, as a formula of `units`, `P` and parameters; not looked at if not said."""
@@ -201,7 +207,7 @@ class ConfigurationForm(Form):
     """Units per process (rows for `matmul`), or `equal`."""
     pes: Names | None = None
     """The PE of each process, ranges allowed; by default one process on each PE in order."""
-    allocation: dict[str, Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1)
+    allocation: dict[str, Annotated[int, Field(ge=0, le=MOST_PROCESSES)]] | None = Field(default=None, min_length=1)
     """In place of `pes`: processes on each PE, `{"fast[01-08]": 2, slow01: 1}`; processes are numbered in this
     order."""
 
@@ -224,9 +230,9 @@ class ScenarioForm(Form):
     application: AnyApplicationForm
     """What runs: `name`, `kernel`, `parameters`, `model` for `modelled`, [`memory`]; more for `seg`; see
     Applications."""
-    configurations: dict[Name, ConfigurationForm] = Field(min_length=1)
+    configurations: dict[Name, ConfigurationForm] = Field(min_length=1, max_length=MOST_CONFIGURATIONS)
     """By name: who does how much where; see Configurations."""
-    replications: int = Field(default=200, ge=1, le=1_000_000)
+    replications: int = Field(default=200, ge=1, le=MOST_REPLICATIONS)
     """How many draws of load and speed."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Where the draws start: the same seed, the same results."""

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 
 from simulator.errors import ScenarioError
 
-MAX_NAMES = 2_000_000
-"""Most names of one pattern."""
-_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+MAX_NAMES = 1_000_000
+"""Most names of one pattern, and most PEs of a platform: they take some 7 s and 600 MB to make."""
+_MOST_SHOWN = 100
+_LONGEST = 18
+"""Most digits of a number in a name."""
+_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 
 
 def expanded(pattern: str) -> list[str]:
@@ -18,17 +21,32 @@ def expanded(pattern: str) -> list[str]:
     ScenarioError
         If the range runs backwards, there are several, or it has too many names.
     """
-    found = _RANGE.findall(pattern)
-    if not found:
+    if not how_many(pattern) or not (match := _RANGE.search(pattern)):
         return [pattern]
-    if len(found) > 1:
-        raise ScenarioError(f"{pattern!r} found, one range such as [01-08] allowed")
-    (low, high), (head, tail) = found[0], _RANGE.sub("\0", pattern).split("\0")
-    count = int(high) - int(low) + 1
-    if not 1 <= count <= MAX_NAMES:
-        raise ScenarioError(f"{pattern!r} found, a range of 1 to {MAX_NAMES} names that ascends allowed")
+    (low, high), head, tail = match.groups(), pattern[: match.start()], pattern[match.end() :]
     width = len(low) if low.startswith("0") else 0
     return [f"{head}{number:0{width}d}{tail}" for number in range(int(low), int(high) + 1)]
+
+
+def how_many(pattern: str, count: int | None = None) -> int:
+    """The number of names that `expanded`, or with a count `counted`, makes of a pattern, before any is made.
+
+    Raises
+    ------
+    ScenarioError
+        As `expanded`.
+    """
+    found = _RANGE.findall(pattern)
+    if len(found) > 1:
+        raise ScenarioError(f"{pattern!r} found, one range such as [01-08] allowed")
+    if not found:
+        return 1 if count is None else count
+    low, high = found[0]
+    number = int(high) - int(low) + 1 if max(len(low), len(high)) <= _LONGEST else 0
+    if not 1 <= number <= MAX_NAMES:
+        shown = pattern if len(pattern) <= _MOST_SHOWN else f"{pattern[:_MOST_SHOWN]}..."
+        raise ScenarioError(f"{shown!r} found, a range of 1 to {MAX_NAMES} names that ascends allowed")
+    return number
 
 
 def counted(name: str, count: int | None) -> list[str]:
@@ -68,6 +86,8 @@ def _splits(name: str) -> list[tuple[str, str, str]]:
 
 def _agrees(pattern: str, names: Sequence[str]) -> bool:
     found = _RANGE.findall(pattern)
-    if len(found) != 1 or int(found[0][1]) - int(found[0][0]) + 1 != len(names):
+    if len(found) != 1 or max(map(len, found[0])) > _LONGEST:
+        return False
+    if int(found[0][1]) - int(found[0][0]) + 1 != len(names):
         return False
     return expanded(pattern) == list(names)

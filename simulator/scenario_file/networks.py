@@ -22,7 +22,7 @@ from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Topology,
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm
 from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import expanded
+from simulator.scenario_file.names import MAX_NAMES, expanded, how_many
 from simulator.scenario_file.network_forms import (
     BusForm,
     CurvesForm,
@@ -277,8 +277,18 @@ def _directed(name: str, numbers: Mapping[str, int]) -> int:
 
 
 def all_names(names: str | list[str]) -> list[str]:
-    """Names with patterns such as `fast[01-08]` written out."""
-    return [name for pattern in ([names] if isinstance(names, str) else names) for name in expanded(pattern)]
+    """Names with patterns such as `fast[01-08]` written out.
+
+    Raises
+    ------
+    ScenarioError
+        As `expanded`, and for more than `MAX_NAMES` in all.
+    """
+    patterns = [names] if isinstance(names, str) else names
+    number = sum(map(how_many, patterns))
+    if number > MAX_NAMES:
+        raise ScenarioError(f"{number} names found, at most {MAX_NAMES} in all allowed")
+    return [name for pattern in patterns for name in expanded(pattern)]
 
 
 def known(name: str, names: Sequence[str] | Mapping[str, int], *, what: str) -> None:

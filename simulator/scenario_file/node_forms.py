@@ -6,6 +6,7 @@ from pydantic import Discriminator, Field, Tag
 
 from simulator.models.load import AfterEnd, AvailabilityRule
 from simulator.scenario_file.form import LAUNCHED, FileName, Form, Latency, Name, Payload, Power, Size, Speed
+from simulator.scenario_file.names import MAX_NAMES
 from simulator.scenario_file.network_forms import DiskForm, LinkForm
 
 Host = Annotated[str, Field(pattern=LAUNCHED)]
@@ -124,11 +125,11 @@ class PEForm(Form):
 
     name: Name = "{node}"
     """Once in the file; `{node}` stands for the node's name. Several PEs by range or `count`, as for nodes."""
-    count: int | None = Field(default=None, ge=1)
+    count: int | None = Field(default=None, ge=1, le=MAX_NAMES)
     """How many alike, if `name` has no range."""
-    cpu: int | None = None
+    cpu: int | None = Field(default=None, lt=2**31)
     """The logical processor it was measured on, if any."""
-    cores: int = Field(default=1, ge=1)
+    cores: int = Field(default=1, ge=1, le=MAX_NAMES)
     """How many processes run side by side at full speed. More share them."""
     speeds: dict[Name, SpeedForm]
     """By kernel: a constant speed (`2 Gflop/s`, or `units/s` for other volumes); or `sizes` (elements stored and
@@ -206,7 +207,7 @@ class NodeForm(Form):
 
     name: Name
     """Of the node; `"fast[01-08]"` are the eight nodes fast01 to fast08."""
-    count: int | None = Field(default=None, ge=0)
+    count: int | None = Field(default=None, ge=0, le=MAX_NAMES)
     """How many, if `name` has no range: `{name: slow, count: 12}` are slow01 to slow12."""
     host: Host | None = None
     """What launchers reach it by, in files that `advise` writes; its name if not said; `{node}` stands for the name."""

@@ -1,5 +1,6 @@
 """From what a scenario file says of PEs and nodes to a `Platform`; alike PEs share their models."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,7 +27,7 @@ from simulator.scenario_file.memory_levels import (
     use_of,
 )
 from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import counted
+from simulator.scenario_file.names import MAX_NAMES, counted, how_many
 from simulator.scenario_file.network_forms import StarForm, TreeForm
 from simulator.scenario_file.networks import LinkSource, Maker, check_links, link_maker, make_network, message_model
 from simulator.scenario_file.node_forms import (
@@ -86,6 +87,7 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
         return MadePlatform(imported.platform, imported.notes)
     parts = _Parts()
     source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
+    _check_number(form, document)
     faults = Faults(document)
     for place, node in enumerate(form.nodes):
         with faults.at("platform", "nodes", place):
@@ -98,6 +100,17 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
         platform = Platform(tuple(parts.pes), network, nodes)
     return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
+
+
+def _check_number(form: NodesForm, document: Document) -> None:
+    """Refuse more PEs than a platform may have before any of them is made."""
+    pes = 0
+    for place, node in enumerate(form.nodes):
+        with suppress(ScenarioError):  # what is wrong with a name is said where it is used
+            pes += how_many(node.name, node.count) * sum(how_many(pe.name, pe.count) for pe in node.pes)
+        if pes > MAX_NAMES:
+            with document.at("platform", "nodes", place):
+                raise ScenarioError(f"{pes} PEs up to here found, at most {MAX_NAMES} allowed")
 
 
 def _network(form: NodesForm, source: LinkSource, parts: _Parts) -> Network:

@@ -8,9 +8,12 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from simulator import files
+from simulator import files, units
 from simulator.applications import PARAMETERS
-from simulator.applications.parameters import Duration, Field
+from simulator.applications.parameters import MOST_STEPS, Duration, Field
+from simulator.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
+from simulator.scenario import MOST_REPLICATIONS
+from simulator.scenario_file.extending import MOST_FILES
 from simulator.scenario_file.form import Form
 from simulator.scenario_file.forms import (
     ApplicationForm,
@@ -20,6 +23,7 @@ from simulator.scenario_file.forms import (
     SegApplicationForm,
     SimgridForm,
 )
+from simulator.scenario_file.names import MAX_NAMES
 from simulator.scenario_file.network_forms import (
     BusForm,
     CurvesForm,
@@ -62,6 +66,7 @@ from simulator.scenario_file.segs.forms import (
     SegForm,
     SequenceForm,
 )
+from simulator.scenario_file.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN
 
 Row = tuple[str, ...]
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -125,6 +130,25 @@ def _links() -> str:
     return _table(("fields of a link", "message time"), rows)
 
 
+def _limits() -> str:
+    """What a file may hold at most."""
+    rows = (
+        ("a file", f"{units.show_size(MAX_BYTES)}; it can extend {MOST_FILES} in a row"),
+        ("values of a file", f"{MAX_WRITTEN:,}; {MAX_NODES:,} once aliases are expanded; {MAX_TOML:,} in TOML"),
+        ("levels of a file", f"{MAX_DEPTH}"),
+        (
+            "a number",
+            f"{units.MOST_LETTERS:,} letters with its unit, and 1.8e308; {units.MOST_BYTES // 2**60} EiB for a size",
+        ),
+        ("PEs, and names of one pattern", f"{MAX_NAMES:,}"),
+        ("configurations", f"{MOST_CONFIGURATIONS:,}"),
+        ("processes", f"{MOST_PROCESSES:,} of a configuration, {MOST_PLACED:,} of all together"),
+        ("replications", f"{MOST_REPLICATIONS:,}"),
+        ("steps of an application's loop", f"{MOST_STEPS:,} (iterations, column blocks, panels)"),
+    )
+    return _table(("what", "at most"), [(what, most) for what, most in rows])
+
+
 def _topologies() -> str:
     common = ("topology", "contention", "eager", "loopback")
     rows = []
@@ -171,6 +195,7 @@ def _table(head: Row, rows: Sequence[Row]) -> str:
 
 _PES = "pes[]."
 _TABLES: dict[str, Callable[[], str]] = {
+    "limits": _limits,
     "scenario": lambda: _fields(("", ScenarioForm, ())),
     "extends": lambda: _fields(("extends.", ExtendsForm, ())),
     "nodes": lambda: _fields(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.applications import make_work
-from simulator.configuration import Configuration
+from simulator.configuration import MOST_PLACED, MOST_PROCESSES, Configuration
 from simulator.errors import ScenarioError
 from simulator.platform import Platform
 from simulator.scenario import (
@@ -22,7 +22,7 @@ from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, Sc
 from simulator.scenario_file.hpl_dat import with_hpl_dat
 from simulator.scenario_file.memory_levels import Measured, told, use_of
 from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import expanded
+from simulator.scenario_file.names import expanded, how_many
 from simulator.scenario_file.networks import all_names, known
 from simulator.scenario_file.platforms import MadePlatform, make_platform
 from simulator.scenario_file.segs.application import seg_application
@@ -54,10 +54,15 @@ def resolve(
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
     notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
     scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes)
-    configurations = []
+    configurations, placed = [], 0
     for name, entry in form.configurations.items():  # partition and parameters are checked now, not in the middle
         with faults.at("configurations", name, once=True):
             placement = _placement(entry, document, places, name=name)
+            placed += len(placement)
+            if placed > MOST_PLACED:
+                raise ScenarioError(
+                    f"{placed} processes of all configurations up to here found, at most {MOST_PLACED} allowed"
+                )
             partition = _partition(entry, application, document, len(placement), name=name)
             configuration = Configuration(name, partition, placement)
             _check(replace(scenario, configurations=(configuration,)), configuration, platform, oversized=oversized)
@@ -110,9 +115,11 @@ def _placement(form: ConfigurationForm, document: Document, places: Mapping[str,
     """Index of the PE of each process."""
     here = ("configurations", name)
     if form.allocation is not None:
-        found = []
+        found, number = [], 0
         for pattern, processes in form.allocation.items():
             with document.at(*here, "allocation", pattern):
+                number += how_many(pattern) * max(1, processes)
+                _check_processes(number)
                 for pe in expanded(pattern):
                     known(pe, places, what="PE")
                     found += [places[pe]] * processes
@@ -132,6 +139,11 @@ def _placement(form: ConfigurationForm, document: Document, places: Mapping[str,
         for pe in names:
             known(pe, places, what="PE")
         return tuple(places[pe] for pe in names)
+
+
+def _check_processes(number: int) -> None:
+    if number > MOST_PROCESSES:
+        raise ScenarioError(f"{number} processes up to here found, at most {MOST_PROCESSES} allowed")
 
 
 def _partition(

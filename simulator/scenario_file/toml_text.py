@@ -9,13 +9,20 @@ from typing import Any
 
 import yaml
 
+from simulator import units
+from simulator.configuration import MOST_CONFIGURATIONS
 from simulator.errors import ScenarioError
 
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _END = re.compile(r"(.*) \(at end of document\)", re.DOTALL)
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _KEY = re.compile(r"""(?:[ \t]*(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')[ \t]*(?:\.|(?=[]=])))+""")
-_STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\]|\\.)*"|\'[^\']*\'', re.DOTALL)
+_STRING = re.compile(
+    r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}|' r"'''.*?'{3,5}|" r'"(?:[^"\\]++|\\.)*+"|' r"'[^']*'", re.DOTALL
+)
+_TEXTS = re.compile(_STRING.pattern + r"|#[^\n]*", re.DOTALL)
+_A_NAME = r"(?:[A-Za-z0-9_-]++|\"\")"
+_CONFIGURATION = re.compile(rf"^[ \t]*\[?[ \t]*configurations[ \t]*\.[ \t]*{_A_NAME}[ \t]*[\]=]", re.MULTILINE)
 _OTHER = re.compile(r"[^,\]}#\n]+")
 
 Where = tuple[str | int, ...]
@@ -34,6 +41,7 @@ def toml_nodes(text: str, path: Path, *, most: int, deepest: int) -> tuple[dict[
     ScenarioError
         If it is no TOML, or more than that.
     """
+    _check_size(text, path, most=most, deepest=deepest)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -45,6 +53,26 @@ def toml_nodes(text: str, path: Path, *, most: int, deepest: int) -> tuple[dict[
     scan = _Scan(text)
     places = scan.places() if text.count("\n") <= most else {}
     return data, _Nodes(str(path), scan, places, most, deepest).node(data, ())
+
+
+def _check_size(text: str, path: Path, *, most: int, deepest: int) -> None:
+    """Refuse, before TOML's reader takes the square of their number, dotted names in a row; and too many values."""
+    bare = _TEXTS.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
+    deep = re.search(rf"(?<![A-Za-z0-9_-]){_A_NAME}(?:[ \t]*\.[ \t]*{_A_NAME}){{{deepest}}}", bare)
+    if deep is not None:
+        raise ScenarioError(f"{_line(path, bare, deep)}: more than {deepest} levels found, fewer allowed")
+    long = re.search(rf"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{{{units.MOST_LETTERS + 1}}}", bare)
+    if long is not None:
+        found = f"a number of more than {units.MOST_LETTERS} letters found"
+        raise ScenarioError(f"{_line(path, bare, long)}: {found}, at most so many allowed")
+    if len(_CONFIGURATION.findall(bare)) > MOST_CONFIGURATIONS:
+        raise ScenarioError(f"{path}:1:1: more than {MOST_CONFIGURATIONS} configurations found, fewer allowed")
+    if max(bare.count(","), bare.count("=")) > most:  # each follows a value, or comes before one
+        raise ScenarioError(f"{path}:1:1: more than {most} values found, fewer allowed in TOML")
+
+
+def _line(path: Path, text: str, found: re.Match[str]) -> str:
+    return f"{path}:{text.count(chr(10), 0, found.start()) + 1}:1"
 
 
 def _fault(said: str, text: str) -> str:

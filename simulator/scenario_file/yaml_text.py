@@ -14,18 +14,26 @@ from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from simulator import files
+from simulator import files, units
+from simulator.configuration import MOST_CONFIGURATIONS
 from simulator.errors import ApportionError, ScenarioError, on_one_line
 from simulator.scenario_file.toml_text import toml_nodes
 
 MAX_BYTES = 16 * 2**20
+"""Largest file: 500,000 values of 32 letters."""
 MAX_WRITTEN = 500_000
-"""Most YAML nodes that a file writes."""
+"""Most YAML nodes that a file writes: they take a second or two and some 250 MB to read."""
 MAX_NODES = 2_000_000
-"""Most YAML nodes after aliases are expanded."""
+"""Most YAML nodes after aliases are expanded, which cost no reading, but each is checked."""
+MAX_TOML = 150_000
+"""Most values of a TOML file, whose reader is written in Python and takes three times as long for each."""
 MAX_DEPTH = 50
+"""Most levels: each is a call in a call."""
 
 _LONGEST_KEY = 60
+_VALUE = "value"
+"""What marks call a text that is no file."""
+_PLACE = re.compile(rf"^{_VALUE}:[0-9]+:[0-9]+: ")
 _SURROGATES = re.compile(r"(?<!\\)\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 """One character beyond the first 65,536 as JSON may write it, and YAML may not."""
 
@@ -126,7 +134,7 @@ def read_document(path: Path) -> Document:
 def document_of(text: str, path: Path) -> Document:
     """What the text of a file says; see `read_document`."""
     if path.suffix == ".toml":
-        return Document(path, *toml_nodes(text, path, most=MAX_WRITTEN, deepest=MAX_DEPTH))
+        return Document(path, *toml_nodes(text, path, most=MAX_TOML, deepest=MAX_DEPTH))
     if path.suffix == ".json":
         text = _SURROGATES.sub(lambda pair: json.loads(f'"{pair[0]}"'), text)
     try:
@@ -160,7 +168,9 @@ def read_value(text: str) -> Any:
         If it is none.
     """
     try:
-        data, node = _read(text, "value")
+        data, node = _read(text, _VALUE)
+    except ScenarioError as error:
+        raise ScenarioError([_PLACE.sub("", line) for line in error.lines]) from None
     except (yaml.YAMLError, RecursionError, ValueError):
         raise ScenarioError(f"{text!r} found, a value in YAML allowed") from None
     if node is None:
@@ -244,11 +254,18 @@ class _Loader(Composer, *_PARTS, SafeConstructor, Resolver):  # type: ignore[mis
         _PARTS[0].__init__(self, stream)  # type: ignore[misc]
         for part in (*_PARTS[1:], Composer, SafeConstructor, Resolver):
             part.__init__(self)  # type: ignore[misc]
-        self.written = self.depth = 0
+        self.written = self.depth = self.configurations = 0
+        self.field = ""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         self.written += 1
         self.depth += 1
+        if self.depth == 2 and isinstance(index, yaml.ScalarNode):
+            self.field = index.value
+        elif self.depth == 3 and index is None and self.field == "configurations":  # a key
+            self.configurations += 1
+            if self.configurations > MOST_CONFIGURATIONS:
+                self._refuse(f"more than {MOST_CONFIGURATIONS} configurations found, fewer allowed")
         if self.depth > MAX_DEPTH + 1:
             self._refuse(f"more than {MAX_DEPTH} levels found, fewer allowed")
         if self.written > MAX_WRITTEN:
@@ -287,12 +304,27 @@ for _tag, (_pattern, _first) in _SCALARS.items():
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), [*_first, ""])
 
 
+def _digits(node: yaml.ScalarNode) -> str:
+    """The text of a number that is short enough to be read."""
+    text = str(node.value)
+    if len(text) > units.MOST_LETTERS:
+        found = f"a number of {len(text)} letters found, at most {units.MOST_LETTERS} allowed"
+        raise ScenarioError(f"{_shown(node.start_mark)}: {found}")
+    return text
+
+
 def _integer(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
-    text = node.value
+    text = _digits(node)
     return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
 
 
+def _float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
+    _digits(node)
+    return loader.construct_yaml_float(node)
+
+
 _Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+_Loader.add_constructor("tag:yaml.org,2002:float", _float)
 
 
 def _count(node: yaml.Node, sizes: dict[int, int], depth: int = 0) -> int:

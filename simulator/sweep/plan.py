@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,7 @@ def make_plan(
     seed: int | None = None,
     oversized: bool = False,
     template: Template | None = None,
+    here: bool = False,
 ) -> Plan:
     """The plan of a scenario file and the changes of each point; the base, without any, is put before them.
 
@@ -126,6 +127,8 @@ def make_plan(
     ----------
     template
         The file as it was read already.
+    here
+        Whether the points are done on this machine, whose memory the base then has to fit.
 
     Raises
     ------
@@ -134,6 +137,10 @@ def make_plan(
     """
     template = template or read_template(path)
     base = template.scenario(oversized=oversized)
+    runs = base.replications if replications is None else replications
+    drawn = replace(base, replications=runs, seed=base.seed if seed is None else seed)
+    if here:
+        drawn.check_memory_needed()
     changed, before = _changed(template, asked)
     _read_named(template, changed)
     used = dict(template.named.used)
@@ -144,8 +151,8 @@ def make_plan(
         inputs=template.named.hashes(),
         paths=used,
         before=before,
-        replications=base.replications if replications is None else replications,
-        seed=base.seed if seed is None else seed,
+        replications=runs,
+        seed=drawn.seed,
         oversized=oversized,
         ask=ask,
         version=version_of(ask),

@@ -1,11 +1,13 @@
 """Draws under what-ifs: the k-th PE of a kind draws the same whatever else is there, and no two PEs draw alike."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from simulator import PE, LinkModel, Platform, dump_scenario, load_scenario, read_template
+from simulator import PE, Configuration, LinkModel, Platform, dump_scenario, load_scenario, read_template
 from simulator.scenario import draw
 from tests.simulator.sweep.points import write
 
@@ -62,3 +64,20 @@ def test_names_that_differ_in_zeros_only():
     found = Platform.uniform(tuple(PE(name, name) for name in names), LINK).draw_names
     assert found == ("n007.c0", "n7.c0", "n07.c00", "n10", "n0")
     assert Platform.uniform((PE("slow007", "slow007"),), LINK).draw_names == ("slow7",)
+
+
+def test_many_draws_are_those_of_few(template):
+    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12", "replications=6000"])
+    many, few = draw(scenario), draw(replace(scenario, replications=40), first=5960)  # 72,000 draws, and 480
+    assert np.array_equal(many.load_starts_s[5960:], few.load_starts_s)
+    assert np.array_equal(many.band_positions[5960:], few.band_positions)
+
+
+def test_pes_without_a_process_are_left_out_where_nobody_asks_for_them(template):
+    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12", "replications=2"])
+    one = replace(scenario, configurations=(Configuration("one", (1,), (len(scenario.platform.pes) - 1,)),))
+    whole, placed = draw(one), draw(one, placed_only=True)
+    assert np.array_equal(whole.load_starts_s[:, -1], placed.load_starts_s[:, -1])
+    assert np.all(whole.load_starts_s[:, -1] > 0)
+    assert np.count_nonzero(whole.load_starts_s) > 2
+    assert np.count_nonzero(placed.load_starts_s) == 2

@@ -1,5 +1,7 @@
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,25 @@ def test_reading_is_bounded(tmp_path):
     path.write_bytes(b"x" * 100)
     with pytest.raises(ScenarioError, match="a file of 100 bytes found, at most 99 bytes allowed"):
         files.read_bytes(path, limit_bytes=99)
+
+
+@pytest.mark.parametrize("text", ["[1" + "0" * 10**6 + "]", "[1e999]", "[-1e999]", "[0." + "1" * 10**6 + "]"])
+def test_json_holds_numbers_that_doubles_hold(tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(ScenarioError, match=r"x\.json: .* found") as caught:
+        files.read_json(path)
+    assert len(caught.value.lines[0]) < 300
+    path.write_text("[1" + "0" * 307 + ", 1.5e308]")
+    assert files.read_json(path) == [10**307, 1.5e308]
+
+
+def test_what_is_no_file_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, found in ((tmp_path / "pipe", "pipe"), (Path("/dev/zero"), "device"), (tmp_path, "directory")):
+        for read in (files.read_text, files.read_json, files.check_regular):
+            with pytest.raises(ScenarioError, match=found):
+                read(path)
 
 
 def test_text_that_is_no_utf8_names_its_line(tmp_path):

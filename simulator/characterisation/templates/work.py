@@ -108,6 +108,10 @@ class SegWork(Work):
         named = any("P" in formula.names for step in self.steps.values() for formula in step.arguments.values())
         return named or dict(self.template.computes(2)) != dict(self.template.computes(4))
 
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Iterations of the template."""
+        return self.iterations
+
     @property
     def has_master(self) -> bool:
         """As the template has."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simulator.errors import TraceError
+from simulator.load_traces.generate import MOST_VALUES
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
 
 
@@ -80,6 +81,9 @@ def _played(path: Path, rows: Rows, pause_s: float, duration_s: float | None) ->
             f"{rows.values[-1]:g}); a duration writes it out exactly"
         )
     end_s = duration_s if duration_s is not None else period_s if loops else last + max(first, 1.0)
+    if loops and end_s / period_s * len(rows.times_s) > MOST_VALUES:
+        found = f"{end_s:g} s of it in periods of {period_s:g} s found"
+        raise TraceError(f"{path}: {found}, at most {MOST_VALUES} values allowed: a shorter duration")
     for turn in range(max(1, math.ceil(end_s / period_s)) if loops else 1):
         for time_s, value in zip(rows.times_s, rows.values, strict=True):
             if turn * (period_s if loops else 0.0) + time_s < end_s:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator import units
 from simulator.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines
 from simulator.models.load import Floats
@@ -57,8 +58,8 @@ class _Log:
         """Take in a header comment or a job; the first line may be either."""
         if line.startswith(";"):
             name, _, value = line.lstrip("; ").partition(":")
-            if name.strip() == "MaxProcs" and value.strip().isdigit():
-                self.header_size = int(value)
+            if name.strip() == "MaxProcs":
+                self.header_size = units.whole(value.strip()) or self.header_size
             return
         cells = line.split()
         if len(cells) != _FIELDS:

@@ -1,6 +1,7 @@
 """The run history: what goes in comes out, from several processes at once and in other programs' formats."""
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -23,6 +24,7 @@ from simulator.calibration import (
     parse_grid,
     record_runs,
 )
+from simulator.calibration.history import is_history
 from simulator.errors import ApportionError, CalibrationError, ScenarioError
 
 ROOT = Path(__file__).parents[3]
@@ -164,6 +166,15 @@ def test_other_files_are_not_taken_for_histories(tmp_path):
     with pytest.raises(ScenarioError, match="no such file"):
         list_runs(missing)
     assert not missing.exists()
+
+
+def test_a_pipe_in_the_place_of_a_history_is_refused_without_waiting(tmp_path):
+    path = tmp_path / "runs.sqlite"
+    os.mkfifo(path)
+    for work in (list_runs, lambda pipe: add_runs(pipe, RECORDS)):
+        with pytest.raises(ScenarioError, match=r"runs\.sqlite: a device or pipe found"):
+            work(path)
+    assert not is_history(path)
 
 
 @pytest.mark.parametrize("kind", ["csv", "extrap", "extrap-json"])

@@ -194,6 +194,7 @@ def platform_text(inside):
     return f'{HEAD}<platform version="4.1"><zone id="z" routing="Full">\n{inside}\n</zone></platform>'
 
 
+NINES = "9" * 5000
 HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><link id="l" bandwidth="1MBps" latency="1us"/>'
 ROUTE = '<route src="a" dst="b"><link_ctn id="l"/></route>'
 BOMB = "\n".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
@@ -220,6 +221,12 @@ BAD = {
     "zero bandwidth": (platform_text(HOSTS.replace("1MBps", "0")), "link l: link: 0 B/s found, above 0 allowed"),
     "zero speed": (platform_text(HOSTS.replace("1Gf", "0") + ROUTE), "speed: 0 found"),
     "pstate": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" pstate="1"') + ROUTE), "pstate: '1' found, 0 to 0"),
+    "very many cores": (platform_text(HOSTS.replace('"1Gf"', f'"1Gf" core="{NINES}"') + ROUTE), "core: '999"),
+    "very high state": (platform_text(HOSTS.replace('"1Gf"', f'"1Gf" pstate="{NINES}"') + ROUTE), "0 to 0 allowed"),
+    "very many hosts": (
+        platform_text('<cluster id="c" radical="0-999999,0" speed="1f" bw="1" lat="0"/>'),
+        "of 1000000 hosts at the most",
+    ),
     "cores": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" core="0"') + ROUTE), "core: '0' found"),
     "state": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" state_file="s"') + ROUTE), "state_file: a profile found"),
     "latency profile": (platform_text(HOSTS.replace('"1us"', '"1us" latency_file="s"')), "latency_file: a profile"),

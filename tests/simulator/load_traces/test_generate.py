@@ -102,6 +102,9 @@ def test_bootstrap_is_made_of_the_recordings_blocks():
         (lambda: Diurnal(1.0, 1.5), "amplitude: 1.5 found"),
         (lambda: BlockBootstrap(regular([1, 2]), 5.0), "block_s: 5 found"),
         (lambda: Constant(1.0).draw(1.0, 2.0, draws()), "duration_s: 1 found"),
+        (lambda: Constant(1.0).draw(1e12, 1.0, draws()), r"a trace of 1e\+12 values found, at most 10000000 allowed"),
+        (lambda: AR1(1.0, 1.0, 0.5).draw(1e300, 1.0, draws()), r"1e\+300 values found"),
+        (lambda: OnOff(1.0, 1e-6, 1e-6).draw(1e6, 1.0, draws()), r"1e\+12 values found"),
     ],
 )
 def test_parameters_out_of_bounds_are_refused(make, message):

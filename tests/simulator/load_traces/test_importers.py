@@ -190,6 +190,12 @@ def test_simgrid_profile_whose_periods_differ_is_refused_without_a_duration():
         take(DATA / "loopafter.profile", "simgrid")
 
 
+def test_simgrid_profile_of_too_many_periods_is_refused_before_they_are_written_out(tmp_path):
+    path = written(tmp_path, "0 1\nLOOPAFTER 1e-300\n")
+    with pytest.raises(TraceError, match="at most 10000000 values allowed"):
+        take(path, "simgrid", duration_s=3600.0)
+
+
 def test_simgrid_profile_repeats_loopafter_after_its_last_line(tmp_path):
     path = written(tmp_path, "1 0.5\n2 0.2\n5 1\nLOOPAFTER 5\n")
     found = take(path, "simgrid")
