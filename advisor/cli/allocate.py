@@ -102,16 +102,11 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     named = parse_kinds(kinds)
     if hosts is not None and hostfile is None:
         raise ScenarioError("--hosts: found without --hostfile, allowed beside it")
-    advice = advise_allocation(
-        load_allocation_fit(model),
-        named,
-        size,
-        level=level,
-        limits=_limits(memory, footprint, named),
-        top=top,
-        inputs={str(model): files.digest(files.read_bytes(model))},
-    )
-    document = advice.to_dict()
+    limits, fitted = _limits(memory, footprint, named), load_allocation_fit(model)
+    inputs = {str(model): files.digest(files.read_bytes(model))}
+    with files.understood(model, "apportion allocate fit"):
+        advice = advise_allocation(fitted, named, size, level=level, limits=limits, top=top, inputs=inputs)
+        document = advice.to_dict()
     if hostfile is not None:
         document |= _write_hosts(advice, hostfile, None if hosts is None else parse_hosts(hosts, named))
     if as_json:

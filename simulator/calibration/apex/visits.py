@@ -10,7 +10,7 @@ from typing import IO, Any, Self
 
 from simulator import files
 from simulator.calibration.real.point_store import plain, refuse_others
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.machine import Machine
 
 FORMAT, KIND = 1, "apexmap visits"
@@ -91,7 +91,7 @@ class Visits:
         if not lines:
             return False
         try:
-            found, *entries = map(json.loads, lines)
+            found, *entries = (files.parse_json(line, f"{path}:{number}") for number, line in enumerate(lines, 1))
             if not isinstance(found, dict) or (found.get("kind"), found.get("format")) != (KIND, FORMAT):
                 raise ScenarioError(f"{path}: no measurements of a memory sweep found, {allowed}")
             refuse_others(
@@ -102,7 +102,7 @@ class Visits:
             )
             for entry in entries:
                 self._hold(Visit(**entry | {"word_s": tuple(entry["word_s"])}))
-        except (KeyError, TypeError, ValueError) as error:
+        except MALFORMED as error:
             raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
         return True
 

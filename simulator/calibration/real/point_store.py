@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from simulator import files
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.machine import Machine
 
 FORMAT = 1
@@ -121,7 +121,7 @@ class PointStore(Generic[P]):
             if subject == self._head["subject"]:
                 for entry in (*document["points"], *document.get("open", ())):
                     self._hold(read(entry))
-        except (KeyError, TypeError, ValueError) as error:
+        except MALFORMED as error:
             raise ScenarioError(f"{path}: a damaged file found ({error}), the file as written allowed") from error
         refuse_others(path, "points", found=(subject, machine), here=(self._head["subject"], self._head["machine"]))
         if self._head["machine"] is not None:
