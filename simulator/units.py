@@ -19,9 +19,11 @@ __all__ = [
     "show_duration",
     "show_rate",
     "show_size",
+    "to_number",
+    "to_whole",
 ]
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*", re.ASCII)
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SCALES: Final = _DECIMAL | _BINARY
@@ -55,6 +57,21 @@ _EXAMPLES: Final = {
     id(POWER): "a power such as 150W or 1.5kW",
     id(SHARE): "a share such as 5% or 0.05",
 }
+
+
+def to_number(text: str) -> float | None:
+    """The number that a text is, None if it is none; underscores and other scripts' digits make no number."""
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def to_whole(text: str) -> int | None:
+    """The whole number of at most 18 digits 0 to 9 that a text is, None if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:

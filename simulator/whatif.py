@@ -14,7 +14,7 @@ from simulator.scenario_file import Template, scenario_schema
 
 MOST_POINTS = 1_000_000
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
-_RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:\.\.({_NUMBER}))?")
+_RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:\.\.({_NUMBER}))?", re.ASCII)
 _OPENING, _CLOSING = "[{", "]}"
 _PAIRED = ("seed", "replications")
 _NOT_THERE = ("not found in", "unknown key found")

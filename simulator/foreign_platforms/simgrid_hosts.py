@@ -14,6 +14,7 @@ from simulator.models.load import LoadTrace
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link
 from simulator.platform import PE, Load, Node
+from simulator.units import to_whole
 
 NODE_PROPERTY = "apportion.node"
 """Property of a host that names the node whose PE it is."""
@@ -53,12 +54,12 @@ class Hosts:
                 raise child.fault(child.tag, "found in a host, prop or disk allowed")
         speeds = element.text("speed").split(",")
         state = element.text("pstate", "0")
-        if not state.isdecimal() or int(state) >= len(speeds):
+        place, count = to_whole(state), to_whole(cores := element.text("core", "1"))
+        if place is None or place >= len(speeds):
             raise element.fault("pstate", f"{state!r} found, 0 to {len(speeds) - 1} allowed")
-        cores = element.text("core", "1")
-        if not cores.isdecimal() or not 1 <= int(cores) <= 1_000_000:
+        if count is None or not 1 <= count <= 1_000_000:
             raise element.fault("core", f"{cores!r} found, a number of at least 1 allowed")
-        speed = amount(element, speeds[int(state)], "speed", field_name="speed")
+        speed = amount(element, speeds[place], "speed", field_name="speed")
         if speed <= 0:
             raise element.fault("speed", f"{speed:g} found, above 0 allowed")
         profile = element.attributes.get("speed_file") or element.attributes.get("availability_file")
@@ -67,7 +68,7 @@ class Hosts:
             load = Load(self._profile(element.path.parent / profile), "given", drawn=False)
         for disk in element.all("disk"):
             self._disk(disk, node)
-        return PE(name, node, {self.kernel: SpeedBand.constant(speed)}, load, cores=int(cores))
+        return PE(name, node, {self.kernel: SpeedBand.constant(speed)}, load, cores=count)
 
     def _disk(self, element: Element, node: str) -> None:
         """A disk that reads as fast as it writes, one for each node."""

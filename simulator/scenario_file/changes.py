@@ -10,11 +10,12 @@ from typing import Any
 from simulator.errors import ScenarioError, meant
 from simulator.scenario import Change
 from simulator.scenario_file.yaml_text import Document, read_value
+from simulator.units import to_whole
 
 Expand = Callable[[Any], Any]
 """Levels that are a model -> the levels written out."""
 _FACTOR = re.compile(r"([x/])\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)")
-_QUANTITY = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S.*?)?\s*")
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S.*?)?\s*", re.ASCII)
 _MOST_SHOWN = 20
 
 
@@ -90,8 +91,8 @@ def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tu
             named = [place for place, entry in enumerate(here) if isinstance(entry, dict) and entry.get("name") == name]
             if len(named) == 1:
                 return named[0], count
-            if name.isdecimal() and int(name) < len(here):
-                return int(name), count
+            if (place := to_whole(name)) is not None and place < len(here):
+                return place, count
     if isinstance(here, dict):
         if len(parts) == 1:
             return parts[0], 1

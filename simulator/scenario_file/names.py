@@ -7,7 +7,8 @@ from simulator.errors import ScenarioError
 
 MAX_NAMES = 2_000_000
 """Most names of one pattern."""
-_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+MOST_DIGITS = 18
+_RANGE = re.compile(r"\[(\d+)-(\d+)\]", re.ASCII)
 
 
 def expanded(pattern: str) -> list[str]:
@@ -24,8 +25,8 @@ def expanded(pattern: str) -> list[str]:
     if len(found) > 1:
         raise ScenarioError(f"{pattern!r} found, one range such as [01-08] allowed")
     (low, high), (head, tail) = found[0], _RANGE.sub("\0", pattern).split("\0")
-    count = int(high) - int(low) + 1
-    if not 1 <= count <= MAX_NAMES:
+    long = max(len(low), len(high)) > MOST_DIGITS
+    if long or not 1 <= int(high) - int(low) + 1 <= MAX_NAMES:
         raise ScenarioError(f"{pattern!r} found, a range of 1 to {MAX_NAMES} names that ascends allowed")
     width = len(low) if low.startswith("0") else 0
     return [f"{head}{number:0{width}d}{tail}" for number in range(int(low), int(high) + 1)]
@@ -56,18 +57,22 @@ def compact(names: Sequence[str]) -> str | None:
     for head, number, tail in _splits(first):
         last = names[-1][len(head) : len(names[-1]) - len(tail)]
         pattern = f"{head}[{number}-{last}]{tail}"
-        if last.isdecimal() and _agrees(pattern, names):
+        if last.isascii() and last.isdecimal() and _agrees(pattern, names):
             return pattern
     return None
 
 
 def _splits(name: str) -> list[tuple[str, str, str]]:
     """A name cut around each of its numbers, the last one first."""
-    return [(name[: m.start()], m.group(), name[m.end() :]) for m in re.finditer(r"\d+", name)][::-1]
+    return [(name[: m.start()], m.group(), name[m.end() :]) for m in re.finditer(r"\d+", name, re.ASCII)][::-1]
 
 
 def _agrees(pattern: str, names: Sequence[str]) -> bool:
     found = _RANGE.findall(pattern)
-    if len(found) != 1 or int(found[0][1]) - int(found[0][0]) + 1 != len(names):
+    if (
+        len(found) != 1
+        or max(map(len, found[0])) > MOST_DIGITS
+        or int(found[0][1]) - int(found[0][0]) + 1 != len(names)
+    ):
         return False
     return expanded(pattern) == list(names)

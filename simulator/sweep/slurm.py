@@ -34,7 +34,7 @@ _KEYS: dict[str, str] = {
 }
 """Our keys, and what `dask_jobqueue.SLURMCluster` calls them."""
 _NUMBERS = ("jobs", "cores", "processes")
-_WALLTIME = re.compile(r"\d+(:\d\d){0,2}|\d+-\d+(:\d\d){0,2}")
+_WALLTIME = re.compile(r"\d+(:\d\d){0,2}|\d+-\d+(:\d\d){0,2}", re.ASCII)
 SLURM_HELP = f"Jobs by dask-jobqueue, as KEY=VALUE parted by spaces; keys: {', '.join(_KEYS)}."
 
 

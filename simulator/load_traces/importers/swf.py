@@ -8,6 +8,7 @@ import numpy as np
 from simulator.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines
 from simulator.models.load import Floats
+from simulator.units import to_whole
 
 _FIELDS = 18
 _SUBMIT, _WAIT, _RUN, _PROCESSORS, _REQUESTED = 1, 2, 3, 4, 7
@@ -57,8 +58,8 @@ class _Log:
         """Take in a header comment or a job; the first line may be either."""
         if line.startswith(";"):
             name, _, value = line.lstrip("; ").partition(":")
-            if name.strip() == "MaxProcs" and value.strip().isdigit():
-                self.header_size = int(value)
+            if name.strip() == "MaxProcs":
+                self.header_size = to_whole(value.strip()) or self.header_size
             return
         cells = line.split()
         if len(cells) != _FIELDS:
