@@ -1,7 +1,6 @@
 """RUNS.csv: a row for each finished run, appended at once, and beside it a log of what every run cost."""
 
 import csv
-import io
 import json
 import os
 from collections import Counter
@@ -15,7 +14,7 @@ from simulator import files
 from simulator.calibration.allocation.output import MeasuredTimes
 from simulator.calibration.allocation.plan import Allocation
 from simulator.calibration.tables import read_table
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 
 LOG_SUFFIX = ".log.jsonl"
 """What replaces `.csv` in the name of the log beside a table."""
@@ -116,7 +115,7 @@ class RunTable:
         text = files.read_text(self._path)
         if not text.strip():
             return
-        head = next(csv.reader(io.StringIO(text)))
+        head = [files.plain_cell(cell) for cell in next(csv.reader([text.splitlines()[0]]))]
         if head != self._columns:
             raise ScenarioError(
                 f"{self._path}: columns {', '.join(head)} found, {', '.join(self._columns)} or a new file allowed"
@@ -135,12 +134,12 @@ class RunTable:
     def _read_log(self, about: Mapping[str, Any]) -> None:
         head, *lines = files.read_text(self._log).splitlines() or [""]
         try:
-            said = json.loads(head)["about"]
-            for line in lines:
-                row = json.loads(line)
+            said = files.parse_json(head, f"{self._log}:1")["about"]
+            for number, line in enumerate(lines, 2):
+                row = files.parse_json(line, f"{self._log}:{number}")
                 allocation = tuple((int(pes), int(procs)) for pes, procs in row["allocation"])
                 self.walls.setdefault((float(row["N"]), allocation), []).append(float(row["wall_s"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except MALFORMED as error:
             raise ScenarioError(f"{self._log}: a damaged log found ({error}), the file as written allowed") from error
         now = json.loads(json.dumps(dict(about)))
         unlike = [name for name in {**said, **now} if said.get(name) != now.get(name)]
@@ -152,6 +151,4 @@ class RunTable:
 
 
 def _line(cells: Sequence[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+    return files.csv_lines([cells])
