@@ -7,13 +7,20 @@ from itertools import islice
 _MOST_NAMES = 10_000
 _LONGEST = 1500
 """Most letters of a line."""
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading fields of a document raises where it does not have the form that its readers rely on."""
 
 
 def on_one_line(text: str) -> str:
     """A text with characters that end a line, or cannot be shown, as Python writes them; without the middle if long."""
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST * 3 // 4]} ... {text[-_LONGEST // 5 :]}"
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = _shortened(text)
+    if text.isprintable():
+        return text
+    return _shortened("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST * 3 // 4]} ... {text[-_LONGEST // 5 :]}"
 
 
 def meant(found: object, names: Iterable[str]) -> str:

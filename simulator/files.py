@@ -1,23 +1,26 @@
 """The only opener of files: bounded reads, writes that are whole or absent, hashes, and the data that is shipped."""
 
 import contextlib
+import csv
+import dataclasses
 import gzip
 import hashlib
+import io
 import json
 import math
 import os
+import re
 import shutil
 import stat
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from simulator import units
-from simulator.errors import ApportionError, ScenarioError
+from simulator.errors import MALFORMED, ApportionError, ScenarioError
 
 __all__ = [
     "alone",
@@ -40,14 +43,18 @@ __all__ = [
 
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
-_MOST_DIGITS = 308
-"""Of an integer in JSON, sign included: each such is a double, too."""
 SPOOL_BYTES = 16 * 2**20
 """Bytes of a `Spool` up to which it stays in memory."""
 LEAST_FREE_BYTES = 2**20
 """Room that a file or folder must have before anything is computed for it."""
 LONGEST_NAME_BYTES = 240
 """Of a file: systems allow 255, and a file has a longer name while it is written."""
+T = TypeVar("T")
+_MOST_DIGITS = 300
+"""Digits of a whole number in JSON; any of so many is also a float."""
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
@@ -92,31 +99,112 @@ def read_output(path: Path, keep_bytes: int) -> str:
 
 
 def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
-    """Read a JSON document; NaN, Infinity and numbers that no double holds are refused."""
+    """Read a JSON document; see `parse_json` for what is refused."""
+    return parse_json(read_text(path, limit_bytes=limit_bytes), str(path))
 
-    def refuse(name: str) -> float:
-        raise ValueError(f"{name} is no JSON number")
 
-    text = read_text(path, limit_bytes=limit_bytes)
+def parse_json(text: str, place: str) -> Any:
+    """The document of a JSON text, read strictly.
+
+    Parameters
+    ----------
+    place
+        Where the text stands, for messages.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no JSON: also for NaN, Infinity and numbers beyond them, a key that comes twice in one object, and
+        half of a surrogate pair, which no text file can hold.
+    """
     try:
-        return json.loads(text, parse_constant=refuse, parse_int=_whole, parse_float=_finite)
+        found = json.loads(
+            text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
+        )
+        if _SURROGATE.search(text):  # most documents escape nothing
+            json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise ScenarioError(f"{path}:{error.lineno}:{error.colno}: {error.msg}, a JSON document allowed") from error
+        raise ScenarioError(f"{place}:{error.lineno}:{error.colno}: {error.msg}, a JSON document allowed") from error
+    except UnicodeEncodeError as error:
+        shown = f"\\u{ord(error.object[error.start]):04x}"
+        raise ScenarioError(f"{place}: {shown} is half of a surrogate pair and no letter; write the letter") from error
     except (ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: {error}, a JSON document allowed") from error
+        raise ScenarioError(f"{place}: {error}, a JSON document allowed") from error
+    return found
 
 
-def _whole(text: str) -> int:
-    if len(text) > _MOST_DIGITS:  # more, and it would be read in the square of their number, and be no double
-        raise ValueError(f"an integer of {len(text)} digits found, at most {_MOST_DIGITS} allowed")
-    return int(text)
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _finite(text: str) -> float:
-    value = float(text) if len(text) <= units.MOST_LETTERS else math.inf
+    value = float(text)
     if math.isinf(value):
-        raise ValueError(f"a number beyond 1.8e308, or of more than {units.MOST_LETTERS} letters, found")
+        raise ValueError(f"{text[:40]} is beyond the largest number")
     return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"{text[:20]}... of {len(text)} digits is beyond the largest number")
+    return int(text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice[:80]!r} comes twice in one object")
+    return found
+
+
+def known(model: T) -> T:
+    """A model that was read, where each of its numbers is one: `null` among numbers reads as NaN.
+
+    Raises
+    ------
+    ValueError
+        With the field that holds none.
+    """
+    if (field := _unknown(model, "")) is not None:
+        raise ValueError(f"{field.lstrip('.')} is not a number")
+    return model
+
+
+def _unknown(value: object, place: str) -> str | None:
+    """The first field, of dataclasses and what they hold, that is NaN or no number among numbers."""
+    if isinstance(value, float):
+        return place if math.isnan(value) else None
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        wrong = value.dtype == object or (value.dtype.kind == "f" and bool(np.isnan(value).any()))
+        return place if wrong else None
+    fields: Iterable[tuple[object, object]] = ()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    elif isinstance(value, Mapping):
+        fields = value.items()
+    elif isinstance(value, list | tuple):
+        fields = enumerate(value)
+    return next((found for name, entry in fields if (found := _unknown(entry, f"{place}.{name}")) is not None), None)
+
+
+@contextlib.contextmanager
+def understood(place: object, writer: str) -> Iterator[None]:
+    """Work on what was read from a file that only its form says how to read; one of another form is refused.
+
+    Raises
+    ------
+    ScenarioError
+        With the file and the command that writes such ones.
+    """
+    try:
+        yield
+    except MALFORMED as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ScenarioError(f"{place}: this is not what `{writer}` writes ({reason}); write it again") from error
 
 
 @contextlib.contextmanager
@@ -336,6 +424,33 @@ def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES
 def write_json(path: Path, document: object) -> None:
     """Write a JSON document atomically; NaN and Infinity are refused as a fault of ours."""
     write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def csv_lines(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as lines of CSV in which no text is a formula to a spreadsheet; `plain_cell` gives back what was written.
+
+    A text that begins with =, +, -, @, a tab or a carriage return and is no number gets an apostrophe before it, and
+    so does one that begins so after apostrophes of its own.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")  # so that both are quoted within a cell
+    ends = []
+    for row in rows:
+        writer.writerow([harmless_cell(cell) for cell in row])
+        ends.append(text.tell())
+    whole, starts = text.getvalue(), [0, *ends]
+    return "".join(f"{whole[start : end - 2]}\n" for start, end in zip(starts, ends, strict=False))
+
+
+def harmless_cell(cell: T) -> T | str:
+    """A cell that a spreadsheet does not take for a formula; see `csv_lines`."""
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+def plain_cell(cell: str) -> str:
+    """A cell as it was before `harmless_cell`."""
+    bare = cell[1:]
+    return bare if cell.startswith("'") and _FORMULA.match(cell) and not _NUMBER.fullmatch(bare) else cell
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:

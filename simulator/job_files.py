@@ -4,12 +4,11 @@ A job is a run of a configuration on the PEs that it uses, submitted when the ru
 nothing else. So batch simulators get run times as they scatter, and the log is one that they all take.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from simulator import files
 from simulator.errors import ScenarioError
 from simulator.results import RunSet
 from simulator.scenario import Scenario
@@ -73,17 +72,12 @@ def _swf(scenario: Scenario, runs: RunSet) -> Iterator[str]:
 
 def _batsim(scenario: Scenario, runs: RunSet) -> Iterator[str]:
     """A row per job; its resources are numbers of PEs."""
-    piece = io.StringIO()
-    rows = csv.writer(piece, lineterminator="\n")
-    rows.writerow(COLUMNS)
+    yield files.csv_lines([COLUMNS])
     used = [sorted(set(configuration.placement)) for configuration in scenario.configurations]
     for job, (k, _, submit, lasting) in enumerate(_jobs(runs), start=1):
         asked = job, "apportion", runs.configurations[k], _s(submit), len(used[k]), UNKNOWN
         ended = 1, "COMPLETED_SUCCESSFULLY", _s(submit), _s(lasting), _s(submit + lasting), 0, _s(lasting), 1
-        rows.writerow((*asked, *ended, intervals(used[k])))
-        yield piece.getvalue()
-        piece.seek(0)
-        piece.truncate()
+        yield files.csv_lines([(*asked, *ended, intervals(used[k]))])
 
 
 def _jobs(runs: RunSet) -> Iterator[tuple[int, int, int, int]]:

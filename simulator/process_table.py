@@ -1,9 +1,8 @@
 """Where the time of each process went, run by run, as a table."""
 
-import csv
-import io
 from collections.abc import Iterator
 
+from simulator import files
 from simulator.results import RunSet
 from simulator.scenario import Scenario
 
@@ -17,9 +16,7 @@ COLUMNS = (
 
 def process_lines(scenario: Scenario, runs: RunSet) -> Iterator[str]:
     """Busy, waiting and idle seconds of each process, which add up to the makespan; a piece of CSV per replication."""
-    piece = io.StringIO()
-    rows = csv.writer(piece, lineterminator="\n")
-    rows.writerow(COLUMNS)
+    rows: list[tuple[object, ...]] = [COLUMNS]
     for k, configuration in enumerate(scenario.configurations):
         pes = [scenario.platform.pes[place] for place in configuration.placement]
         who = [(pe.name, pe.node, units) for pe, units in zip(pes, configuration.partition, strict=True)]
@@ -27,7 +24,6 @@ def process_lines(scenario: Scenario, runs: RunSet) -> Iterator[str]:
             busy, finish = (ticks[k][replication].tolist() for ticks in (runs.busy_ticks, runs.finish_ticks))
             for process, (spent, end) in enumerate(zip(busy, finish, strict=True)):
                 seconds = [ticks * runs.tick_s for ticks in (spent, end - spent, makespan - end, end)]
-                rows.writerow((configuration.name, replication, runs.seed, process, *who[process], *seconds))
-            yield piece.getvalue()
-            piece.seek(0)
-            piece.truncate()
+                rows.append((configuration.name, replication, runs.seed, process, *who[process], *seconds))
+            yield files.csv_lines(rows)
+            rows.clear()

@@ -23,7 +23,8 @@ __all__ = [
     "show_duration",
     "show_rate",
     "show_size",
-    "whole",
+    "to_number",
+    "to_whole",
 ]
 
 MOST_LETTERS: Final = 1000
@@ -89,11 +90,6 @@ def exact(text: str) -> Decimal | None:
     return number if number.adjusted() >= -2 * _BEYOND else Decimal(0)
 
 
-def whole(text: str) -> int | None:
-    """The integer of at least 0 that a text is in decimal digits; None if it is none, or beyond 10^18."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
-
-
 def amount(text: str) -> tuple[Decimal, str] | None:
     """Number and unit of a quantity, whatever the unit; None if it is none, see `exact`."""
     match = _NUMBER.fullmatch(text) if len(text) <= MOST_LETTERS else None
@@ -104,6 +100,21 @@ def amount(text: str) -> tuple[Decimal, str] | None:
 def _shown(text: object) -> str:
     found = str(text)
     return repr(found if len(found) <= _LONGEST_SHOWN else f"{found[:_LONGEST_SHOWN]}...")
+
+
+def to_number(text: str) -> float | None:
+    """The number that a text is, None if it is none; underscores and other scripts' digits make no number."""
+    if len(text) > MOST_LETTERS or not text.isascii() or "_" in text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def to_whole(text: str) -> int | None:
+    """The whole number of at least 0 that a text of at most 18 digits 0 to 9 is; None if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 def parse(text: object, units: dict[str, Decimal], *, field: str) -> float:

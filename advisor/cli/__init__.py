@@ -103,10 +103,11 @@ def _run(arguments: list[str]) -> int:
     from typer.exceptions import TyperException
 
     try:
+        _check_words(arguments)
         return int(app(arguments, prog_name="apportion", standalone_mode=False) or 0)
     except TyperException as error:
         text = error.format_message()
-        print(text if text.startswith("Usage:") else f"error: {text}", file=sys.stderr)
+        print(text if text.startswith("Usage:") else f"error: {ApportionError(text).lines[0]}", file=sys.stderr)
         return 2
     except ApportionError as error:
         for line in error.lines:
@@ -118,6 +119,39 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has left; nothing more can be said to it
         return 1
+    except OSError as error:  # a path that no system call takes, where it is only asked about
+        for line in ApportionError(f"{error.filename or 'system'}: {(error.strerror or str(error)).lower()}").lines:
+            print(f"error: {line}", file=sys.stderr)
+        return 2
+
+
+def _check_words(arguments: list[str]) -> None:
+    """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
+
+    Raises
+    ------
+    ApportionError
+        With the word, or the option.
+    """
+    for number, word in enumerate(arguments, 1):
+        if any("\ud800" <= letter <= "\udfff" for letter in word):
+            shown = word.encode("utf-8", "backslashreplace").decode()
+            raise ApportionError(f"word {number} of the command line, {shown!r:.80}, is not UTF-8; rename it")
+    command: Any = typer.main.get_command(app)
+    while arguments and arguments[0] in getattr(command, "commands", {}):
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        option, _, value = word.partition("=")
+        if "_" in (value or following) and option in _numeric(command):
+            raise ApportionError(f"{option}: {value or following!r:.80} has an underscore; write the digits alone")
+
+
+def _numeric(command: Any) -> set[str]:
+    """Options of a command that take numbers."""
+    described = ((parameter, getattr(parameter, "type_descriptor", None)) for parameter in command.params)
+    return {
+        name for parameter, kind in described if kind and kind.annotation in {int, float} for name in parameter.opts
+    }
 
 
 def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:

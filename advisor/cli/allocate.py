@@ -100,16 +100,11 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     on_hosts = None if hosts is None else parse_hosts(hosts, named)
     if hostfile is not None:
         check_kinds(named, on_hosts)
-    advice = advise_allocation(
-        load_allocation_fit(model),
-        named,
-        size,
-        level=level,
-        limits=_limits(memory, footprint, named),
-        top=top,
-        inputs={str(model): files.digest(files.read_bytes(model))},
-    )
-    document = advice.to_dict()
+    limits, fitted = _limits(memory, footprint, named), load_allocation_fit(model)
+    inputs = {str(model): files.digest(files.read_bytes(model))}
+    with files.understood(model, "apportion allocate fit"):
+        advice = advise_allocation(fitted, named, size, level=level, limits=limits, top=top, inputs=inputs)
+        document = advice.to_dict()
     write = None if hostfile is None else lambda: document.update(_write_hosts(advice, hostfile, on_hosts))
     show = partial(_tell_choice, document, top)
     finish(document, show, as_json=as_json, write=write, said=None)

@@ -113,12 +113,13 @@ def _methods(text: str) -> list[Any]:
 
 
 def _numbers(text: str | None) -> list[int]:
-    from simulator import ScenarioError
+    from simulator import ScenarioError, units
 
     parts = [] if text is None else text.split(",")
-    if not all(part.strip().isdigit() for part in parts):
+    found = [units.to_whole(part.strip()) for part in parts]
+    if None in found:
         raise ScenarioError(f"--sizes: {text!r} found, whole numbers with commas between allowed")
-    return [int(part) for part in parts]
+    return [number for number in found if number is not None]
 
 
 def _read(path: Path) -> "HardwareModel":

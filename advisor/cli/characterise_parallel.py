@@ -50,10 +50,11 @@ def run(
 
 
 def _counts(text: str | None) -> list[int] | None:
-    from simulator import ScenarioError
+    from simulator import ScenarioError, units
 
     if text is None:
         return None
-    if not all(part.strip().isdigit() for part in text.split(",")):
+    found = [units.to_whole(part.strip()) for part in text.split(",")]
+    if None in found:
         raise ScenarioError(f"--processes: {text!r} found, whole numbers above 0 with commas between allowed")
-    return [int(part) for part in text.split(",")]
+    return [number for number in found if number is not None]

@@ -180,15 +180,15 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, float]:
+    from simulator import units
+
     found = {}
     for text in texts:
-        name, mark, value = text.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            mark = ""
-        if not mark or not name.strip():
+        name, _, value = text.partition("=")
+        number = units.to_number(value)
+        if number is None or not name.strip():
             raise typer.BadParameter(f"{option}: {text!r} found, NAME=NUMBER allowed")
+        found[name.strip()] = number
     return found
 
 

@@ -105,10 +105,9 @@ def read_number(text: str, field: str) -> float:
     BadParameter
         If it is none, with the option's name.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
+    from simulator import units
+
+    value = units.to_number(text)
+    if value is None or not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{field}: {text!r} found, a number above 0 allowed")
     return value

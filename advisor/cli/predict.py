@@ -38,19 +38,20 @@ def predict(
 
     Example: apportion predict model.json --at targets.csv --level 0.9
     """
-    from simulator import ScenarioError
+    from simulator import ScenarioError, files
     from simulator.calibration import model_kind
 
     kind = model_kind(model)
     if kind not in _PREDICTORS:
         hint = "; ask `apportion allocate advise`" if kind == "process_count" else ""
         raise ScenarioError(f"{model}: kind: {kind!r} found, {', '.join(map(repr, _PREDICTORS))} allowed{hint}")
-    document, lines = _PREDICTORS[kind](model, at, level, next_run)
-    if json_output:
-        print_json({"model": str(model)} | document)
-        return
-    for line in lines:
-        print(line)
+    with files.understood(model, "apportion fit` or `apportion calibrate"):
+        document, lines = _PREDICTORS[kind](model, at, level, next_run)
+        if json_output:
+            print_json({"model": str(model)} | document)
+            return
+        text = "\n".join(lines)
+    print(text)
 
 
 def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predicted:

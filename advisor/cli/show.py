@@ -8,6 +8,7 @@ import typer
 from advisor.cli.options import Json, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
+WRITER = "apportion calibrate"
 MOST_ROWS = 40
 """Rows of results that are shown."""
 
@@ -52,13 +53,18 @@ def show(
 
     Example: apportion show out/whatif
     """
+    from simulator import files
+
     if model.is_dir():
-        _show_results(model, as_json=as_json)
+        with files.understood(model / "manifest.json", "simulate -o` or `whatif -o"):
+            _show_results(model, as_json=as_json)
         return
     if memory is not None:
-        _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
+        with files.understood(f"{model} or {memory}", WRITER):
+            _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
         return
-    _show_model(model, plot=plot, held_out=held_out)
+    with files.understood(model, WRITER):
+        _show_model(model, plot=plot, held_out=held_out)
 
 
 def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> None:

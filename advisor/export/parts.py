@@ -1,7 +1,5 @@
 """What each rank gets, as programs read it: CSV, JSON, HPL.dat, METIS, FuPerMod, and code that reads the CSV."""
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,13 +51,11 @@ SNIPPETS = {"partition.h": "partition.h", "read_partition.py": "read_partition.p
 
 def partition_csv(layout: Layout) -> str:
     """`rank,host,pe,first,units`: each rank's consecutive units of work."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("rank", "host", "pe", "first", "units"))
+    rows: list[tuple[object, ...]] = [("rank", "host", "pe", "first", "units")]
     for number, rank in enumerate(layout.ranks):
         one_line = " ".join(rank.pe.split())  # readers go line by line
-        writer.writerow((number, rank.host, one_line, rank.first, rank.units))
-    return text.getvalue()
+        rows.append((number, rank.host, one_line, rank.first, rank.units))
+    return files.csv_lines(rows)
 
 
 def partition_document(layout: Layout) -> str:

@@ -1,7 +1,5 @@
 """All partitioners by name, with one signature, and the document and table of what they answer."""
 
-import csv
-import io
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +14,7 @@ from advisor.partitioners.grid2d import grid2d
 from advisor.partitioners.proportional import proportional
 from advisor.partitioners.result import Partition
 from advisor.partitioners.speeds_file import Speeds, read_speeds
-from simulator import ScenarioError, provenance
+from simulator import ScenarioError, files, provenance
 
 METHODS: dict[str, Callable[..., Partition]] = {
     "equal": equal,
@@ -118,8 +116,4 @@ def partition_csv(document: dict[str, Any]) -> str:
         by_pe = {rectangle["pe"]: rectangle for rectangle in document["rectangles"]}
         for side in ("row", "column", "height", "width"):
             columns[side] = [by_pe.get(pe, {}).get(side, 0) for pe in columns["pe"]]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    return files.csv_lines([tuple(columns), *zip(*columns.values(), strict=True)])

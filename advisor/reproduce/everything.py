@@ -206,11 +206,4 @@ def _cells(document: Document) -> str:
 
 
 def _csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    import csv
-    import io
-
-    into = io.StringIO()
-    writer = csv.writer(into, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows([["" if value is None else value for value in row] for row in rows])
-    return into.getvalue()
+    return files.csv_lines([head, *rows])

@@ -189,11 +189,11 @@ def _done(plan: VerifyPlan, kept: Path | None) -> Verification | None:
     found: dict[tuple[str, int], tuple[float, tuple[Usage, ...]]] = {}
     for number, line in enumerate(files.read_text(kept).splitlines(), start=1):
         try:
-            entry = json.loads(line)
+            entry = files.parse_json(line, f"{kept}:{number}")
             if entry["key"] == key:
                 usages = tuple(Usage(**usage) for usage in entry["usages"])
                 found[entry["configuration"], entry["repetition"]] = float(entry["makespan_s"]), usages
-        except (ValueError, KeyError, TypeError):
+        except (ScenarioError, AttributeError, LookupError, TypeError, ValueError):
             if line.endswith("}"):  # otherwise torn: the process was killed while it wrote
                 raise ScenarioError(f"{kept}:{number}: no run found, a file that verify wrote allowed") from None
     whole = 0

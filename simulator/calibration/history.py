@@ -16,6 +16,8 @@ TOTAL = "total"
 """Name of the time of a whole run; the other names are parts of it (computation, communication, ...)."""
 WAIT_S = 30.0
 """How long an addition waits for another process to finish its own."""
+MAX_FAULTS = 20
+"""Most faults of a file that are listed."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -27,6 +29,7 @@ CREATE TABLE IF NOT EXISTS times (
     run INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (run, name));
 CREATE INDEX IF NOT EXISTS runs_of_application ON runs (application, version);
 """
+_TABLES = ("runs", "parameters", "times")
 _APPLICATION_ID = 0x41505254  # "APRT", so that another program's database is not taken for a history
 _MAGIC = b"SQLite format 3\x00"
 
@@ -96,7 +99,7 @@ def add_runs(path: str | Path, records: Sequence[RunRecord]) -> int:
     path = Path(path)
     faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"run {i}")]
     if faults:
-        raise ScenarioError(faults[:20])
+        raise ScenarioError(faults[:MAX_FAULTS])
     with _open(path, write=True) as database:
         for record in records:
             row = (record.application, record.version, record.machine, record.made)
@@ -131,10 +134,30 @@ def list_runs(path: str | Path, *, application: str | None = None, version: str 
         kept = {row[0] for row in rows}
         parameters = _by_run(database, "SELECT run, name, value FROM parameters ORDER BY run, rowid", kept)
         times = _by_run(database, "SELECT run, name, seconds FROM times ORDER BY run, rowid", kept)
-    return [
+    found = [
         RunRecord(name, parameters.get(key, {}), times.get(key, {}), version=number, machine=machine, made=made)
         for key, name, number, machine, made in rows
     ]
+    if faults := [fault for row, record in zip(rows, found, strict=True) for fault in _faults(record, row[0], path)]:
+        raise ScenarioError(faults[:MAX_FAULTS])
+    return found
+
+
+def _faults(record: RunRecord, key: int, path: Path) -> list[str]:
+    """What a run of the file holds that none of ours does: a column of SQLite takes values of any type."""
+    place = f"{path}: run {key}"
+    numbers: tuple[tuple[object, object], ...] = (*record.parameters.items(), *record.times_s.items())
+    texts: dict[str, object] = {name: getattr(record, name) for name in ("application", "version", "machine", "made")}
+    texts |= {f"name {name!r:.60}": name for name, _ in numbers}
+    faults = [
+        f"{place}: {name}: {value!r:.60} is no text" for name, value in texts.items() if not isinstance(value, str)
+    ]
+    faults += [
+        f"{place}: {name!s:.60}: {value!r:.60} is no number"
+        for name, value in numbers
+        if not isinstance(value, float | int)
+    ]
+    return faults or record.check(place)
 
 
 def _by_run(database: sqlite3.Connection, query: str, kept: set[int]) -> dict[int, dict[str, float]]:
@@ -168,9 +191,11 @@ def _open(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
 
 
 def _check_identity(database: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    database.execute("PRAGMA trusted_schema = OFF")
     identity = int(database.execute("PRAGMA application_id").fetchone()[0])
     tables = int(database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     if identity == _APPLICATION_ID:
+        _check_schema(database, path)
         return
     if tables or not write:
         raise ScenarioError(f"{path}: a database of another program found, a run history allowed")
@@ -178,3 +203,21 @@ def _check_identity(database: sqlite3.Connection, path: Path, *, write: bool) ->
     for statement in _SCHEMA.split(";"):
         if statement.strip():
             database.execute(statement)
+
+
+def _check_schema(database: sqlite3.Connection, path: Path) -> None:
+    """Refuse a history whose tables are others than ours: a view or a trigger of somebody's would run here."""
+    kinds = dict(
+        database.execute("SELECT name, CASE WHEN sql LIKE '%VIRTUAL%' THEN '' ELSE type END FROM sqlite_master")
+    )
+    with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(_SCHEMA)
+        for table in _TABLES:
+            ours, found = (list(one.execute(f"PRAGMA table_xinfo({table})")) for one in (fresh, database))
+            if kinds.get(table) != "table" or ours != found:
+                raise ScenarioError(
+                    f"{path}: the table {table} is not as this version writes it; export its runs with the one that "
+                    "wrote them, and import them into a new history"
+                )
+    if set(kinds.values()) & {"view", "trigger"}:
+        raise ScenarioError(f"{path}: the history holds views or triggers, which are never run here; drop them")

@@ -1,7 +1,5 @@
 """Run histories of other programs: CSV and Extra-P text and JSON in and out, Slurm's accounting in."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -10,13 +8,14 @@ from typing import Any
 
 from simulator import files, units
 from simulator.calibration.history import TOTAL, RunRecord, is_history
-from simulator.calibration.tables import parse_table, to_number
-from simulator.errors import ScenarioError
+from simulator.calibration.tables import parse_table
+from simulator.errors import MALFORMED, ScenarioError
+from simulator.units import to_number
 
 IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
 EXPORTS = ("csv", "extrap", "extrap-json")
 _FACTS = ("application", "version", "machine", "made")
-_ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
+_ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
 _NO_TIME = ("Unknown", "None")
 _SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
 
@@ -155,14 +154,12 @@ def _time_name(column: str) -> str:
 def _to_csv(records: Sequence[RunRecord]) -> str:
     parameters = list(dict.fromkeys(name for record in records for name in record.parameters))
     times = list(dict.fromkeys(name for record in records for name in record.times_s))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_FACTS, *parameters, *(f"{name}_s" for name in times)])
+    rows: list[list[str]] = [[*_FACTS, *parameters, *(f"{name}_s" for name in times)]]
     for record in records:
         facts = [record.application, record.version, record.machine, record.made]
         values = [_shown(record.parameters.get(name)) for name in parameters]
-        writer.writerow([*facts, *values, *(_shown(record.times_s.get(name)) for name in times)])
-    return out.getvalue()
+        rows.append([*facts, *values, *(_shown(record.times_s.get(name)) for name in times)])
+    return files.csv_lines(rows)
 
 
 def _shown(value: float | None) -> str:
@@ -299,7 +296,7 @@ def _number(cell: str, place: str) -> float:
 
 def _extrap_json(text: str, place: str) -> tuple[list[str], _Regions]:
     try:
-        document: Any = json.loads(text)
+        document: Any = files.parse_json(text, place)
         names = [str(name) for name in document["parameters"]]
         regions: _Regions = {}
         for region, metrics in document["measurements"].items():
@@ -307,7 +304,7 @@ def _extrap_json(text: str, place: str) -> tuple[list[str], _Regions]:
             for entry in chosen or ():
                 point = tuple(float(x) for x in entry["point"])
                 regions.setdefault(region, {})[point] = [float(x) for x in entry["values"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except MALFORMED as error:
         raise ScenarioError(f"{place}: {error!r}, Extra-P's JSON (parameters, measurements) allowed") from error
     return names, regions
 

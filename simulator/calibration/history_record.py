@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import math
 import os
 import re
@@ -17,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from simulator import units
+from simulator import files, units
 from simulator.calibration.history import TOTAL, RunRecord
-from simulator.calibration.tables import to_number
 from simulator.errors import CalibrationError, ScenarioError
 from simulator.machine import this_machine
+from simulator.units import to_number
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -205,8 +204,8 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
 def _parts(out: bytes) -> dict[str, float]:
     last = (out.decode(errors="replace").strip().splitlines() or [""])[-1]
     try:
-        document = json.loads(last)
-    except (ValueError, RecursionError):
+        document = files.parse_json(last, "the last line")
+    except ScenarioError:
         return {}
     if not isinstance(document, dict):
         return {}

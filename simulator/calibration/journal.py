@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from simulator import files
-from simulator.errors import ApportionError, ScenarioError
+from simulator.errors import MALFORMED, ApportionError, ScenarioError
 
 SYNC_S = 1.0
 """A line waits for the disk only if none did for this long: points that take minutes all do, quick ones once a pass."""
@@ -150,7 +150,7 @@ def _taken(line: bytes, take: Callable[[Entry], None]) -> bool:
         return False
     try:
         take(entry)
-    except (KeyError, TypeError, ValueError):
+    except MALFORMED:
         return False
     return True
 
@@ -158,11 +158,7 @@ def _taken(line: bytes, take: Callable[[Entry], None]) -> bool:
 def _entry(line: bytes) -> Entry | None:
     """The object of a line; None if it is none."""
     try:
-        found = json.loads(line, parse_constant=_refuse)
-    except (ValueError, RecursionError):  # bytes that are no UTF-8 too
+        found = files.parse_json(line.decode(), "")
+    except (ScenarioError, UnicodeDecodeError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")

@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator import files
 from simulator.calibration.tables import MAX_FAULTS, Table, read_table
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.machine import Machine
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
@@ -151,8 +151,8 @@ def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
         raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind 'memory' allowed")
     try:
-        return MemoryModel.from_dict(document["model"]), document
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, np.linalg.LinAlgError) as error:
+        return files.known(MemoryModel.from_dict(document["model"])), document
+    except MALFORMED as error:
         raise ScenarioError(f"{path}: model: {error} found, what `apportion calibrate memory` wrote allowed") from error
 
 

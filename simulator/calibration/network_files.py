@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simulator import files
 from simulator.calibration.tables import Table, read_table
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.models.network import (
     CRITERION,
     NetworkFit,
@@ -169,8 +169,8 @@ def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
         found = document.get("kind") if isinstance(document, Mapping) else type(document).__name__
         raise ScenarioError(f"{path}: kind: {found!r} found, format {FORMAT} of kind 'network' allowed")
     try:
-        return NetworkModel.from_dict(document["model"]), dict(document)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return files.known(NetworkModel.from_dict(document["model"])), dict(document)
+    except MALFORMED as error:
         raise ScenarioError(f"{path}: model: {error!r} found, what `calibrate network` writes allowed") from error
     except ScenarioError as error:
         raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from None

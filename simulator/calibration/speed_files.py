@@ -8,7 +8,7 @@ import numpy as np
 from simulator import files
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.tables import read_table
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.models.speed import SpeedBand
 
 FORMAT = 1
@@ -49,8 +49,8 @@ def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
         raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind 'speed' allowed")
     try:
-        return SpeedBand.from_dict(document["model"]), document
-    except (KeyError, TypeError, ValueError) as error:
+        return files.known(SpeedBand.from_dict(document["model"])), document
+    except MALFORMED as error:
         raise ScenarioError(f"{path}: model: {error} found, sizes, low, mid and high allowed") from error
 
 

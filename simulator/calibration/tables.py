@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simulator import files
 from simulator.errors import ScenarioError
+from simulator.units import to_number
 
 MAX_FAULTS = 20
 """Most faults told at once."""
@@ -66,16 +67,6 @@ class Table:
         return found
 
 
-def to_number(cell: str) -> float | None:
-    """The number that a cell holds, None if it holds none; underscores and other scripts' digits are no numbers."""
-    if not cell.isascii() or "_" in cell:
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
 def read_table(path: str | Path) -> Table:
     """Read a CSV file with a header line; commas, semicolons or tabs; lines that start with `#` are comments.
 
@@ -101,7 +92,10 @@ def parse_table(text: str, *, place: str, delimiter: str | None = None) -> Table
         raise ScenarioError(f"{place}: no header line found, column names allowed")
     mark = delimiter or next((m for m in ",;\t" if m in lines[0][1]), ",")
     try:
-        cells = [tuple(c.strip() for c in row) for row in csv.reader((line for _, line in lines), delimiter=mark)]
+        cells = [
+            tuple(files.plain_cell(c.strip()) for c in row)
+            for row in csv.reader((line for _, line in lines), delimiter=mark)
+        ]
     except csv.Error as error:
         raise ScenarioError(f"{place}: {error}, a CSV table allowed") from error
     names, rows, numbers = cells[0], cells[1:], [number for number, _ in lines[1:]]

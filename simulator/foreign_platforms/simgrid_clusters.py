@@ -8,6 +8,7 @@ from math import prod
 
 from simulator.foreign_platforms.simgrid_zones import DOWN, UP, Way, Zone, Zones, amount, radical
 from simulator.foreign_platforms.xml_tree import Element
+from simulator.units import to_whole
 
 MAX_ROUTED = 600
 """Hosts of a torus or fat tree, every pair of which gets its way written out."""
@@ -121,9 +122,10 @@ def close_cluster(zone: Zone, zones: Zones) -> None:
 def _counts(element: Element, text: str) -> list[int]:
     """`4,4` as numbers of at least 1."""
     parts = text.split(",")
-    if not all(part.strip().isdecimal() and 1 <= len(part.strip()) <= 6 and int(part) > 0 for part in parts):
+    counts = [to_whole(part.strip()) or 0 for part in parts]
+    if not all(0 < count < 10**6 for count in counts):
         raise element.fault("topo_parameters", f"{text!r} found, numbers of at least 1 such as 3,2,2 allowed")
-    return [int(part) for part in parts]
+    return counts
 
 
 def _link(zone: Zone, element: Element, zones: Zones, name: str) -> int:

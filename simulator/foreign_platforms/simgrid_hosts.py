@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator import units
 from simulator.errors import ScenarioError
 from simulator.foreign_platforms.simgrid_zones import MOST_HOSTS, amount
 from simulator.foreign_platforms.xml_tree import Element
@@ -15,6 +14,7 @@ from simulator.models.load import LoadTrace
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link
 from simulator.platform import PE, Load, Node
+from simulator.units import to_whole
 
 NODE_PROPERTY = "apportion.node"
 """Property of a host that names the node whose PE it is."""
@@ -54,11 +54,9 @@ class Hosts:
                 raise child.fault(child.tag, "found in a host, prop or disk allowed")
         speeds = element.text("speed").split(",")
         state = element.text("pstate", "0")
-        place = units.whole(state)
+        place, count = to_whole(state), to_whole(cores := element.text("core", "1"))
         if place is None or place >= len(speeds):
             raise element.fault("pstate", f"{state[:40]!r} found, 0 to {len(speeds) - 1} allowed")
-        cores = element.text("core", "1")
-        count = units.whole(cores)
         if count is None or not 1 <= count <= MOST_HOSTS:
             raise element.fault("core", f"{cores[:40]!r} found, a number of 1 to {MOST_HOSTS} allowed")
         speed = amount(element, speeds[place], "speed", field_name="speed")

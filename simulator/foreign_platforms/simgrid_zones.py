@@ -259,7 +259,7 @@ def radical(element: Element) -> list[int]:
     """The numbers of a cluster's hosts: `0-5,7`."""
     numbers: list[int] = []
     for part in element.text("radical").split(","):
-        match = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
+        match = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part, re.ASCII)
         low, high = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
         if high < low or len(numbers) + high - low >= MOST_HOSTS:
             allowed = f"numbers and ranges such as 0-5,7, of {MOST_HOSTS} hosts at the most, allowed"

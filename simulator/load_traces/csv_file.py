@@ -1,8 +1,7 @@
 """Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files)."""
 
-import csv
-import io
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +14,14 @@ from simulator.errors import TraceError
 from simulator.load_traces.recording import TITLE
 from simulator.models.load import AfterEnd, Floats, LoadTrace
 from simulator.shipped import locate
+from simulator.units import to_number
 
 TRACE_COLUMNS = ("load", "available")
 """Columns that a trace is read from by itself; any other must be asked for by name."""
 LONG_GAP = 10.0
 """A step this many times the usual one is a gap that the reader warns of, in a trace of equal steps."""
+_FORMULA = re.compile(r"([,;\t])(?=[=+@-])")
+"""Where a spreadsheet would take part of a comment for a formula."""
 MOSTLY = 0.9
 """Share of equal steps from which a trace counts as one of equal steps with gaps."""
 
@@ -121,13 +123,10 @@ def trace_column(path: Path) -> str:
 
 def trace_text(trace: LoadTrace, *, column: str = "load", comment: str = "") -> str:
     """Write a trace as CSV text, with comment lines on what it is; ends and rules are the scenario's."""
-    out = io.StringIO()
-    if comment:
-        out.write("".join(f"# {line}\n" for line in comment.splitlines()))
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["time_s", column])
-    writer.writerows(zip(map(repr, trace.times_s.tolist()), map(repr, trace.values.tolist()), strict=True))
-    return out.getvalue()
+    harmless = _FORMULA.sub(r"\1'", comment)
+    lines = [f"# {line}\n" for line in harmless.splitlines()]
+    rows = zip(trace.times_s.tolist(), trace.values.tolist(), strict=True)
+    return "".join([*lines, files.csv_lines([("time_s", column), *rows])])
 
 
 def _header(path: Path, number: int, line: str) -> list[str]:
@@ -155,11 +154,8 @@ def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
         raise TraceError(f"{path}:{number}: {len(cells)} columns found, {len(names)} as in the header allowed")
     numbers = []
     for name, cell in zip(names, cells, strict=True):
-        try:
-            value = float(cell)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or (value < 0 and name != "time_s"):
+        value = to_number(cell)
+        if value is None or not math.isfinite(value) or (value < 0 and name != "time_s"):
             allowed = "a finite number" if name == "time_s" else "a finite number of at least 0"
             raise TraceError(f"{path}:{number}: {name}: {cell.strip()[:40]!r} found, {allowed} allowed")
         numbers.append(value)

@@ -246,10 +246,10 @@ def _value(name: str, text: str) -> float | str:
         return text
     if name.endswith("_s"):
         return units.parse_duration(text, field=f"generate: {name.removesuffix('_s')}", positive=False)
-    try:
-        return float(text)
-    except ValueError as error:
-        raise ScenarioError(f"generate: {name}: {text!r} found, a number allowed") from error
+    value = units.to_number(text)
+    if value is None:
+        raise ScenarioError(f"generate: {name}: {text!r} found, a number allowed")
+    return value
 
 
 def _check_number(values: float) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from simulator import files
-from simulator.errors import TraceError
+from simulator.errors import MALFORMED, ScenarioError, TraceError
 
 TITLE = "# Apportion load trace, recorded"
 _HEAD_LINES = 1000
@@ -84,7 +84,7 @@ def read_head(path: Path) -> RecordingHead:
             name, _, text = line[1:].strip().partition(": ")
             comments[name] = text
     try:
-        document = json.loads(comments["head"])
+        document = files.parse_json(comments["head"], f"{path}:1")
         return RecordingHead.from_dict(document | {"meanings": {column: comments[column] for column in columns}})
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (ScenarioError, *MALFORMED) as error:
         raise TraceError(f"{path}:1: head: no recording found, a file that `apportion record` began allowed") from error

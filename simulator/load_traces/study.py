@@ -113,8 +113,9 @@ def in_samples(text: str, step_s: float, *, field: str) -> int:
     ScenarioError
         If it is neither, or less than one sample.
     """
-    if text.strip().isdigit():
-        count = int(text)
+    samples = units.to_whole(text.strip())
+    if samples is not None:
+        count = samples
     else:
         duration_s = units.parse_duration(text, field=field)
         count = round(duration_s / step_s)

@@ -11,6 +11,7 @@ from simulator import units
 from simulator.errors import ScenarioError, meant
 from simulator.scenario import Change
 from simulator.scenario_file.yaml_text import Document, read_value
+from simulator.units import to_whole
 
 Expand = Callable[[Any], Any]
 """Levels that are a model -> the levels written out."""
@@ -93,8 +94,8 @@ def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tu
             named = [place for place, entry in enumerate(here) if isinstance(entry, dict) and entry.get("name") == name]
             if len(named) == 1:
                 return named[0], count
-            if name.isdecimal() and int(name) < len(here):
-                return int(name), count
+            if (place := to_whole(name)) is not None and place < len(here):
+                return place, count
     if isinstance(here, dict):
         if len(parts) == 1:
             return parts[0], 1

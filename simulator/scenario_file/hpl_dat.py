@@ -59,7 +59,7 @@ def _values(path: str, lines: list[str], name: str) -> list[int]:
 
 def _integers(path: str, lines: list[str], line: int, count: int, name: str) -> list[int]:
     words = lines[line - 1].split()[:count]
-    if len(words) < count or not all(units.whole(word) is not None for word in words):
+    if len(words) < count or not all(units.to_whole(word) is not None for word in words):
         found, allowed = (" ".join(words) or "nothing")[:60], f"{count} integers at the line's start allowed"
         raise ScenarioError(f"{path}:{line}: {name}: {found!r} found, {allowed}")
     return [int(word) for word in words]

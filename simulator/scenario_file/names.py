@@ -7,9 +7,9 @@ from simulator.errors import ScenarioError
 
 MAX_NAMES = 1_000_000
 """Most names of one pattern, and most PEs of a platform: they take some 7 s and 600 MB to make."""
+MOST_DIGITS = 18
+"""Of a number in a name."""
 _MOST_SHOWN = 100
-_LONGEST = 18
-"""Most digits of a number in a name."""
 _RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 
 
@@ -42,7 +42,7 @@ def how_many(pattern: str, count: int | None = None) -> int:
     if not found:
         return 1 if count is None else count
     low, high = found[0]
-    number = int(high) - int(low) + 1 if max(len(low), len(high)) <= _LONGEST else 0
+    number = int(high) - int(low) + 1 if max(len(low), len(high)) <= MOST_DIGITS else 0
     if not 1 <= number <= MAX_NAMES:
         shown = pattern if len(pattern) <= _MOST_SHOWN else f"{pattern[:_MOST_SHOWN]}..."
         raise ScenarioError(f"{shown!r} found, a range of 1 to {MAX_NAMES} names that ascends allowed")
@@ -74,19 +74,19 @@ def compact(names: Sequence[str]) -> str | None:
     for head, number, tail in _splits(first):
         last = names[-1][len(head) : len(names[-1]) - len(tail)]
         pattern = f"{head}[{number}-{last}]{tail}"
-        if last.isdecimal() and _agrees(pattern, names):
+        if last.isascii() and last.isdecimal() and _agrees(pattern, names):
             return pattern
     return None
 
 
 def _splits(name: str) -> list[tuple[str, str, str]]:
     """A name cut around each of its numbers, the last one first."""
-    return [(name[: m.start()], m.group(), name[m.end() :]) for m in re.finditer(r"\d+", name)][::-1]
+    return [(name[: m.start()], m.group(), name[m.end() :]) for m in re.finditer(r"\d+", name, re.ASCII)][::-1]
 
 
 def _agrees(pattern: str, names: Sequence[str]) -> bool:
     found = _RANGE.findall(pattern)
-    if len(found) != 1 or max(map(len, found[0])) > _LONGEST:
+    if len(found) != 1 or max(map(len, found[0])) > MOST_DIGITS:
         return False
     if int(found[0][1]) - int(found[0][0]) + 1 != len(names):
         return False

@@ -40,7 +40,7 @@ OWN_FOLDER = (
 )
 """Lines of a job: a worker's files lie in a folder of its own, see `clusters.settings`."""
 _NUMBERS = ("jobs", "cores", "processes")
-_WALLTIME = re.compile(r"\d+(:\d\d){0,2}|\d+-\d+(:\d\d){0,2}")
+_WALLTIME = re.compile(r"\d+(:\d\d){0,2}|\d+-\d+(:\d\d){0,2}", re.ASCII)
 SLURM_HELP = f"Jobs by dask-jobqueue, as KEY=VALUE parted by spaces; keys: {', '.join(_KEYS)}."
 
 

@@ -1,10 +1,9 @@
 """A timeline as a table: one row per operation, times in seconds under the names that Batsim's outputs use."""
 
-import csv
-import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from simulator import files
 from simulator.columns import Kind
 from simulator.timelines.words import NAMES, View, details
 
@@ -25,10 +24,7 @@ def table(view: View, *, configuration: str, head: bool) -> Iterator[str]:
         (ticks * run.tick_s).tolist()
         for ticks in (run.begin, run.end - run.begin, run.end, run.ready - run.begin, run.critical)
     ]
-    piece = io.StringIO()
-    rows = csv.DictWriter(piece, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
-    if head:
-        rows.writeheader()
+    rows: list[Sequence[object]] = [COLUMNS] if head else []
     for row, process in enumerate(run.process.tolist()):
         kind = int(run.columns.kind[row])
         name = view.customs[int(run.columns.partner[row])] if kind == Kind.CUSTOM else NAMES[kind]
@@ -36,9 +32,8 @@ def table(view: View, *, configuration: str, head: bool) -> Iterator[str]:
         found: dict[str, Any] = {**details(view, row, kind), "configuration": configuration, "process": process}
         found |= {"operation": int(run.columns.index[row]), "kind": name, "pe": pe.name, "node": pe.node}
         found |= dict(zip(COLUMNS[6:11], (column[row] for column in times), strict=True))
-        rows.writerow(found)
+        rows.append([found.get(name, "") for name in COLUMNS])
         if not row % BLOCK:
-            yield piece.getvalue()
-            piece.seek(0)
-            piece.truncate()
-    yield piece.getvalue()
+            yield files.csv_lines(rows)
+            rows.clear()
+    yield files.csv_lines(rows)

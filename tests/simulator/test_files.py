@@ -1,8 +1,13 @@
+import csv
+import dataclasses
+import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simulator import files
@@ -107,3 +112,80 @@ def test_earlier_results_are_set_aside_in_numbered_folders(tmp_path):
 
 def test_shipped_data_is_found():
     assert files.shipped("traces", "on-off-1-2.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' comes twice"),
+        ('["\\ud800"]', r"\\ud800 is half of a surrogate pair"),
+        ('{"\\udc00x": 1}', r"\\udc00 is half of a surrogate pair"),
+        ("[1e999]", "1e999 is beyond the largest number"),
+        ("[-1e999]", "-1e999 is beyond the largest number"),
+        ("[" + "9" * 400 + "]", "of 400 digits is beyond the largest number"),
+        ("9" * 10**6, "of 1000000 digits is beyond the largest number"),
+        ("[NaN]", "NaN is no JSON number"),
+        ("[-Infinity]", "-Infinity is no JSON number"),
+        ("[" * 20_000, "a JSON document allowed"),
+        ('{"a": ' * 20_000, "a JSON document allowed"),
+        ("", "P:1:1: "),
+        ("{", "P:1:2: "),
+        ("[1_0]", "P:1:3: "),
+        ("[١]", "P:1:2: "),
+    ],
+)
+def test_json_is_read_strictly(text, message):
+    with pytest.raises(ScenarioError, match=message) as refused:
+        files.parse_json(text, "P")
+    assert len(refused.value.lines) == 1
+    assert len(refused.value.lines[0]) < 300
+
+
+def test_json_that_is_right_is_read_as_python_reads_it():
+    text = '{"a": [1, -2.5e-300, true, null, "\\ud83d\\ude00", "\\\\ud800"], "b": {"a": 1}, "": ' + "9" * 300 + "}"
+    assert files.parse_json(text, "P") == json.loads(text)
+
+
+FORMULAS = (
+    "=1+1",
+    "+x",
+    "-x",
+    "@sum",
+    "\tx",
+    "\rx",
+    "'=1",
+    "''-x",
+    "'-5",
+    "=",
+    "-",
+    "-1-1",
+    "+1,2",
+    "=cmd|' /C calc'!A0",
+)
+PLAIN = ("x", "", "-1", "+2.5e3", "-inf", "'x", "'5", "1=2", " =1", "a@b")
+
+
+def test_cells_are_no_formulas_and_come_back_as_they_were():
+    (row,) = csv.reader(io.StringIO(files.csv_lines([(*FORMULAS, *PLAIN, -1.5, None)]), newline=""))
+    assert [cell for cell in row[: len(FORMULAS)] if not cell.startswith("'")] == []
+    assert row[len(FORMULAS) :] == [*PLAIN, "-1.5", ""]
+    assert [files.plain_cell(cell) for cell in row] == [*FORMULAS, *PLAIN, "-1.5", ""]
+
+
+def test_a_model_with_something_else_among_its_numbers_is_named_by_its_field():
+    @dataclasses.dataclass(frozen=True)
+    class Model:
+        name: str
+        parts: tuple[object, ...]
+
+    good = Model("a", ({"b": np.arange(3.0)}, 1.5, None, 7, np.array([np.inf])))
+    assert files.known(good) is good
+    for wrong in (
+        float("nan"),
+        np.array([1, np.nan]),
+        np.array([None]),
+        {"b": [np.array(np.nan)]},
+        Model("c", (np.nan,)),
+    ):
+        with pytest.raises(ValueError, match=r"^parts\.1.* is not a number$"):
+            files.known(Model("a", (1.0, wrong)))

@@ -112,3 +112,17 @@ def test_units_that_differ_in_little_are_of_one_kind(kind):
     others = [getattr(units, name) for name in ("DURATION", "SIZE", "SPEED", "POWER", "SHARE", "BANDWIDTH")]
     mine = getattr(units, kind)
     assert not any(set(mine) & set(other) for other in others if other is not mine)
+
+
+@pytest.mark.parametrize("text", ["1_0", "١٢", "１２", "²", "", "x", "1 0", "0x10", "--1"])
+def test_only_plain_digits_make_a_number(text):
+    assert units.to_number(text) is None
+    assert units.to_whole(text) is None
+    with pytest.raises(ScenarioError):
+        units.parse(f"{text}s", units.DURATION, field="f")
+
+
+def test_plain_digits_make_a_number():
+    assert [units.to_number(text) for text in ("10", "-1.5e3", ".5", " 7 ")] == [10, -1500, 0.5, 7]
+    assert [units.to_whole(text) for text in ("10", "007", "9" * 18)] == [10, 7, 10**18 - 1]
+    assert [units.to_whole(text) for text in ("-1", "1.5", "9" * 19, "9" * 5000)] == [None] * 4

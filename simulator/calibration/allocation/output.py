@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from simulator.calibration.tables import to_number
 from simulator.errors import CalibrationError, ScenarioError
+from simulator.units import to_number
 
 MOST_CHARACTERS = 500
 """Longest pattern."""

@@ -10,7 +10,7 @@ import numpy as np
 from simulator import files
 from simulator.calibration.allocation.costs import CostGuess
 from simulator.calibration.allocation.kinds import PEKind
-from simulator.errors import ApportionError, ScenarioError
+from simulator.errors import MALFORMED, ApportionError, ScenarioError
 from simulator.formula import parse
 
 FORMAT = 1
@@ -164,7 +164,7 @@ def read_plan(path: str | Path) -> ConstructionPlan:
         )
     except ApportionError:
         raise
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise ScenarioError(f"{path}: a damaged plan found ({error}), the file as written allowed") from error
     if not (runs and kinds and plan.budget_s > 0 and plan.full_s > 0):
         raise ScenarioError(f"{path}: a plan without runs, kinds or budget found, at least one of each allowed")

@@ -1,7 +1,6 @@
 """RUNS.csv: a row for each finished run, appended at once, and beside it a log of what every run cost."""
 
 import csv
-import io
 import json
 import os
 from collections import Counter
@@ -133,7 +132,7 @@ class RunTable:
         text = files.read_text(self._path)
         if not text.strip():
             return
-        head = next(csv.reader(io.StringIO(text)))
+        head = [files.plain_cell(cell) for cell in next(csv.reader([text.splitlines()[0]]))]
         if head != self._columns:
             raise ScenarioError(
                 f"{self._path}: columns {', '.join(head)} found, {', '.join(self._columns)} or a new file allowed"
@@ -173,6 +172,4 @@ def _is_row(line: bytes, columns: int) -> bool:
 
 
 def _line(cells: Sequence[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+    return files.csv_lines([cells])

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import formula
+from simulator import formula, units
 from simulator.errors import ScenarioError
 from simulator.randomness import stream
 
@@ -97,14 +97,8 @@ def _like(number: float, value: float) -> float:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    whole = units.to_whole(text.removeprefix("-"))
+    return units.to_number(text) if whole is None else -whole if text.startswith("-") else whole
 
 
 @dataclass(frozen=True)
@@ -137,9 +131,9 @@ def _described(name: str, text: str, numbers: Sequence[str]) -> _Array:
         raise ScenarioError(f"arguments: {name}: {text!r} found, {allowed} allowed")
     lengths: list[int | formula.Formula] = []
     for part in match["dimensions"].split(","):
-        whole = part.strip().isdigit()
+        whole = units.to_whole(part.strip())
         place = f"arguments: {name}"
-        lengths.append(int(part) if whole else formula.parse(part.strip(), names=numbers, place=place))
+        lengths.append(whole if whole is not None else formula.parse(part.strip(), names=numbers, place=place))
     return _Array(name, match["type"], tuple(lengths), match["fill"] or FILLS[0])
 
 

@@ -38,9 +38,13 @@ def _matrix(path: Path) -> list[Mapping[str, Any]]:
     if kind != "matrix" or not isinstance(data, dict):
         raise TraceError(f"{path}: data.resultType: {kind!r} found, 'matrix' (a range query) allowed")
     result = data.get("result")
-    if not isinstance(result, list) or not result or not all(isinstance(entry, dict) for entry in result):
+    if not isinstance(result, list) or not result or not all(_is_series(entry) for entry in result):
         raise TraceError(f"{path}: data.result: no series found, at least one allowed")
     return result
+
+
+def _is_series(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("metric", {}), dict)
 
 
 def _series(path: Path, result: list[Mapping[str, Any]], wanted: str | None) -> Mapping[str, Any]:

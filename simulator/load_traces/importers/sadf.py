@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import files
-from simulator.errors import TraceError
+from simulator.errors import MALFORMED, TraceError
 from simulator.load_traces.importers.source import (
     ImportOptions,
     Measure,
@@ -16,6 +16,7 @@ from simulator.load_traces.importers.source import (
     number,
     read_lines,
 )
+from simulator.units import to_whole
 
 _AVERAGE, _IDLE, _WAITING = "ldavg-1", "idle", "iowait"
 
@@ -80,7 +81,7 @@ class _Reader:
                 return
         self._offered.add(measure)
         stamp = str(row["timestamp"])
-        time_s = float(stamp) if stamp.isdigit() else instant(self._path, place, "timestamp", stamp)
+        time_s = instant(self._path, place, "timestamp", stamp) if (whole := to_whole(stamp)) is None else float(whole)
         value = number(self._path, place, wanted, row[wanted])
         if wanted == _IDLE:
             value = max(0.0, 100.0 - value - number(self._path, place, _WAITING, row.get(_WAITING, 0.0)))
@@ -116,5 +117,5 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield f"statistics[{place}]", {**row, **common, "CPU": "-1" if row["cpu"] == "all" else row["cpu"]}
             if "queue" in entry:
                 yield f"statistics[{place}]", {**entry["queue"], **common}
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+    except MALFORMED as error:
         raise TraceError(f"{path}: sysstat.hosts[0].statistics: not as `sadf -j` writes it") from error

@@ -12,6 +12,7 @@ from typing import Literal
 from simulator import files
 from simulator.errors import TraceError
 from simulator.load_traces.csv_file import TraceWarning
+from simulator.units import to_number
 
 Measure = Literal["load", "busy", "busy-percent", "available", "available-percent"]
 """What a source's numbers are: mean runnable processes; busy share of the processors; the share left to us."""
@@ -137,10 +138,10 @@ def number(path: Path, place: int | str, name: str, text: object) -> float:
         Naming file, place and field.
     """
     try:
-        value = float(text) if isinstance(text, str | int | float) else math.nan
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+        value = to_number(text) if isinstance(text, str) else float(text)  # type: ignore[arg-type]  # seen below
+    except (OverflowError, TypeError):
+        value = None
+    if value is None or not math.isfinite(value) or isinstance(text, bool):
         raise TraceError(f"{path}:{place}: {name}: {str(text)[:40]!r} found, a finite number allowed")
     return value
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator import units
 from simulator.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines
 from simulator.models.load import Floats
+from simulator.units import to_whole
 
 _FIELDS = 18
 _SUBMIT, _WAIT, _RUN, _PROCESSORS, _REQUESTED = 1, 2, 3, 4, 7
@@ -59,7 +59,7 @@ class _Log:
         if line.startswith(";"):
             name, _, value = line.lstrip("; ").partition(":")
             if name.strip() == "MaxProcs":
-                self.header_size = units.whole(value.strip()) or self.header_size
+                self.header_size = to_whole(value.strip()) or self.header_size
             return
         cells = line.split()
         if len(cells) != _FIELDS:

@@ -140,6 +140,8 @@ class MemoryModel:
             )
             for level in data["levels"]
         ]
+        if not levels:
+            raise ValueError("levels: none")
         correction = data["correction"]
         return cls(
             form=str(data["form"]),

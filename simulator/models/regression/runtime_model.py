@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import notebook
-from simulator.errors import ScenarioError
+from simulator import files, notebook
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.formula import Formula
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.blend_document import blend_from_dict, blend_to_dict
@@ -290,16 +290,18 @@ def model_from_dict(document: Mapping[str, Any], *, place: str = "model") -> Run
             f"format {FORMAT} of kind 'runtime' allowed"
         )
     try:
-        return RuntimeModel(
-            method=str(document["method"]),
-            parts=tuple(_part_from_dict(part) for part in document["parts"]),
-            names=tuple(document["names"]),
-            low=np.array(document["low"], dtype=np.float64),
-            high=np.array(document["high"], dtype=np.float64),
-            correlation=np.array(document["correlation"], dtype=np.float64),
-            warnings=tuple(document["warnings"]),
+        return files.known(
+            RuntimeModel(
+                method=str(document["method"]),
+                parts=tuple(_part_from_dict(part) for part in document["parts"]),
+                names=tuple(document["names"]),
+                low=np.array(document["low"], dtype=np.float64),
+                high=np.array(document["high"], dtype=np.float64),
+                correlation=np.array(document["correlation"], dtype=np.float64),
+                warnings=tuple(document["warnings"]),
+            )
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise ScenarioError(f"{place}: {error!r} found, a model written by `apportion fit` allowed") from error
 
 

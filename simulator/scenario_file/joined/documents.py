@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simulator import files
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
@@ -265,11 +265,11 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
         raise ScenarioError(f"{path}: model: {_short(model)} found, {allowed}")
     try:
         if "packet_bytes" in found:
-            return message_data(PacketModel.from_dict(dict(found)))
-        return message_data(LinkModel.from_dict(dict(found)))
+            return message_data(files.known(PacketModel.from_dict(dict(found))))
+        return message_data(files.known(LinkModel.from_dict(dict(found))))
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error.lines[0]}") from None
-    except (KeyError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise ScenarioError(f"{path}: model: {error} found, numbers allowed") from None
 
 

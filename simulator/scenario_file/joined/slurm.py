@@ -97,7 +97,7 @@ def _split(text: str, place: str) -> list[str]:
 def _range(text: str, place: str) -> list[str]:
     found: list[str] = []
     for part in text.split(","):
-        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip(), re.ASCII)
         low, high = (match[1], match[2] or match[1]) if match else ("1", "0")
         if not 0 <= int(high) - int(low) < MAX_NAMES - len(found):
             raise ScenarioError(f"{place}: [{text[:60]}] found, numbers and ascending ranges such as [0-3,12] allowed")

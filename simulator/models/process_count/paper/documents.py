@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.models.process_count.paper.assembly import Built, Options
 from simulator.models.process_count.paper.composition import Composed
 from simulator.models.process_count.paper.regimes import MemoryRegimes
@@ -42,9 +42,9 @@ def parse_runs(document: Mapping[str, Any]) -> AllocationRuns:
             np.array(found["comp_s"], float),
             np.array(found["comm_s"], float),
         )
-    except (KeyError, TypeError, ValueError) as error:
+        count = len(runs.size)
+    except MALFORMED as error:
         raise ScenarioError(f"runs: {error} found, the runs of a process-count model allowed") from error
-    count = len(runs.size)
     shapes = ((count,), (count, len(kinds), 2), (count,), (count, len(kinds)), (count, len(kinds)))
     if tuple(x.shape for x in (runs.size, runs.allocations, runs.time_s, runs.comp_s, runs.comm_s)) != shapes:
         raise ScenarioError("runs: lists of unequal length found, one entry per run allowed")
@@ -85,7 +85,7 @@ def parse_options(document: Mapping[str, Any]) -> dict[str, Any]:
             "adjust": bool(found["adjust"]),
             "adjust_size": None if found["adjust_size"] is None else float(found["adjust_size"]),
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except MALFORMED as error:
         raise ScenarioError(f"options: {error} found, the options of a process-count model allowed") from error
 
 

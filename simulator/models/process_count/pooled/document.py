@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator import files
+from simulator.errors import MALFORMED, ScenarioError
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.fitting import Posterior
 from simulator.models.process_count.pooled.model import PooledModel
@@ -49,7 +50,7 @@ def pooled_from_dict(document: Mapping[str, Any]) -> PooledModel:
     """
     try:
         return _model(document)
-    except (KeyError, TypeError, ValueError, IndexError, StopIteration) as error:
+    except (*MALFORMED, StopIteration) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ScenarioError(f"model: no pooled process-count model of this version found ({reason})") from error
 
@@ -121,4 +122,4 @@ def _posterior(part: Mapping[str, Any], cells: Cells) -> Posterior:
 
 
 def _floats(values: Any) -> Floats:
-    return np.array(values, dtype=np.float64)
+    return files.known(np.array(values, dtype=np.float64))

@@ -1,0 +1,529 @@
+"""Hostile cases from a seed: good inputs of every command with damage as disks, editors, scripts and people do it."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.hostile.running import Case
+from tests.mutations import broken, mutated, places
+
+COMMANDS = {
+    "first-run.yaml": (
+        "check first-run.yaml",
+        "simulate first-run.yaml --replications 2",
+        "export first-run.yaml --simgrid -o x",
+        "advise first-run.yaml --replications 2 --top 1",
+    ),
+    "cluster.yaml": ("check cluster.yaml --resolved", "allocate plan cluster.yaml --sizes 400,800,1200 --budget 60s"),
+    "scenario.json": ("check scenario.json --resolved", "simulate scenario.json --replications 2"),
+    "scenario.toml": ("check scenario.toml --json",),
+    "link_kinds.yaml": ("check link_kinds.yaml --resolved",),
+    "loads.yaml": ("check loads.yaml --resolved",),
+    "levels_model.yaml": ("check levels_model.yaml --resolved",),
+    "application_seg.yaml": ("check application_seg.yaml --resolved",),
+    "graph.seg.yaml": ("check graph.seg.yaml",),
+    "files/speed.json": ("check speed_kinds.yaml",),
+    "files/resource.json": ("check application_seg.yaml",),
+    "files/network.json": ("check link_kinds.yaml",),
+    "files/memory.json": (
+        "check levels_model.yaml",
+        "machine --memory files/memory.json",
+        "show speed.json --memory files/memory.json --kernel dgemm --json",
+    ),
+    "speed.json": (
+        "show speed.json",
+        "predict speed.json --at elements.csv",
+        "platform speed.json link.json",
+        "machine --speed speed.json -o node.json",
+    ),
+    "network.json": ("predict network.json --at bytes.csv --json", "platform speed.json network.json"),
+    "link.json": ("platform speed.json speed.json link.json --names n[1-2]",),
+    "runtime.json": (
+        "predict runtime.json --at targets.csv",
+        "predict runtime.json --at targets.csv --next-run --json",
+    ),
+    "pooled.json": ("allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size 6400",),
+    "paper.json": ("allocate advise paper.json --kinds fast:1:6,slow:8:1 --size 6400",),
+    "plan.json": ("allocate run plan.json",),
+    "speeds.json": (
+        "partition --speeds speeds.json --units 1000",
+        "partition --speeds speeds.json --units 1000 --method banded --json",
+    ),
+    "runs.csv": ("fit runs.csv --formula N**3/P", "history import runs.csv --app a --history new.sqlite"),
+    "targets.csv": ("predict runtime.json --at targets.csv --json",),
+    "history.csv": ("history import history.csv --history new.sqlite",),
+    "runs.sqlite": (
+        "history list --history runs.sqlite",
+        "fit runs.sqlite --formula N**3/P",
+        "history export --history runs.sqlite --format extrap-json",
+        "history add --app a --time total=1 --history runs.sqlite",
+    ),
+    "allocations.csv": ("allocate fit allocations.csv --model pooled -o out.json", "allocate fit allocations.csv"),
+    "sizes.csv": (
+        "calibrate speed --replay sizes.csv --method gbbp -o out.json",
+        "show speed.json --held-out sizes.csv",
+    ),
+    "messages.csv": ("calibrate network --replay messages.csv -o out.json",),
+    "elements.csv": ("predict speed.json --at elements.csv --json",),
+    "bytes.csv": ("predict network.json --at bytes.csv",),
+    "memory_at.csv": ("predict files/memory.json --at memory_at.csv",),
+    "load.csv": (
+        "trace show load.csv",
+        "trace functions load.csv --window 3 --ideal 10s",
+        "trace study load.csv --window 2 --history 3",
+        "trace generate bootstrap --fit load.csv --duration 1min -o out.csv",
+    ),
+    "sadf.json": ("trace import sadf.json --from sadf --measures load -o out.csv",),
+    "sadf.txt": ("trace import sadf.txt --from sadf -o out.csv",),
+    "prometheus.json": ("trace import prometheus.json --from prometheus --measures busy -o out.csv",),
+    "collectl.txt": ("trace import collectl.txt --from collectl --measures load -o out.csv",),
+    "loop.profile": ("trace import loop.profile --from simgrid --duration 1min -o out.csv",),
+    "google.csv": ("trace import google.csv --from google -o out.csv",),
+    "jobs.swf": ("trace import jobs.swf --from swf -o out.csv",),
+    "table.csv": ("trace import table.csv --from csv --measures load -o out.csv",),
+    "hwloc.xml": ("machine --hwloc hwloc.xml",),
+    "simgrid.xml": ("check least.yaml --set platform={file:simgrid.xml}",),
+    "topology.conf": (
+        "platform speed.json speed.json speed.json speed.json link.json --names n[01-04] --topology topology.conf",
+    ),
+    "sacct.txt": ("history import sacct.txt --history new.sqlite",),
+    "extrap.txt": ("history import extrap.txt --history new.sqlite",),
+    "extrap.json": ("history import extrap.json --history new.sqlite",),
+    "results/manifest.json": ("show results --json",),
+    "results/runs.csv": ("show results",),
+}
+"""File -> commands that read it."""
+OPTIONS = (
+    *(
+        "simulate first-run.yaml --set platform.nodes.0.memory={}",
+        "simulate first-run.yaml --set {}=1GB",
+        "simulate first-run.yaml --replications {}",
+        "simulate first-run.yaml --replications 2 --seed {}",
+        "whatif first-run.yaml --only zz --vary platform.link.bandwidth={}",
+        "whatif first-run.yaml --only zz --vary {}",
+        "whatif first-run.yaml --vary application.parameters.n={} --only zz",
+    ),
+    *(
+        "partition --speeds speeds.json --units {}",
+        "partition --speeds speeds.json --units 100 --method {}",
+        "partition --speeds speeds.json --units 100 --method proportional --at {}",
+        "partition --speeds speeds.json --units 100 --method grid2d --matrix {}",
+        "partition --speeds speeds.json --units 100 --method banded --correlation {}",
+    ),
+    *(
+        "predict runtime.json --at targets.csv --level {}",
+        "fit runs.csv --formula {}",
+        "fit runs.csv --formula N --response {}",
+    ),
+    *(
+        "history add --app {} --time total=1 --history new.sqlite",
+        "history add --app a --time {} --history new.sqlite",
+        "history add --app a --param {} --time total=1 --history new.sqlite",
+        "history list --history {}",
+    ),
+    *(
+        "trace generate constant --set load={} -o out.csv",
+        "trace generate on-off --set mean_on={} -o out.csv",
+        "trace generate {} -o out.csv",
+        "trace functions load.csv --window {}",
+        "trace functions load.csv --window 3 --ideal {}",
+        "trace study load.csv --window 3 --history {}",
+        "trace show load.csv --column {}",
+        "trace import table.csv --from csv --measures load --time-unit {} -o out.csv",
+        "trace import jobs.swf --from swf --start {} -o out.csv",
+        "trace import jobs.swf --from swf --processors {} -o out.csv",
+    ),
+    *(
+        "allocate advise pooled.json --kinds {} --size 6400",
+        "allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size {}",
+        "allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size 6400 --memory fast={}",
+        "allocate advise pooled.json --kinds fast:1:6,slow:8:1 --size 6400 --footprint {} --memory fast=1GB,slow=1GB",
+        "allocate plan cluster.yaml --sizes {} --budget 60s",
+        "allocate plan cluster.yaml --sizes 400,800,1200 --budget {}",
+        "allocate plan cluster.yaml --sizes 400,800,1200 --budget 60s --work {}",
+        "allocate plan cluster.yaml --sizes 400,800,1200 --budget 60s --most {}",
+    ),
+    *(
+        "calibrate speed --replay sizes.csv --method {} -o out.json",
+        "calibrate speed --replay sizes.csv --band {} -o out.json",
+        "calibrate speed --replay sizes.csv --accuracy {} -o out.json",
+        "calibrate speed --replay sizes.csv --max-size {} -o out.json",
+        "calibrate speed --replay sizes.csv --budget {} -o out.json",
+    ),
+    *(
+        "platform speed.json link.json --names {}",
+        "platform speed.json link.json --max-age {}",
+        "platform speed.json link.json --kernel {}",
+        "machine --hwloc hwloc.xml --name {}",
+        "machine --hwloc {}",
+    ),
+    *(
+        "export first-run.yaml --simgrid --size {} -o x",
+        "check first-run.yaml --set {}",
+        "check {}",
+        "show {}",
+        "{}",
+        "advise first-run.yaml --objective {}",
+        "advise first-run.yaml --top {} --replications 2",
+        "verify first-run.yaml --budget {}",
+        "check --schema {}",
+    ),
+)
+"""Command lines with a place for a hostile word."""
+WORDS = (
+    *(
+        "",
+        " ",
+        "=",
+        "-",
+        "--",
+        "'",
+        '"',
+        "\\",
+        "/",
+        "..",
+        "/dev/zero",
+        "/dev/null",
+        ".",
+        "x" * 5000,
+        "a" * 300,
+        "none.csv",
+    ),
+    *(
+        "nan",
+        "inf",
+        "-inf",
+        "1e999",
+        "-1",
+        "0",
+        "0.5",
+        "1e308",
+        "1e-320",
+        "9" * 400,
+        "9" * 5000,
+        "0x10",
+        "1_0",
+        "１２",
+        "١٢",
+        "1e999999",
+        "1e999999Gflop/s",
+        "1e999999min",
+        "٣min",
+        "1_0s",
+        "１GB",
+        "5 parsecs",
+        "-3s",
+        "1e400s",
+        "1000000000000000000000",
+    ),
+    *(
+        "x1e1000000",
+        "x0",
+        "x-1",
+        "/0",
+        "x1e999",
+        "a=x9" + "9" * 5000,
+        "a.b.c=1",
+        "a=",
+        "=1",
+        "a==",
+        "0..1e9",
+        "0..8..0",
+        "1..9999999999",
+        "[" * 5000,
+        "{" * 5000,
+        "n[1-999999999]",
+        "n[1-",
+        "n[2-1]",
+        "a,a,a",
+        ",",
+        ",,,,",
+        "fast:1:6,fast:1:6",
+    ),
+    *(
+        "a\udcffb",
+        "a\nb",
+        "a\tb",
+        "\x1b[31m",
+        "\u2028",
+        "\ufeffa",
+        "é",
+        "=cmd|' /C calc'!A0",
+        "@sum",
+        "+1",
+        "%s%n",
+    ),
+    *(
+        "N**N**N**N",
+        "N/0",
+        "(" * 3000 + "N" + ")" * 3000,
+        "1" + "+1" * 5000,
+        "__import__('os')",
+        "N.real",
+        "N**1e9",
+        "log(-N)",
+        "10**10**10",
+        "9**9**9**9",
+        "1ps",
+        "99999d",
+        "1e15s",
+        "10TB",
+        "4MiB",
+        "null",
+        "true",
+        "{a: 1}",
+        "!!python/object:os.system x",
+    ),
+)
+WEIRD: tuple[str, ...] = ("\ud800", "١٢", "１２", "1_0", "=1+1", "\u2028", "a\nb", "x" * 5000, "9" * 5000)
+DIGITS = (str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩"), str.maketrans("0123456789", "０１２３４５６７８９"))
+
+
+def cases(good: Path, count: int, seed: int) -> Iterator[Case]:
+    """So many cases, a third of them words of a command line; the same for the same seed."""
+    for number in range(count):
+        draw = random.Random(f"{seed} {number}")  # noqa: S311 - mistakes, no secrets
+        yield _of_word(number, draw) if number % 3 == 0 else _of_file(good, number, draw)
+
+
+def _of_word(number: int, draw: random.Random) -> Case:
+    line, word = draw.choice(OPTIONS), draw.choice(WORDS)
+    arguments = tuple(word if part == "{}" else part.replace("{}", word) for part in line.split(" "))
+    if draw.random() < 0.2:
+        arguments = (*arguments, "--json")
+    return Case(f"word {number}", arguments, (0, 1, 2))
+
+
+def _of_file(good: Path, number: int, draw: random.Random) -> Case:
+    name = draw.choice(tuple(COMMANDS))
+    line, data = draw.choice(COMMANDS[name]), (good / name).read_bytes()
+    kinds = [*BYTES]
+    if name.endswith((".json", ".yaml")):
+        kinds = [*BYTES, *DATA * 2]
+    elif not name.endswith(".sqlite"):
+        kinds = [*BYTES, *CELLS]
+    damage = draw.choice(kinds)
+    return Case(
+        f"{name} {damage.__name__.strip('_')} {number}", tuple(line.split(" ")), (0, 2), {name: damage(data, draw)}
+    )
+
+
+def _cut(data: bytes, draw: random.Random) -> bytes:
+    return data[: draw.randrange(len(data) + 1)]
+
+
+def _empty(_data: bytes, _draw: random.Random) -> bytes:
+    return b""
+
+
+def _garbage(data: bytes, draw: random.Random) -> bytes:
+    at, many = draw.randrange(len(data) + 1), draw.choice((1, 4, 64, 1000))
+    return data[:at] + draw.randbytes(many) + data[at + draw.choice((0, many)) :]
+
+
+def _zeros(data: bytes, draw: random.Random) -> bytes:
+    at = draw.randrange(len(data) + 1)
+    return data[:at] + b"\0" * draw.choice((1, 512)) + data[at:]
+
+
+def _marked(data: bytes, draw: random.Random) -> bytes:
+    return draw.choice((b"\xef\xbb\xbf", b"\xff\xfe", b"\xef\xbb\xbf\xef\xbb\xbf")) + data
+
+
+def _line_ends(data: bytes, draw: random.Random) -> bytes:
+    return data.replace(b"\n", draw.choice((b"\r\n", b"\r", b"\n\n", b"\x0c", b"\xe2\x80\xa8")))
+
+
+def _twice(data: bytes, _draw: random.Random) -> bytes:
+    return data + data
+
+
+def _other_text(data: bytes, draw: random.Random) -> bytes:
+    return broken(data.decode("utf-8", "replace"), draw).encode("utf-8", "surrogatepass")
+
+
+def _other_digits(data: bytes, draw: random.Random) -> bytes:
+    text = data.decode("utf-8", "replace")
+    at = draw.randrange(len(text) + 1)
+    return (text[:at] + text[at:].translate(draw.choice(DIGITS))).encode()
+
+
+def _wide(data: bytes, draw: random.Random) -> bytes:
+    return data.decode("utf-8", "replace").encode(draw.choice(("utf-16", "utf-32", "cp500")), "replace")
+
+
+BYTES = (_cut, _cut, _empty, _garbage, _garbage, _zeros, _marked, _line_ends, _twice, _other_text, _other_digits, _wide)
+
+
+def _changed(data: bytes, draw: random.Random) -> bytes:
+    return _written(mutated(_read(data), draw))
+
+
+def _wrong(data: bytes, draw: random.Random) -> bytes:
+    """One field of another type, or beyond any number."""
+    found = _read(data)
+    values: tuple[Any, ...] = (
+        None,
+        True,
+        -1,
+        0,
+        10**400,
+        1e308,
+        -1e308,
+        1e-320,
+        "",
+        [],
+        {},
+        [[]],
+        [None],
+        {"a": {}},
+        *WEIRD,
+    )
+    return _written(_put(found, draw.choice(values), draw))
+
+
+def _null(data: bytes, draw: random.Random) -> bytes:
+    return _written(_put(_read(data), None, draw))
+
+
+def _deep(data: bytes, draw: random.Random) -> bytes:
+    depth = draw.choice((60, 500, 20_000))
+    text = _written(_put(_read(data), "DEEP", draw)).decode()
+    return text.replace(
+        '"DEEP"', draw.choice(("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth))
+    ).encode()
+
+
+def _long(data: bytes, draw: random.Random) -> bytes:
+    found = _read(data)
+    lists = [place for place in places(found) if place and isinstance(_at(found, place), list) and _at(found, place)]
+    if not lists:
+        return data
+    place = draw.choice(lists)
+    return _written(_put_at(found, place, _at(found, place) * draw.choice((2, 3000))))
+
+
+def _duplicate(data: bytes, draw: random.Random) -> bytes:
+    """A key twice; its second value another."""
+    found = _read(data)
+    keys = [place for place in places(found) if place and isinstance(place[-1], str)]
+    if not keys:
+        return data
+    place = draw.choice(keys)
+    holder = _at(found, place[:-1])
+    holder["DUPLICATE"] = draw.choice((None, 1, "x", [], {}))
+    return _written(found).replace(b'"DUPLICATE"', json.dumps(place[-1]).encode())
+
+
+def _number_text(data: bytes, draw: random.Random) -> bytes:
+    """A number as only some programs write it."""
+    found = _put(_read(data), "NUMBER", draw)
+    texts = (
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "1e999",
+        "-1e999",
+        "01",
+        "+1",
+        ".5",
+        "0x10",
+        "1_0",
+        "9" * 5000,
+        "1e-999",
+        '"\\ud800"',
+    )
+    return _written(found).replace(b'"NUMBER"', draw.choice(texts).encode())
+
+
+DATA: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    *(_changed, _changed, _wrong, _wrong, _null, _null, _deep, _long, _duplicate, _number_text),
+)
+
+
+def _cell(data: bytes, draw: random.Random) -> bytes:
+    """A cell with something else in it."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    at = draw.randrange(len(lines))
+    mark = next((m for m in (",", "|", ";", "\t", " ") if m in lines[at]), ",")
+    cells = lines[at].split(mark)
+    texts = (
+        "",
+        "nan",
+        "inf",
+        "1e999",
+        "-1",
+        "1_0",
+        "１２",
+        "١٢",
+        "x",
+        "9" * 5000,
+        '"',
+        "1e308",
+        "1e-320",
+        "=1+1",
+        "0",
+        "\x00",
+        "\ud800",
+    )
+    cells[draw.randrange(len(cells))] = draw.choice(texts)
+    lines[at] = mark.join(cells)
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+def _column(data: bytes, draw: random.Random) -> bytes:
+    """Every line with a cell more, or one less."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    if draw.random() < 0.5:
+        return "\n".join(line + ",7" for line in lines).encode()
+    return "\n".join(line.rpartition(",")[0] for line in lines).encode()
+
+
+def _rows(data: bytes, draw: random.Random) -> bytes:
+    """Lines in another order, doubled or gone."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    kind = draw.randrange(3)
+    if kind == 0:
+        draw.shuffle(lines)
+    elif kind == 1:
+        lines = [line for line in lines for _ in range(2)]
+    else:
+        lines = lines[: draw.randrange(3)]
+    return "\n".join(lines).encode()
+
+
+CELLS = (_cell, _cell, _cell, _cell, _column, _rows)
+
+
+def _read(data: bytes) -> Any:
+    import yaml
+
+    text = data.decode("utf-8-sig")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return yaml.safe_load(text)
+
+
+def _written(found: Any) -> bytes:
+    """As JSON, which YAML is too; a lone surrogate as its escape."""
+    return json.dumps(found, indent=1).replace("NaN", ".nan").encode()
+
+
+def _at(found: Any, place: tuple[str | int, ...]) -> Any:
+    for part in place:
+        found = found[part]
+    return found
+
+
+def _put_at(found: Any, place: tuple[str | int, ...], value: Any) -> Any:
+    _at(found, place[:-1])[place[-1]] = value
+    return found
+
+
+def _put(found: Any, value: Any, draw: random.Random) -> Any:
+    listed = [place for place in places(found) if place]
+    by_depth = draw.choice(sorted({len(place) for place in listed}))  # else lists of numbers get nearly all
+    return _put_at(found, draw.choice([place for place in listed if len(place) == by_depth]), value)

@@ -1,0 +1,69 @@
+"""Hostile inputs of every command: each ends as its case states, within limits, without a traceback."""
+
+import pytest
+
+from tests.hostile.generated import cases
+from tests.hostile.good import make_good
+from tests.hostile.running import check_s, run_alone, run_here
+from tests.hostile.written import written
+
+WRITTEN = written()
+GENERATED, QUICK, SEED = 240, 80, 18
+GROUP = 20
+"""Cases of a slow test: a process each, so that a group takes some seconds."""
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    return make_good(tmp_path_factory.mktemp("hostile") / "good")
+
+
+def test_there_are_400_cases_and_each_has_a_name_of_its_own():
+    assert len({case.name for case in WRITTEN}) == len(WRITTEN)
+    assert min(len(WRITTEN), GENERATED) >= 200
+
+
+def test_a_seed_always_gives_the_same_cases(good):
+    first, again, other = (list(cases(good, 30, seed)) for seed in (SEED, SEED, SEED + 1))
+    assert first == again
+    assert first != other
+
+
+def faults_of(listed, run, good):
+    """What was broken, and how many cases were refused."""
+    limit_s = check_s(good)
+    endings = [(case, run(case, good)) for case in listed]
+    return [fault for case, ending in endings for fault in ending.faults(case, limit_s)], [e.exit for _, e in endings]
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
+def test_a_written_case_ends_as_it_states(good, case):
+    faults, _ = faults_of([case], run_here, good)
+    assert not faults, "\n".join(faults)
+
+
+def test_generated_cases_are_taken_or_refused_by_line(good):
+    faults, exits = faults_of(cases(good, QUICK, SEED), run_here, good)
+    assert not faults, "\n".join(faults)
+    assert QUICK / 2 < exits.count(2) < QUICK  # mistakes, and some that leave a file good
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, len(WRITTEN), GROUP))
+def test_written_cases_end_so_in_processes_of_their_own(good, first):
+    faults, _ = faults_of(WRITTEN[first : first + GROUP], run_alone, good)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, GENERATED, GROUP))
+def test_generated_cases_end_so_in_processes_of_their_own(good, first):
+    faults, _ = faults_of(list(cases(good, GENERATED, SEED))[first : first + GROUP], run_alone, good)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_cases_of_other_seeds_are_taken_or_refused_by_line(good, seed):
+    faults, _ = faults_of(cases(good, 400, seed), run_here, good)
+    assert not faults, "\n".join(faults)
