@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import stat
+import sys
 import tempfile
 import weakref
 import zlib
@@ -14,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
-from simulator.errors import ApportionError, ScenarioError
+from simulator.errors import ApportionError, ScenarioError, reason
 
 __all__ = [
     "digest",
@@ -36,6 +37,7 @@ MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
 SPOOL_BYTES = 16 * 2**20
 """Bytes of a `Spool` up to which it stays in memory."""
+_STANDARD_ERROR = 2
 
 
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
@@ -76,7 +78,7 @@ def read_output(path: Path, keep_bytes: int) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise ScenarioError(f"{path}: {_reason(error)}") from error
+        raise ScenarioError(f"{path}: {reason(error)}") from error
 
 
 def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
@@ -114,14 +116,14 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed below; Path.open takes none
     except (OSError, ValueError) as error:  # a path with a null byte
-        raise ScenarioError(f"{path}: {_reason(error)}") from error
+        raise ScenarioError(f"{path}: {reason(error)}") from error
     with stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ScenarioError(f"{path}: a device or pipe found, a file allowed")
         try:
             yield stream
         except OSError as error:
-            raise ScenarioError(f"{path}: {_reason(error)}") from error
+            raise ScenarioError(f"{path}: {reason(error)}") from error
 
 
 def _without_waiting(name: str, flags: int) -> int:
@@ -167,7 +169,7 @@ def open_whole(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
         temporary.replace(path)
         temporary = None
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -193,7 +195,7 @@ class Spool:
             self._stream.write(data)
             self._stream.flush()
         except OSError as error:
-            raise ApportionError(f"{tempfile.gettempdir()}: {_reason(error)}") from error
+            raise ApportionError(f"{tempfile.gettempdir()}: {reason(error)}") from error
         return start, len(data)
 
     def get(self, place: tuple[int, int]) -> bytes:
@@ -228,6 +230,37 @@ def locked(folder: Path) -> Iterator[bool]:
         os.close(handle)
 
 
+def null_device(number: int, *, readable: bool = False) -> None:
+    """Put the null device in the place of a standard stream, open or closed, for this process and those it starts."""
+    handle = os.open(os.devnull, os.O_RDONLY if readable else os.O_WRONLY)
+    os.dup2(handle, number)
+    os.set_inheritable(number, True)  # noqa: FBT003 - takes no keywords
+    if handle != number:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Meanwhile what other processes say on our standard error goes nowhere; what this one says there is heard."""
+    ours = sys.stderr
+    try:
+        swapped = ours.fileno() == _STANDARD_ERROR
+        ours.flush()
+        kept = os.dup(_STANDARD_ERROR)
+    except (AttributeError, OSError, ValueError):  # none, or one that is not the system's
+        yield
+        return
+    with os.fdopen(kept, "w", buffering=1, encoding=ours.encoding, errors=ours.errors) as own:
+        if swapped:
+            sys.stderr = own
+        null_device(_STANDARD_ERROR)
+        try:
+            yield
+        finally:
+            os.dup2(kept, _STANDARD_ERROR)
+            sys.stderr = ours
+
+
 def write_json(path: Path, document: object) -> None:
     """Write a JSON document atomically; NaN and Infinity are refused as a fault of ours."""
     write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -255,7 +288,7 @@ def open_append(path: Path) -> Iterator[IO[str]]:
     try:
         stream = path.open("a", encoding="utf-8", buffering=1)
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
     with stream:
         yield stream
 
@@ -280,7 +313,7 @@ def end_with_line(path: Path) -> None:
                     return
                 end = start
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
 
 
 def make_folder(path: Path) -> None:
@@ -298,7 +331,7 @@ def make_folder(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path):  # access() lies on read-only mounts and to root
             pass
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}, a folder that can be written allowed") from error
+        raise ApportionError(f"{path}: {reason(error)}, a folder that can be written allowed") from error
 
 
 def remove(path: Path) -> None:
@@ -312,7 +345,7 @@ def remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
 
 
 def set_aside(folder: Path, names: Sequence[str]) -> Path | None:
@@ -394,7 +427,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,10 +1,6 @@
-"""The command line: one file per command, no logic; every error is one line, and heavy imports happen where used."""
+"""All commands as one application of typer."""
 
-import signal
-import sys
-import warnings
-from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,6 +10,7 @@ from advisor.cli import (
     calibrate,
     characterise,
     check,
+    ending,
     export,
     fit,
     history,
@@ -31,7 +28,6 @@ from advisor.cli import (
     verify,
     whatif,
 )
-from simulator import ApportionError
 
 app = typer.Typer(
     name="apportion",
@@ -87,40 +83,21 @@ def _whole(
     """Say who should get how much of the work on unequal machines, and how sure we are."""
 
 
-def main() -> None:
-    """Run the command line and exit: 0 done, 1 fell short, 2 bad input, 130 on Ctrl-C."""
-    signal.signal(signal.SIGTERM, _terminate)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a script started us in the background
-    warnings.showwarning = _show_warning
-    sys.exit(_run(sys.argv[1:]))
+def run(arguments: list[str]) -> int:
+    """Run one command; its exit code.
 
-
-def _run(arguments: list[str]) -> int:
+    Raises
+    ------
+    ApportionError
+        What the user can mend.
+    """
     from typer.exceptions import TyperException
 
     try:
         return int(app(arguments, prog_name="apportion", standalone_mode=False) or 0)
     except TyperException as error:
         text = error.format_message()
-        print(text if text.startswith("Usage:") else f"error: {text}", file=sys.stderr)
+        ending.say(text if text.startswith("Usage:") else f"error: {text}")
         return 2
-    except ApportionError as error:
-        for line in error.lines:
-            print(f"error: {line}", file=sys.stderr)
-        return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
+    except typer.Abort:
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has left; nothing more can be said to it
-        return 1
-
-
-def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
-    """One line per warning, without the place in our code."""
-    print(f"warning: {message}", file=sys.stderr)
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    """Let SIGTERM unwind like Ctrl-C, so that children are stopped and measurements kept."""
-    raise KeyboardInterrupt

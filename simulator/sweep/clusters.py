@@ -1,16 +1,19 @@
 """Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already."""
 
+import logging
 import os
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simulator.errors import ScenarioError
+from simulator import files
+from simulator.errors import ScenarioError, SweepError, reason, shortage
 
 if TYPE_CHECKING:
     from distributed import Client
 
-START_S = 60.0
 CONNECT_S = 10.0
 CLOSE_S = 2.0
 OWN: dict[str, Any] = {
@@ -20,6 +23,12 @@ OWN: dict[str, Any] = {
 """What is kept on workers is little: a point that fills the memory is ended, and named, before the machine suffers."""
 
 
+FILES, FILES_EACH = 32, 16
+"""Files that this process opens for a cluster, and for each of its workers; some to spare."""
+_LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
+"""Each has a level of its own."""
+
+
 def cores_here() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -27,25 +36,102 @@ def cores_here() -> int:
 
 @contextmanager
 def local(workers: int) -> Iterator["Client"]:
-    """Worker processes on this machine."""
+    """Worker processes on this machine.
+
+    Raises
+    ------
+    SweepError
+        If they cannot be started, with what this process has too little of.
+    """
+    _need_files(FILES + FILES_EACH * workers)
+    _need_semaphores()
+    with ExitStack() as stack:
+        stack.enter_context(files.hushed())
+        try:
+            client = stack.enter_context(_started(workers))
+        except (OSError, RuntimeError, MemoryError, ImportError) as error:
+            raise SweepError(f"workers: {_cause(error)}") from None
+        yield client
+
+
+@contextmanager
+def _started(workers: int) -> Iterator["Client"]:
     import dask
     from distributed import Client, LocalCluster
+    from distributed.utils import LoopRunner
 
-    threads = max(1, cores_here() // workers)
-    with dask.config.set(OWN):
+    quiet_logs()
+    runner = LoopRunner()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        runner.start()  # workers start from this thread and leave Ctrl-C to us, as it does, from their first moment on
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with dask.config.set(OWN), ExitStack() as stack:
+        stack.callback(runner.stop, timeout=CLOSE_S)
         cluster = LocalCluster(
             n_workers=workers,
-            threads_per_worker=threads,
+            threads_per_worker=max(1, cores_here() // workers),
             processes=True,
             dashboard_address="127.0.0.1:0",  # None means the usual port, on all interfaces
             silence_logs=60,
             host="127.0.0.1",
+            loop=runner.loop,
         )
         client = Client(cluster, set_as_default=False)
-        try:
-            yield client
-        finally:
-            close(client, cluster)
+        stack.callback(close, client, cluster)
+        yield client
+
+
+def quiet_logs() -> None:
+    """Leave it to us to tell what fails in a cluster."""
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 10)
+
+
+def _need_files(count: int) -> None:
+    """See to it that so many more files can be open: a cluster that runs out of them tries for ever.
+
+    Raises
+    ------
+    SweepError
+        If the system does not allow as many.
+    """
+    try:
+        import resource
+
+        count += len(list(Path("/dev/fd").iterdir()))
+    except (ImportError, OSError):  # a system without such limits
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= count:
+        return
+    if hard != resource.RLIM_INFINITY and hard < count:
+        said = f"{count} open files needed, this shell allows {hard}"
+        raise SweepError(f"workers: {said}: raise that (ulimit -n {count}) or take fewer workers")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+
+
+def _need_semaphores() -> None:
+    """See whether processes can share them; queues between ours and the workers do."""
+    import multiprocessing
+
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except OSError as error:
+        said = "shared memory that can be written is needed in /dev/shm (of a container: --shm-size)"
+        raise SweepError(f"workers: {reason(error)}: {said}") from None
+
+
+def _cause(error: BaseException) -> str:
+    """What is behind a cluster that did not start, in one line."""
+    chain: list[BaseException] = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(before)
+    for one in reversed(chain):
+        if (short := shortage(one)) is not None:
+            return f"they did not start: {short}"
+    return f"they did not start: {(str(chain[-1]).splitlines() or ['no reason given'])[0]}"
 
 
 @contextmanager
@@ -59,6 +145,7 @@ def existing(address: str) -> Iterator["Client"]:
     """
     from distributed import Client
 
+    quiet_logs()
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

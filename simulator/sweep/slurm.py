@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import ScenarioError, SweepError
-from simulator.sweep.clusters import OWN, close
+from simulator.sweep.clusters import OWN, close, quiet_logs
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -118,6 +118,7 @@ def slurm(text: str, *, tell: Callable[[str], None], submit: bool = True) -> Ite
     import dask
     from distributed import Client
 
+    quiet_logs()
     with dask.config.set(OWN):
         try:
             cluster = cluster_of_jobs(n_workers=0, **options)
