@@ -153,6 +153,7 @@ def _leave() -> NoReturn:
         _state.told = True
         with contextlib.suppress(OSError, ValueError):
             os.write(_STANDARD_ERROR if _state.over else sys.stderr.fileno(), b"interrupted\n")
+    sys.stderr = io.StringIO()  # for what other threads miss now
     with contextlib.suppress(OSError, ValueError, RuntimeError, OutputError, SystemExit):
         sys.stdout.flush()
     with contextlib.suppress(OSError, RuntimeError, MemoryError, ImportError):
