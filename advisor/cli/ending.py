@@ -26,6 +26,8 @@ STUCK_S = 2.0
 GRACE_S = 15.0
 """How long unwinding may take: a cluster or children are ended in a few seconds, on a busy machine in more."""
 _AGAIN_S = 0.02
+_SPARE_FILES = 2
+"""Left to imports where a process may have hardly any."""
 _STANDARD_ERROR = 2
 
 
@@ -125,12 +127,18 @@ def _unraisable(lost: Any) -> None:
 
 def _watch() -> None:
     """Hear of signals also while the main thread is in machine code, where Python's own handlers wait."""
-    with contextlib.suppress(OSError, RuntimeError):  # no more files or threads: then the handlers alone
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        thread = threading.Thread(target=_ended_in_time, args=(reader,), name="apportion ending", daemon=True)
-        thread.start()
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    made: list[int] = []
+    try:
+        made += os.pipe()
+        made += [os.dup(made[0]) for _ in range(_SPARE_FILES)]
+        while len(made) > 2:
+            os.close(made.pop())
+        os.set_blocking(made[1], False)
+        threading.Thread(target=_ended_in_time, args=made[:1], name="apportion ending", daemon=True).start()
+        signal.set_wakeup_fd(made[1], warn_on_full_buffer=False)
+    except (OSError, RuntimeError):  # too few files or threads: then the handlers alone
+        for number in made:
+            os.close(number)
 
 
 def _ended_in_time(reader: int) -> None:

@@ -44,9 +44,9 @@ def local(workers: int) -> Iterator["Client"]:
         If they cannot be started, with what this process has too little of.
     """
     _need_files(FILES + FILES_EACH * workers)
-    _need_semaphores()
     with ExitStack() as stack:
         stack.enter_context(files.hushed())
+        _need_semaphores()
         try:
             client = stack.enter_context(_started(workers))
         except (OSError, RuntimeError, MemoryError, ImportError) as error:
