@@ -28,6 +28,7 @@ GRACE_S = 15.0
 _AGAIN_S = 0.02
 _SPARE_FILES = 2
 """Left to imports where a process may have hardly any."""
+_FEW_THREADS = 128
 _STANDARD_ERROR = 2
 
 
@@ -64,6 +65,7 @@ def begin() -> None:
     sys.stdout = _guarded(sys.stdout, 1, _Output, "replace")
     sys.stderr = _guarded(sys.stderr, _STANDARD_ERROR, _Messages, "backslashreplace")
     atexit.register(_last)
+    _spare_threads()
     _watch()
 
 
@@ -197,6 +199,19 @@ def _open_closed() -> None:
             files.null_device(number, readable=number != _STANDARD_ERROR)
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
+
+
+def _spare_threads() -> None:
+    """Where hardly any threads are allowed, have one of them do linear algebra: OpenBLAS ends a process otherwise."""
+    try:
+        import resource
+
+        allowed = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    except ImportError:  # a system without such limits
+        return
+    if allowed != resource.RLIM_INFINITY and allowed < _FEW_THREADS:
+        for library in ("OMP", "OPENBLAS", "MKL"):
+            os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 class _Output(io.FileIO):

@@ -1,6 +1,7 @@
 """Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already."""
 
 import logging
+import math
 import os
 import signal
 from collections.abc import Iterator
@@ -25,6 +26,10 @@ OWN: dict[str, Any] = {
 
 FILES, FILES_EACH = 32, 16
 """Files that this process opens for a cluster, and for each of its workers; some to spare."""
+THREADS, THREADS_EACH = 16, 24
+"""Threads of this process, and those of each worker."""
+_OURS = {signal.SIGINT, signal.SIGHUP}
+"""Signals that a terminal sends to all processes: they are for the main one, which ends the others."""
 _LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
 """Each has a level of its own."""
 
@@ -43,32 +48,45 @@ def local(workers: int) -> Iterator["Client"]:
     SweepError
         If they cannot be started, with what this process has too little of.
     """
-    _need_files(FILES + FILES_EACH * workers)
+    _need(workers)
     with ExitStack() as stack:
         stack.enter_context(files.hushed())
-        _need_semaphores()
+        loop = stack.enter_context(_loop())
         try:
-            client = stack.enter_context(_started(workers))
+            client = stack.enter_context(_started(workers, loop))
         except (OSError, RuntimeError, MemoryError, ImportError) as error:
             raise SweepError(f"workers: {_cause(error)}") from None
         yield client
 
 
 @contextmanager
-def _started(workers: int) -> Iterator["Client"]:
+def _loop() -> Iterator[Any]:
+    """The thread of Dask's that starts the workers."""
+    try:
+        from distributed.utils import LoopRunner
+
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+        try:  # what starts from here leaves these signals to us from its first moment on
+            _need_semaphores()
+            runner = LoopRunner()
+            runner.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    except (OSError, RuntimeError, MemoryError, ImportError) as error:
+        raise SweepError(f"workers: {_cause(error)}") from None
+    try:
+        yield runner.loop
+    finally:
+        runner.stop(timeout=CLOSE_S)
+
+
+@contextmanager
+def _started(workers: int, loop: Any) -> Iterator["Client"]:
     import dask
     from distributed import Client, LocalCluster
-    from distributed.utils import LoopRunner
 
     quiet_logs()
-    runner = LoopRunner()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        runner.start()  # workers start from this thread and leave Ctrl-C to us, as it does, from their first moment on
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    with dask.config.set(OWN), ExitStack() as stack:
-        stack.callback(runner.stop, timeout=CLOSE_S)
+    with dask.config.set(OWN):
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=max(1, cores_here() // workers),
@@ -76,11 +94,13 @@ def _started(workers: int) -> Iterator["Client"]:
             dashboard_address="127.0.0.1:0",  # None means the usual port, on all interfaces
             silence_logs=60,
             host="127.0.0.1",
-            loop=runner.loop,
+            loop=loop,
         )
         client = Client(cluster, set_as_default=False)
-        stack.callback(close, client, cluster)
-        yield client
+        try:
+            yield client
+        finally:
+            close(client, cluster)
 
 
 def quiet_logs() -> None:
@@ -89,27 +109,31 @@ def quiet_logs() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 10)
 
 
-def _need_files(count: int) -> None:
-    """See to it that so many more files can be open: a cluster that runs out of them tries for ever.
+def _need(workers: int) -> None:
+    """See to it that so many workers can be had: a cluster that runs out of files or threads tries for ever.
 
     Raises
     ------
     SweepError
-        If the system does not allow as many.
+        If this shell does not allow as many.
     """
     try:
         import resource
 
-        count += len(list(Path("/dev/fd").iterdir()))
+        opened = len(list(Path("/dev/fd").iterdir()))
     except (ImportError, OSError):  # a system without such limits
         return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= count:
-        return
-    if hard != resource.RLIM_INFINITY and hard < count:
-        said = f"{count} open files needed, this shell allows {hard}"
-        raise SweepError(f"workers: {said}: raise that (ulimit -n {count}) or take fewer workers")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    needed = [("NOFILE", "open files", "-n", opened + FILES + FILES_EACH * workers)]
+    if os.getuid() != 0:
+        needed.append(("NPROC", "processes and threads", "-u", THREADS + THREADS_EACH * workers))
+    for name, what, option, count in needed:
+        number = getattr(resource, f"RLIMIT_{name}")
+        soft, hard = (math.inf if one == resource.RLIM_INFINITY else one for one in resource.getrlimit(number))
+        if hard < count:
+            said = f"{count} {what} needed, this shell allows {hard}"
+            raise SweepError(f"workers: {said}: raise that (ulimit {option} {count}) or take fewer workers")
+        if soft < count:
+            resource.setrlimit(number, (count, resource.getrlimit(number)[1]))
 
 
 def _need_semaphores() -> None:
@@ -131,7 +155,8 @@ def _cause(error: BaseException) -> str:
     for one in reversed(chain):
         if (short := shortage(one)) is not None:
             return f"they did not start: {short}"
-    return f"they did not start: {(str(chain[-1]).splitlines() or ['no reason given'])[0]}"
+    said = (str(chain[-1]).splitlines() or ["no reason given"])[0].rstrip(".")
+    return f"they did not start: {said}: see whether this shell allows enough memory, processes and files (ulimit -a)"
 
 
 @contextmanager

@@ -60,14 +60,16 @@ def signalled(seed, *arguments, longest_s):
     while not caught(process.pid) and process.poll() is None:
         time.sleep(0.001)
     time.sleep(draw.random() ** 2 * longest_s)
+    sent = [by]
     if process.poll() is None:
         (os.killpg if draw.random() < 0.5 else os.kill)(process.pid, by)
         if draw.random() < 0.5:
             time.sleep(draw.random() * 0.2)
-            process.send_signal(draw.choice([signal.SIGTERM, signal.SIGINT]))
+            sent.append(signal.Signals(draw.choice([signal.SIGTERM, signal.SIGINT])))
+            process.send_signal(sent[-1])
     code, _, err = ended(process)
     said = [line for line in err.splitlines() if not line.endswith(" left")]
-    assert (code, len(said)) in {(128 + by, 1), (0, 0)}, (by, err)
+    assert (code, len(said)) in {(0, 0), *((128 + number, 1) for number in sent)}, (sent, err)
     until = time.monotonic() + 30
     while group(process.pid) and time.monotonic() < until:
         time.sleep(0.02)
