@@ -18,8 +18,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-READER_GONE = 128 + signal.SIGPIPE
+_HANG_UP = getattr(signal, "SIGHUP", None)  # not on every system
+SIGNALS = (signal.SIGINT, signal.SIGTERM, *([_HANG_UP] if _HANG_UP else []))
+READER_GONE = 141
 """Exit code where the reader of standard output has left, as of tools that end by the signal."""
 STUCK_S = 2.0
 """How long the main thread may stay in machine code once a signal has come."""
@@ -58,7 +59,7 @@ _state = _Ending()
 def begin() -> None:
     """Take over signals and standard streams; to be called once, first of all."""
     for number in SIGNALS:
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+        if number != _HANG_UP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _heard)  # Ctrl-C also where a script started us in the background
     sys.unraisablehook = _unraisable
     _open_closed()

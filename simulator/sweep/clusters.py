@@ -28,7 +28,7 @@ FILES, FILES_EACH = 32, 16
 """Files that this process opens for a cluster, and for each of its workers; some to spare."""
 THREADS, THREADS_EACH = 16, 24
 """Threads of this process, and those of each worker."""
-_OURS = {signal.SIGINT, signal.SIGHUP}
+_OURS = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
 """Signals that a terminal sends to all processes: they are for the main one, which ends the others."""
 _LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
 """Each has a level of its own."""
@@ -65,19 +65,29 @@ def _loop() -> Iterator[Any]:
     try:
         from distributed.utils import LoopRunner
 
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
-        try:  # what starts from here leaves these signals to us from its first moment on
+        with _blocked():  # what starts here leaves signals of the terminal to us from its first moment on
             _need_semaphores()
             runner = LoopRunner()
             runner.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     except (OSError, RuntimeError, MemoryError, ImportError) as error:
         raise SweepError(f"workers: {_cause(error)}") from None
     try:
         yield runner.loop
     finally:
         runner.stop(timeout=CLOSE_S)
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    """Meanwhile this thread hears none of the terminal's signals, and those that it starts never do."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
