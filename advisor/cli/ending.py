@@ -51,6 +51,8 @@ class _Ending:
         self.leaving = 0
         """The thread that ends the process."""
         self.code = 0
+        self.reader: int | None = None
+        """Where signals are heard of."""
 
 
 _state = _Ending()
@@ -139,6 +141,7 @@ def _watch() -> None:
         os.set_blocking(made[1], False)
         threading.Thread(target=_ended_in_time, args=made[:1], name="apportion ending", daemon=True).start()
         signal.set_wakeup_fd(made[1], warn_on_full_buffer=False)
+        _state.reader = made[0]
     except (OSError, RuntimeError):  # too few files or threads: then the handlers alone
         for number in made:
             os.close(number)
@@ -164,7 +167,9 @@ def _leave() -> NoReturn:
         _state.told = True
         with contextlib.suppress(OSError, ValueError):
             os.write(_STANDARD_ERROR if _state.over else sys.stderr.fileno(), b"interrupted\n")
-    sys.stderr = io.StringIO()  # for what other threads miss now
+    sys.stderr = io.StringIO()  # for what other threads miss now, and processes that they start
+    if _state.reader is not None:
+        os.dup2(_state.reader, _STANDARD_ERROR)  # that cannot be written
     with contextlib.suppress(OSError, ValueError, RuntimeError, OutputError, SystemExit):
         sys.stdout.flush()
     with contextlib.suppress(OSError, RuntimeError, MemoryError, ImportError):
