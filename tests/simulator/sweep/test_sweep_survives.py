@@ -5,7 +5,6 @@ The main process is killed in `tests/advisor/cli/test_killed.py`.
 
 import csv
 import os
-import signal
 import subprocess
 import sys
 import time
