@@ -87,17 +87,14 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         "objective": check_objective(objective),
         "budget": BUDGET if budget is None else budget,
     }
-    with _kept(output, loaded, asked) as kept:
+    with _kept(output, loaded, asked):
         recommendation = recommend(loaded, **asked)
-        document = advice_document(
-            loaded, recommendation, top=top, fronts=pareto_fronts(loaded, recommendation) if pareto else None
-        )
+        fronts = pareto_fronts(loaded, recommendation) if pareto else None
+        document = advice_document(loaded, recommendation, top=top, fronts=fronts)
         if explained:
             document |= explain(loaded, recommendation).to_dict()
         if output is not None:
             _write(output, document, loaded, recommendation)
-        if kept is not None:
-            files.remove(kept)
     if hostfile is not None:
         files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
     if as_json:
@@ -107,14 +104,14 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
 
 @contextmanager
-def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[Path | None]:
-    """Keep the runs of the search in or beside what is written; the file that they are in until it is."""
+def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[None]:
+    """Keep the runs of the search in or beside what is written, until it is."""
     from advisor.recommendation import recommend
     from simulator import Interrupted, dump_scenario, files
     from simulator.sweep import keeping, version_of
 
     if output is None:
-        yield None
+        yield
         return
     about = {"scenario": dump_scenario(scenario), "inputs": dict(scenario.inputs), "version": version_of(recommend)}
     search = files.digest(json.dumps(about | asked, sort_keys=True).encode())
@@ -124,10 +121,11 @@ def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> I
         if kept.kept:
             print(f"{kept.kept} runs were simulated before and are not again ({path})", file=sys.stderr)
         try:
-            yield path
+            yield
         except KeyboardInterrupt as error:
             said = f"{path} keeps {kept.kept} simulated runs, the same command goes on from there"
             raise Interrupted(f"interrupted; {said if kept.kept else 'nothing was simulated yet'}") from error
+    files.remove(path)
 
 
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:

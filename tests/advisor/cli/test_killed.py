@@ -4,6 +4,7 @@ Each moment is drawn with a seed: after so much work was kept, and a little late
 points of `whatif`, points of `calibrate speed`, runs of `allocate run`, simulated runs of `advise`.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -84,17 +85,21 @@ class Long:
 def ended(long: Long, seed: int, by: signal.Signals) -> None:
     """Start it, end it at a moment after some work was kept, and see how it ends."""
     moment = np.random.default_rng([seed, long.most])
-    wanted, later_s = moment.integers(1, long.most), moment.random() * 0.2
-    process = long.start()
-    until = time.monotonic() + PATIENCE_S
-    while long.amount() < wanted and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.002)
-    time.sleep(later_s)
-    if moment.random() < 0.5 and by != signal.SIGKILL:  # as a terminal or a batch system does: to all of them
-        os.killpg(process.pid, by)
-    else:
-        process.send_signal(by)
-    _, err = process.communicate(timeout=60)
+    wanted, later_s = moment.integers(1, long.most), moment.random() * 0.1
+    for _ in range(5):  # on a busy machine it may have ended before we look
+        process = long.start()
+        until = time.monotonic() + PATIENCE_S
+        while long.amount() < wanted and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.002)
+        time.sleep(later_s)
+        if moment.random() < 0.5 and by != signal.SIGKILL:  # as a terminal or a batch system does: to all of them
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, by)
+        else:
+            process.send_signal(by)
+        _, err = process.communicate(timeout=60)
+        if process.returncode != 0:
+            break
     assert long.amount() >= wanted
     assert long.left() == []
     said = [line for line in err.splitlines() if not line.endswith("left") and " % after " not in line]
@@ -123,7 +128,7 @@ SLOW_MOMENTS = pytest.mark.parametrize(("seed", "by"), slow(moments(20, skip=1))
 def sweep_of(folder: Path, out: str) -> Long:
     points = ["--vary", "application.parameters.n=1600..1612", "--replications", "100", "--workers", "2"]
     words = ["whatif", write(folder), *points, "-o", folder / out]
-    return Long(words, lambda: len(finished(folder / out)), 10, ["--resume"])
+    return Long(words, lambda: len(finished(folder / out)), 8, ["--resume"])
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +153,7 @@ def test_whatif(tmp_path, whole_sweep, seed, by):
 def test_calibrate_speed(tmp_path, seed, by):
     store = tmp_path / "m.json.partial"
     words = ["calibrate", "speed", *counted(tmp_path), "--method", "grid", "--json", "-o", tmp_path / "m.json"]
-    long = Long(words, lambda: len(kept(store)), 15)
+    long = Long(words, lambda: len(kept(store)), 10)
     ended(long, seed, by)
     before = {point["n"] for point in kept(store)}
     (tmp_path / "log").write_text("")
@@ -169,7 +174,7 @@ def test_allocate_run(tmp_path, seed, by):
     assert _run(["allocate", "plan", str(tmp_path / "cluster.yaml"), *options, "-o", str(plan)]) == 0
     command = f"{sys.executable} -S {program} {{N}} {{P}} {{cpus}} {{kinds}}"
     words = ["allocate", "run", plan, "--command", command, "--time", "hpl", "--budget", "60s", "-o", runs]
-    long = Long(words, lambda: len(runs.read_text().splitlines()) - 1 if runs.exists() else 0, 8)
+    long = Long(words, lambda: len(runs.read_text().splitlines()) - 1 if runs.exists() else 0, 6)
     ended(long, seed, by)
     before = runs.read_bytes()
     whole = before[: before.rfind(b"\n") + 1]
@@ -185,7 +190,7 @@ def test_allocate_run(tmp_path, seed, by):
 def advice_of(folder: Path, *more: str) -> Long:
     scenario = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
     options = ["--vary", "both", "--replications", "100", "--budget", "1500", *more]
-    return Long(["advise", scenario, *options, "-o", folder / "out"], lambda: len(searched(folder / "out")), 35)
+    return Long(["advise", scenario, *options, "-o", folder / "out"], lambda: len(searched(folder / "out")), 20)
 
 
 def searched(folder: Path) -> list[dict]:
