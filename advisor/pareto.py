@@ -13,7 +13,8 @@ from advisor.objectives import statistic
 from advisor.problem import Kind
 from advisor.recommendation import Recommendation, functional_over
 from advisor.simulated import kinds_of
-from simulator import Configuration, Scenario, ScenarioError, run
+from simulator import Configuration, Scenario, ScenarioError
+from simulator.sweep import run_or_recall
 
 MOST_SETS = 128
 """Up to so many sets of PEs all are looked at."""
@@ -82,7 +83,7 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
     if sets:
         again = scenario.with_configurations(tuple(sets))
         replications = runs.makespan_ticks.shape[1]
-        tables.append(run(again, replications=replications, seed=runs.seed).makespan_s)
+        tables.append(run_or_recall(again, replications=replications, seed=runs.seed).makespan_s)
     makespans_s = np.concatenate(tables)
     values = statistic(makespans_s, objective)
     fronts = []

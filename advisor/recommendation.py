@@ -19,7 +19,8 @@ from advisor.ranking_page import ranking_page, ranking_rows
 from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
 from advisor.strategies import Strategies, most_processes, renamed, strategies, within_memory, without_uneven
-from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, run, units
+from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, units
+from simulator.sweep import run_or_recall
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +187,7 @@ def recommend(
     found, spent = _found(scenario, benchmark_speeds, searched, objective, budget)
     found, uneven = without_uneven(scenario, vary, found)
     compared = strategies(scenario, found, left_out=(*left_out, *uneven))
-    runs = run(scenario.with_configurations(compared.candidates))
+    runs = run_or_recall(scenario.with_configurations(compared.candidates))
     ranking = _ranking(scenario, runs, objective, lower_bound_s(scenario, vary))
     best, evaluations = compared.candidates[ranking.best.candidate], spent + runs.makespan_ticks.size
     made = Recommendation(best, runs, compared, tuple(vary), ranking, evaluations, ())
@@ -238,7 +239,7 @@ def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> t
     if not chosen:
         return ()
     count = min(replications, scenario.replications)
-    again = run(scenario.with_configurations(chosen), replications=count, engine="process").makespan_s
+    again = run_or_recall(scenario.with_configurations(chosen), replications=count, engine="process").makespan_s
     return tuple(
         Confirmation(one.name, tuple(row.tolist()), tuple(made.runs.of(one.name)[:count].tolist()))
         for one, row in zip(chosen, again, strict=True)
@@ -282,7 +283,7 @@ def _refined(scenario: Scenario, start: tuple[int, ...], objective: Objective) -
         one = Configuration.one_each("candidate", work.fitting(partition))
         if scenario.lacking_bytes(one) > 0:
             return math.inf, np.zeros(len(partition))
-        runs = run(scenario.with_configurations((one,)), first_replication=SEARCH_FIRST)
+        runs = run_or_recall(scenario.with_configurations((one,)), first_replication=SEARCH_FIRST)
         spent += scenario.replications
         return float(statistic(runs.makespan_s[0], objective)), runs.computed_ticks[0].mean(axis=0) * runs.tick_s
 

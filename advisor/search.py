@@ -19,7 +19,8 @@ from advisor.objectives import Objective, check_objective
 from advisor.problem import EqualWork, Found, Problem
 from advisor.ranking import Gain, Ranking, gain, rank
 from advisor.simulated import configuration_of, problem_of, simulate
-from simulator import Configuration, Scenario, ScenarioError, describe, run
+from simulator import Configuration, Scenario, ScenarioError, describe
+from simulator.sweep import run_or_recall
 
 SEARCHED = 0.5
 """Share of the budget that the search spends; the rest goes to the comparison with the baselines."""
@@ -200,7 +201,7 @@ def _confirmed(scenario: Scenario, advice: AllocationAdvice, replications: int) 
     """The reference engine's makespans of the two best in the first replications."""
     first = [entry for entry in advice.ranking.ranked[:2] if entry.runs]
     chosen = tuple(advice.candidates[entry.candidate] for entry in first)
-    reference = run(
+    reference = run_or_recall(
         scenario.with_configurations(chosen),
         replications=min(replications, *(entry.runs for entry in first)),
         engine="process",

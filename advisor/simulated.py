@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from advisor.objectives import Objective
 from advisor.partitioners import even_split
 from advisor.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
-from simulator import PE, Configuration, Platform, Scenario, SpeedBand, availability, run
+from simulator import PE, Configuration, Platform, Scenario, SpeedBand, availability
+from simulator.sweep import run_or_recall
 
 GRID = 24
 """Numbers of processes at which shares are looked at exactly, up to here all; further ones are interpolated."""
@@ -74,7 +75,7 @@ def simulate(scenario: Scenario, configurations: tuple[Configuration, ...], repl
     """Makespans in seconds of some replications, by number; (configuration, replication)."""
     asked = scenario.with_configurations(configurations)
     parts = [
-        run(asked, replications=stretch.size, first_replication=int(stretch[0])).makespan_s
+        run_or_recall(asked, replications=stretch.size, first_replication=int(stretch[0])).makespan_s
         for stretch in np.split(replications, np.flatnonzero(np.diff(replications) != 1) + 1)
     ]
     return np.concatenate(parts, axis=1)

@@ -38,7 +38,15 @@ if TYPE_CHECKING:
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.waited_for import Message, Part, waited_for
-    from simulator.errors import ApportionError, CalibrationError, Interrupted, ScenarioError, TraceError, WriteError
+    from simulator.errors import (
+        ApportionError,
+        CalibrationError,
+        Interrupted,
+        ScenarioError,
+        TraceError,
+        WriteError,
+        shortage,
+    )
     from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
     from simulator.machine import Machine, require_linux, this_machine
@@ -129,6 +137,7 @@ _HOMES = {
     "run": "simulator.engines",
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
+    "shortage": "simulator.errors",
     "template_of": "simulator.scenario_file",
     "this_machine": "simulator.machine",
     "waited_for": "simulator.engines.waited_for",
@@ -222,6 +231,7 @@ __all__ = [
     "save_runs",
     "scenario_schema",
     "shipped",
+    "shortage",
     "sweep",
     "template_of",
     "this_machine",

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import weakref
 import zlib
@@ -20,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from simulator.errors import MALFORMED, ApportionError, ScenarioError
+from simulator.errors import MALFORMED, ApportionError, ScenarioError, reason
 
 __all__ = [
     "alone",
@@ -55,6 +56,7 @@ _MOST_DIGITS = 300
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_STANDARD_ERROR = 2
 
 
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
@@ -95,7 +97,7 @@ def read_output(path: Path, keep_bytes: int) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise ScenarioError(f"{path}: {_reason(error)}") from error
+        raise ScenarioError(f"{path}: {reason(error)}") from error
 
 
 def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
@@ -239,14 +241,14 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed below; Path.open takes none
     except (OSError, ValueError) as error:  # a path with a null byte
-        raise ScenarioError(f"{path}: {_reason(error)}") from error
+        raise ScenarioError(f"{path}: {reason(error)}") from error
     with stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ScenarioError(f"{path}: a device or pipe found, a file allowed")
         try:
             yield stream
         except OSError as error:
-            raise ScenarioError(f"{path}: {_reason(error)}") from error
+            raise ScenarioError(f"{path}: {reason(error)}") from error
 
 
 def _without_waiting(name: str, flags: int) -> int:
@@ -292,7 +294,7 @@ def open_whole(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
         temporary.replace(path)
         temporary = None
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -318,7 +320,7 @@ class Spool:
             self._stream.write(data)
             self._stream.flush()
         except OSError as error:
-            raise ApportionError(f"{tempfile.gettempdir()}: {_reason(error)}") from error
+            raise ApportionError(f"{tempfile.gettempdir()}: {reason(error)}") from error
         return start, len(data)
 
     def get(self, place: tuple[int, int]) -> bytes:
@@ -415,10 +417,41 @@ def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES
             stream.flush()
         free = shutil.disk_usage(there).free
     except (OSError, ValueError) as error:
-        raise ScenarioError(f"{path}: nothing can be written there ({_reason(error)}); name another place") from error
+        raise ScenarioError(f"{path}: nothing can be written there ({reason(error)}); name another place") from error
     if free < needed_bytes:
         needed, left = (f"{size / 2**20:,.1f} MiB".replace(",", " ") for size in (needed_bytes, free))
         raise ScenarioError(f"{path}: about {needed} are to be written there and {left} are free; make room first")
+
+
+def null_device(number: int, *, readable: bool = False) -> None:
+    """Put the null device in the place of a standard stream, open or closed, for this process and those it starts."""
+    handle = os.open(os.devnull, os.O_RDONLY if readable else os.O_WRONLY)
+    os.dup2(handle, number)
+    os.set_inheritable(number, True)  # noqa: FBT003 - takes no keywords
+    if handle != number:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Meanwhile what other processes say on our standard error goes nowhere; what this one says there is heard."""
+    ours = sys.stderr
+    try:
+        swapped = ours.fileno() == _STANDARD_ERROR
+        ours.flush()
+        kept = os.dup(_STANDARD_ERROR)
+    except (AttributeError, OSError, ValueError):  # none, or one that is not the system's
+        yield
+        return
+    with os.fdopen(kept, "w", buffering=1, encoding=ours.encoding, errors=ours.errors) as own:
+        if swapped:
+            sys.stderr = own
+        null_device(_STANDARD_ERROR)
+        try:
+            yield
+        finally:
+            os.dup2(kept, _STANDARD_ERROR)
+            sys.stderr = ours
 
 
 def write_json(path: Path, document: object) -> None:
@@ -475,7 +508,7 @@ def open_append(path: Path) -> Iterator[IO[str]]:
     try:
         stream = path.open("a", encoding="utf-8", buffering=1)
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
     with stream:
         yield stream
 
@@ -500,7 +533,7 @@ def end_with_line(path: Path) -> None:
                     return
                 end = start
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
 
 
 def make_folder(path: Path) -> None:
@@ -518,7 +551,7 @@ def make_folder(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path):  # access() lies on read-only mounts and to root
             pass
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}, a folder that can be written allowed") from error
+        raise ApportionError(f"{path}: {reason(error)}, a folder that can be written allowed") from error
 
 
 def remove(path: Path) -> None:
@@ -532,7 +565,7 @@ def remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise ApportionError(f"{path}: {_reason(error)}") from error
+        raise ApportionError(f"{path}: {reason(error)}") from error
 
 
 def set_aside(folder: Path, names: Sequence[str]) -> Path | None:
@@ -666,7 +699,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -86,13 +86,13 @@ def sealed(document: Mapping[str, Any]) -> str:
     return f'{text}{_SEAL}{files.digest(text.encode())}"}}\n'
 
 
-def unsealed(text: str, name: str) -> dict[str, Any] | None:
-    """The point of that hash in such a text; None if it holds another, or not all as it was written."""
+def unsealed(text: str, name: str | None = None) -> dict[str, Any] | None:
+    """The point of that hash, if one is named, in such a text; None if it holds not all as it was written."""
     head, _, seal = text.rpartition(_SEAL)
     if seal != f'{files.digest(head.encode())}"}}\n':
         return None
-    document = json.loads(text)
-    return document if document.get("hash") == name else None
+    document: dict[str, Any] = json.loads(text)
+    return document if name in {None, document.get("hash")} else None
 
 
 def read_point(path: Path, name: str) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """Options and fixtures that all tests share."""
 
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from advisor.cli import main
+from advisor.cli import _run
 from tests.benchmarks import simgrid_cpp
 
 Command = Callable[..., tuple[int, str, str]]
@@ -65,14 +64,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture
-def apportion(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def apportion(capsys: pytest.CaptureFixture[str]) -> Command:
     """The command line within the test's own process: exit code, output, errors."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["apportion", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
+        code = _run([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
+        return code, captured.out, captured.err
 
     return run

@@ -1,157 +1,63 @@
-"""The command line: one file per command, no logic; every error is one line, and heavy imports happen where used."""
+"""The command line: one file per command, no logic; every error is one line, and heavy imports happen where used.
 
-import signal
+Nothing is imported here but what ends a command well, so that it is in force before everything else is.
+"""
+
+import errno
+import os
 import sys
 import warnings
-from types import FrameType
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from advisor.cli import ending
 
-from advisor.cli import (
-    advise,
-    allocate,
-    calibrate,
-    characterise,
-    check,
-    export,
-    fit,
-    history,
-    machine,
-    modes,
-    partition,
-    platform,
-    predict,
-    quickstart,
-    record,
-    reproduce,
-    scenarios,
-    show,
-    simulate,
-    trace,
-    verify,
-    whatif,
-)
-from advisor.cli.outputs import check_first
-from simulator import ApportionError
-
-app = typer.Typer(
-    name="apportion",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-for command in (
-    quickstart,
-    record,
-    trace,
-    calibrate,
-    characterise,
-    show,
-    history,
-    fit,
-    predict,
-    machine,
-    platform,
-    scenarios,
-    check,
-    export,
-    simulate,
-    advise,
-    whatif,
-    verify,
-    partition,
-    allocate,
-    reproduce,
-):
-    command.register(app)
-check_first(app)
-modes.enforce(app)
-
-
-def _version(asked: bool) -> None:
-    """Print the version and leave."""
-    if asked:
-        from importlib import metadata
-
-        try:
-            print(f"apportion {metadata.version('apportion')}")
-        except metadata.PackageNotFoundError:
-            print("apportion, run from its source without being installed")
-        raise typer.Exit
-
-
-@app.callback()
-def _whole(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Say who should get how much of the work on unequal machines, and how sure we are."""
+_OF_PATHS = {errno.EACCES, errno.EINVAL, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
+"""Errors of a path that was only asked about: the user's to mend."""
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 fell short, 2 bad input, 130 on Ctrl-C."""
-    signal.signal(signal.SIGTERM, _terminate)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a script started us in the background
-    warnings.showwarning = _show_warning
-    sys.exit(_run(sys.argv[1:]))
+    """Run the command line and exit.
+
+    0 done, 1 fell short, 2 bad input, 129 on SIGHUP, 130 on Ctrl-C, 143 on SIGTERM, 141 where the reader has left.
+    """
+    code = 0
+    try:
+        ending.begin()
+        code = _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    except SystemExit as error:  # of the streams
+        code = int(error.code or 0)
+    ending.finish(code)
 
 
 def _run(arguments: list[str]) -> int:
-    from typer.exceptions import TyperException
+    from simulator import ApportionError, shortage
 
+    warnings.showwarning = _show_warning
     try:
-        _check_words(arguments)
-        return int(app(arguments, prog_name="apportion", standalone_mode=False) or 0)
-    except TyperException as error:
-        text = error.format_message()
-        print(text if text.startswith("Usage:") else f"error: {ApportionError(text).lines[0]}", file=sys.stderr)
+        os.getcwd()  # noqa: PTH109 - asked for its error only
+    except FileNotFoundError:
+        ending.say("error: the current folder is no longer there: change to one that is, and start the command again")
         return 2
+    try:
+        from advisor.cli.commands import run
+
+        return run(arguments)
     except ApportionError as error:
         for line in error.lines:
-            print(f"error: {line}", file=sys.stderr)
+            ending.say(f"error: {line}")
         return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has left; nothing more can be said to it
+    except ending.OutputError as error:
+        ending.say(f"error: {error}")
         return 1
-    except OSError as error:  # a path that no system call takes, where it is only asked about
-        for line in ApportionError(f"{error.filename or 'system'}: {(error.strerror or str(error)).lower()}").lines:
-            print(f"error: {line}", file=sys.stderr)
-        return 2
-
-
-def _check_words(arguments: list[str]) -> None:
-    """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
-
-    Raises
-    ------
-    ApportionError
-        With the word, or the option.
-    """
-    for number, word in enumerate(arguments, 1):
-        if any("\ud800" <= letter <= "\udfff" for letter in word):
-            shown = word.encode("utf-8", "backslashreplace").decode()
-            raise ApportionError(f"word {number} of the command line, {shown!r:.80}, is not UTF-8; rename it")
-    command: Any = typer.main.get_command(app)
-    while arguments and arguments[0] in getattr(command, "commands", {}):
-        command, arguments = command.commands[arguments[0]], arguments[1:]
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        option, _, value = word.partition("=")
-        if "_" in (value or following) and option in _numeric(command):
-            raise ApportionError(f"{option}: {value or following!r:.80} has an underscore; write the digits alone")
-
-
-def _numeric(command: Any) -> set[str]:
-    """Options of a command that take numbers."""
-    described = ((parameter, getattr(parameter, "type_descriptor", None)) for parameter in command.params)
-    return {
-        name for parameter, kind in described if kind and kind.annotation in {int, float} for name in parameter.opts
-    }
+    except (MemoryError, OSError, ImportError, RuntimeError) as error:
+        short = shortage(error)
+        if short is None:
+            raise
+        for line in ApportionError(short).lines:
+            ending.say(f"error: {line}")
+        return 2 if getattr(error, "errno", None) in _OF_PATHS else 1
 
 
 def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
@@ -159,6 +65,9 @@ def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
     print(f"warning: {message}", file=sys.stderr)
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    """Let SIGTERM unwind like Ctrl-C, so that children are stopped and measurements kept."""
-    raise KeyboardInterrupt
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from advisor.cli.commands import app
+
+    return app

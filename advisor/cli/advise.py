@@ -1,5 +1,9 @@
 """`apportion advise`: which partition of a scenario's work is best, and what that gains over the naive ones."""
 
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,27 +85,27 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
     _check_exports(loaded, output, hostfile)
-    recommendation = recommend(
-        loaded,
-        replications=replications,
-        seed=seed,
-        vary=_varied(vary, loaded, budget),
-        objective=check_objective(objective),
-        budget=BUDGET if budget is None else budget,
-    )
-    document = advice_document(
-        loaded, recommendation, top=top, fronts=pareto_fronts(loaded, recommendation) if pareto else None
-    )
-    if explained:
-        document |= explain(loaded, recommendation).to_dict()
+    asked: dict[str, Any] = {
+        "replications": replications,
+        "seed": seed,
+        "vary": _varied(vary, loaded, budget),
+        "objective": check_objective(objective),
+        "budget": BUDGET if budget is None else budget,
+    }
+    with _kept(output, loaded, asked):
+        recommendation = recommend(loaded, **asked)
+        fronts = pareto_fronts(loaded, recommendation) if pareto else None
+        document = advice_document(loaded, recommendation, top=top, fronts=fronts)
+        if explained:
+            document |= explain(loaded, recommendation).to_dict()
 
-    def write() -> None:
-        if output is not None:
-            _write(output, document, loaded, recommendation)
-        if hostfile is not None:
-            files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
+        def write() -> None:
+            if output is not None:
+                _write(output, document, loaded, recommendation)
+            if hostfile is not None:
+                files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
 
-    finish(document, lambda: _tell(document, top), as_json=as_json, write=write, said=None)
+        finish(document, lambda: _tell(document, top), as_json=as_json, write=write, said=None)
     if output is not None and not as_json:
         _tell_written(document, output)
 
@@ -116,6 +120,31 @@ def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | Non
     if output is not None:
         pes = len(loaded.platform.pes)
         check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
+
+
+@contextmanager
+def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[None]:
+    """Keep the runs of the search in or beside what is written, until it is."""
+    from advisor.recommendation import recommend
+    from simulator import Interrupted, dump_scenario, files
+    from simulator.sweep import keeping, version_of
+
+    if output is None:
+        yield
+        return
+    about = {"scenario": dump_scenario(scenario), "inputs": dict(scenario.inputs), "version": version_of(recommend)}
+    search = files.digest(json.dumps(about | asked, sort_keys=True).encode())
+    name = f"search-{search.partition(':')[2][:8]}.partial"  # another search's runs are not ours to remove
+    path = output.with_name(f"{output.name}.{name}") if output.suffix == ".json" else output / name
+    with keeping(path, search) as kept:
+        if kept.kept:
+            print(f"{kept.kept} runs were simulated before and are not again ({path})", file=sys.stderr)
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            said = f"{path} keeps {kept.kept} simulated runs, the same command goes on from there"
+            raise Interrupted(f"interrupted; {said if kept.kept else 'nothing was simulated yet'}") from error
+    files.remove(path)
 
 
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import Configuration, RunSet, Scenario, run
+from simulator import Configuration, RunSet, Scenario
+from simulator.sweep import run_or_recall
 
 MOST_REPLICATIONS = 40
 """Replications that questions are asked with; the recommendation's own figures have all of its."""
@@ -37,7 +38,7 @@ class Simulations:
         self.spent += needed
         named = tuple(replace(one, name=f"{place}") for place, one in enumerate(configurations))
         asked = scenario.with_configurations(named)
-        return run(asked, replications=replications, seed=self.seed, log_replications=logged)
+        return run_or_recall(asked, replications=replications, seed=self.seed, log_replications=logged)
 
     def makespans_s(self, scenario: Scenario, configuration: Configuration) -> NDArray[np.float64]:
         """Of one configuration; (replication,)."""

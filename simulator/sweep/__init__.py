@@ -13,7 +13,8 @@ from simulator.result_tables import Form
 from simulator.sweep.clusters import cores_here, existing, local
 from simulator.sweep.dispatch import Dispatcher, now_s
 from simulator.sweep.folder import Keep
-from simulator.sweep.plan import Ask, Plan, Point, make_plan
+from simulator.sweep.kept_runs import keeping, run_or_recall
+from simulator.sweep.plan import Ask, Plan, Point, make_plan, version_of
 from simulator.sweep.slurm import SLURM_HELP, slurm, slurm_options
 from simulator.sweep.work import Ready, answer_here, simulated
 
@@ -31,12 +32,15 @@ __all__ = [
     "configurations_of",
     "cores_here",
     "existing",
+    "keeping",
     "local",
     "make_plan",
+    "run_or_recall",
     "simulated",
     "slurm",
     "slurm_options",
     "sweep",
+    "version_of",
 ]
 
 ROWS_AT_ONCE = 1000

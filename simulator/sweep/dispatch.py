@@ -1,7 +1,6 @@
 """The dispatcher: hands points to Dask's workers, one batch at a time each, and finds out which point kills them."""
 
 import json
-import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -69,8 +68,6 @@ class Dispatcher:
         """
         from simulator.sweep.stock import Stock
 
-        for name in ("distributed", "distributed.client"):  # the second has a level of its own
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # who dies of what is told by us
         plan = self.plan
         stock = Stock(plan.name, plan.payload(), ours=self.client.cluster is not None)
         self.client.register_plugin(stock, name=plan.name)

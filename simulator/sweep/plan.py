@@ -203,7 +203,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def version_of(ask: Ask) -> str:
+def version_of(ask: Callable[..., Any]) -> str:
     """Hash of the code that answers, and of the libraries beside it."""
     packages = dict.fromkeys(("simulator", ask.__module__.split(".")[0]))
     return _hash([[_source_hash(package) for package in packages], versions()])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator import units
 from simulator.errors import ScenarioError, SweepError
-from simulator.sweep.clusters import close, settings
+from simulator.sweep.clusters import close, quiet_logs, settings
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -119,6 +119,7 @@ def slurm(text: str, *, tell: Callable[[str], None], submit: bool = True) -> Ite
     import dask
     from distributed import Client
 
+    quiet_logs()
     with settings():
         prologue = [*dask.config.get("jobqueue.slurm.job-script-prologue", []), *OWN_FOLDER]
         try:

@@ -122,7 +122,7 @@ def test_an_interruption_keeps_what_was_measured_and_leaves_nobody(tmp_path, nam
     assert family
     child.send_signal(getattr(signal, name))
     out, error = child.communicate(timeout=20)
-    assert (child.returncode, out) == (130, "")
+    assert (child.returncode, out) == (128 + getattr(signal, name), "")
     assert error.splitlines()[-1] == f"error: interrupted: what was measured is kept in {kept}"
     assert "Traceback" not in error
     assert psutil.wait_procs(family, timeout=5)[1] == []

@@ -1,8 +1,10 @@
-"""Sweeps with real processes: main process, workers and schedulers are killed in the middle, and nothing is lost."""
+"""Sweeps with real processes: workers and schedulers are killed in the middle, and nothing is lost.
+
+The main process is killed in `tests/advisor/cli/test_killed.py`.
+"""
 
 import csv
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -83,25 +85,6 @@ def undisturbed(tmp_path_factory):
     return contents(folder / "out")
 
 
-def test_killed_main_process_and_resume(tmp_path, undisturbed):
-    path, folder = write(tmp_path), tmp_path / "out"
-    process = start(*whatif_command(path, folder, "--workers", "2"))
-    until(lambda: len(finished(folder)) >= 5, "no points")
-    workers = workers_of(process.pid)
-    process.kill()
-    process.communicate()
-    gone, alive = psutil.wait_procs(workers, timeout=30)
-    assert gone
-    assert not alive
-    before = {path: path.stat().st_mtime_ns for path in finished(folder)}
-    assert 5 <= len(before) < COUNT
-    code, out, err = run_to_end(*whatif_command(path, folder, "--workers", "2", "--resume"))
-    assert code == 0, err
-    assert f"{len(before)} of them finished earlier" in out
-    assert {path: path.stat().st_mtime_ns for path in before} == before  # none was run twice
-    assert {name: data for name, data in contents(folder).items() if not name.name.startswith(".")} == undisturbed
-
-
 def test_killed_worker(tmp_path, undisturbed):
     path, folder = write(tmp_path), tmp_path / "out"
     process = start(*whatif_command(path, folder, "--workers", "2"))
@@ -110,21 +93,6 @@ def test_killed_worker(tmp_path, undisturbed):
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert "failed" not in out + err
-    assert contents(folder) == undisturbed
-
-
-def test_interrupt_keeps_what_is_finished(tmp_path, undisturbed):
-    path, folder = write(tmp_path), tmp_path / "out"
-    process = start(*whatif_command(path, folder, "--workers", "2"), start_new_session=True)
-    until(lambda: len(finished(folder)) >= 3, "no points")
-    workers = workers_of(process.pid)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out) == (130, "")
-    assert f"of {COUNT} points kept in {folder}: --resume goes on" in err.splitlines()[-1]
-    assert "Traceback" not in err
-    assert not psutil.wait_procs(workers, timeout=30)[1]
-    assert run_to_end(*whatif_command(path, folder, "--resume"))[0] == 0
     assert contents(folder) == undisturbed
 
 

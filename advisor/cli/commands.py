@@ -1,0 +1,138 @@
+"""All commands as one application of typer."""
+
+from typing import Annotated, Any
+
+import typer
+
+from advisor.cli import (
+    advise,
+    allocate,
+    calibrate,
+    characterise,
+    check,
+    ending,
+    export,
+    fit,
+    history,
+    machine,
+    modes,
+    partition,
+    platform,
+    predict,
+    quickstart,
+    record,
+    reproduce,
+    scenarios,
+    show,
+    simulate,
+    trace,
+    verify,
+    whatif,
+)
+from advisor.cli.outputs import check_first
+from simulator import ApportionError
+
+app = typer.Typer(
+    name="apportion",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+for command in (
+    quickstart,
+    record,
+    trace,
+    calibrate,
+    characterise,
+    show,
+    history,
+    fit,
+    predict,
+    machine,
+    platform,
+    scenarios,
+    check,
+    export,
+    simulate,
+    advise,
+    whatif,
+    verify,
+    partition,
+    allocate,
+    reproduce,
+):
+    command.register(app)
+check_first(app)
+modes.enforce(app)
+
+
+def _version(asked: bool) -> None:
+    """Print the version and leave."""
+    if asked:
+        from importlib import metadata
+
+        try:
+            print(f"apportion {metadata.version('apportion')}")
+        except metadata.PackageNotFoundError:
+            print("apportion, run from its source without being installed")
+        raise typer.Exit
+
+
+@app.callback()
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Say who should get how much of the work on unequal machines, and how sure we are."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; its exit code.
+
+    Raises
+    ------
+    ApportionError
+        What the user can mend.
+    """
+    from typer.exceptions import TyperException
+
+    _check_words(arguments)
+    try:
+        return int(app(arguments, prog_name="apportion", standalone_mode=False) or 0)
+    except TyperException as error:
+        text = error.format_message()
+        ending.say(text if text.startswith("Usage:") else f"error: {ApportionError(text).lines[0]}")
+        return 2
+    except typer.Abort:
+        return 130
+
+
+def _check_words(arguments: list[str]) -> None:
+    """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
+
+    Raises
+    ------
+    ApportionError
+        With the word, or the option.
+    """
+    for number, word in enumerate(arguments, 1):
+        if any("\ud800" <= letter <= "\udfff" for letter in word):
+            shown = word.encode("utf-8", "backslashreplace").decode()
+            raise ApportionError(f"word {number} of the command line, {shown!r:.80}, is not UTF-8; rename it")
+    command: Any = typer.main.get_command(app)
+    while arguments and arguments[0] in getattr(command, "commands", {}):
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        option, _, value = word.partition("=")
+        if "_" in (value or following) and option in _numeric(command):
+            raise ApportionError(f"{option}: {value or following!r:.80} has an underscore; write the digits alone")
+
+
+def _numeric(command: Any) -> set[str]:
+    """Options of a command that take numbers."""
+    described = ((parameter, getattr(parameter, "type_descriptor", None)) for parameter in command.params)
+    return {
+        name for parameter, kind in described if kind and kind.annotation in {int, float} for name in parameter.opts
+    }

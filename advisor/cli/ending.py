@@ -1,0 +1,257 @@
+"""How a command ends, whatever happens: signals at any moment, standard streams that are full, closed or gone.
+
+`begin` comes before everything heavy is imported, so that the first import can be interrupted already. The first signal
+unwinds the work by `KeyboardInterrupt`, so that children are stopped and the user hears what was kept; further ones are
+left unheard meanwhile. What cannot unwind in time (machine code, a library that swallows the exception) is ended: all
+that is kept is on disk already, each file whole.
+"""
+
+import atexit
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn, TextIO
+
+_HANG_UP = getattr(signal, "SIGHUP", None)  # not on every system
+SIGNALS = (signal.SIGINT, signal.SIGTERM, *([_HANG_UP] if _HANG_UP else []))
+READER_GONE = 141
+"""Exit code where the reader of standard output has left, as of tools that end by the signal."""
+STUCK_S = 2.0
+"""How long the main thread may stay in machine code once a signal has come."""
+GRACE_S = 15.0
+"""How long unwinding may take: a cluster or children are ended in a few seconds, on a busy machine in more."""
+_AGAIN_S = 0.02
+_SPARE_FILES = 2
+"""Left to imports where a process may have hardly any."""
+_FEW_THREADS = 128
+_STANDARD_ERROR = 2
+
+
+class OutputError(Exception):
+    """Standard output takes no more, or never took any."""
+
+
+class _Ending:
+    """What is known of this process's end."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """Of the first signal, 0 before."""
+        self.unwinding = threading.Event()
+        self.over = False
+        """Whether the command is done: a signal now ends the process at once."""
+        self.told = False
+        self.last = threading.Lock()
+        self.leaving = 0
+        """The thread that ends the process."""
+        self.code = 0
+        self.reader: int | None = None
+        """Where signals are heard of."""
+
+
+_state = _Ending()
+
+
+def begin() -> None:
+    """Take over signals and standard streams; to be called once, first of all."""
+    for number in SIGNALS:
+        if number != _HANG_UP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _heard)  # Ctrl-C also where a script started us in the background
+    sys.unraisablehook = _unraisable
+    _open_closed()
+    sys.stdout = _guarded(sys.stdout, 1, _Output, "replace")
+    sys.stderr = _guarded(sys.stderr, _STANDARD_ERROR, _Messages, "backslashreplace")
+    atexit.register(_last)
+    _spare_threads()
+    _watch()
+
+
+def finish(code: int) -> NoReturn:
+    """Hand over what is printed and end the process with a code: that of the signal, if one came."""
+    _state.over = True
+    try:
+        sys.stdout.flush()
+    except SystemExit as error:
+        code = int(error.code or 0)
+    except OutputError as error:
+        say(f"error: {error}")
+        code = 1
+    if _state.number:
+        _leave()
+    _state.code = code
+    sys.stderr.flush()
+    sys.stderr = io.StringIO()  # libraries that end with tracebacks
+    with contextlib.suppress(RuntimeError):  # or wait
+        late = threading.Timer(GRACE_S, _last)
+        late.daemon = True
+        late.start()
+    sys.exit(code)
+
+
+def _last() -> None:
+    """End before the interpreter forgets its handlers: what was registered to be done at exit is done."""
+    os._exit(_state.code)
+
+
+def say(line: str) -> None:
+    """Print a line on standard error; after a signal it is the one that the user hears."""
+    _state.told = _state.told or bool(_state.number)
+    print(line, file=sys.stderr, flush=True)
+
+
+def exit_code(code: int) -> int:
+    """An exit code, or that of the signal that came."""
+    return 128 + _state.number if _state.number else code
+
+
+def _heard(number: int, _frame: FrameType | None) -> None:
+    _state.number = _state.number or number
+    if _state.over:
+        _leave()
+    if not _state.unwinding.is_set():
+        _state.unwinding.set()
+        raise KeyboardInterrupt
+
+
+def _unraisable(lost: Any) -> None:
+    """An interruption that came where nothing can be raised, as in a destructor, comes again."""
+    if isinstance(lost.exc_value, KeyboardInterrupt) and _state.number:
+        _state.unwinding.clear()
+        again = threading.Timer(_AGAIN_S, signal.raise_signal, (_state.number,))
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _watch() -> None:
+    """Hear of signals also while the main thread is in machine code, where Python's own handlers wait."""
+    made: list[int] = []
+    try:
+        made += os.pipe()
+        made += [os.dup(made[0]) for _ in range(_SPARE_FILES)]
+        while len(made) > 2:
+            os.close(made.pop())
+        os.set_blocking(made[1], False)
+        threading.Thread(target=_ended_in_time, args=made[:1], name="apportion ending", daemon=True).start()
+        signal.set_wakeup_fd(made[1], warn_on_full_buffer=False)
+        _state.reader = made[0]
+    except (OSError, RuntimeError):  # too few files or threads: then the handlers alone
+        for number in made:
+            os.close(number)
+
+
+def _ended_in_time(reader: int) -> None:
+    while (number := os.read(reader, 1)[0]) not in SIGNALS:
+        pass
+    _state.number = _state.number or number
+    if _state.unwinding.wait(STUCK_S):
+        time.sleep(GRACE_S)
+    _leave()
+
+
+def _leave() -> NoReturn:
+    """End at once, with the one line if none was said; no process that this one started stays behind."""
+    if _state.leaving == threading.get_ident():  # one more signal
+        os._exit(128 + _state.number)
+    if not _state.last.acquire(blocking=False):
+        time.sleep(GRACE_S)  # another thread is at it
+    _state.leaving = threading.get_ident()
+    if not _state.told:
+        _state.told = True
+        with contextlib.suppress(OSError, ValueError):
+            os.write(_STANDARD_ERROR if _state.over else sys.stderr.fileno(), b"interrupted\n")
+    sys.stderr = io.StringIO()  # for what other threads miss now, and processes that they start
+    if _state.reader is not None:
+        os.dup2(_state.reader, _STANDARD_ERROR)  # that cannot be written
+    with contextlib.suppress(OSError, ValueError, RuntimeError, OutputError, SystemExit):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError, RuntimeError, MemoryError, ImportError):
+        _end_descendants()
+    os._exit(128 + _state.number)
+
+
+def _end_descendants() -> None:
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        for _ in range(20):  # some may have been starting others
+            found = psutil.Process().children(recursive=True)
+            if not found:
+                return
+            for one in found:
+                with contextlib.suppress(psutil.Error):
+                    one.kill()
+            psutil.wait_procs(found, timeout=0.1)
+
+
+def _open_closed() -> None:
+    """The null device in the place of standard streams that are closed, so that no other file gets their numbers.
+
+    That of standard output is open for reading only: whoever prints there hears that nobody gets it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            from simulator import files
+
+            files.null_device(number, readable=number != _STANDARD_ERROR)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
+
+
+def _spare_threads() -> None:
+    """Where hardly any threads are allowed, have one of them do linear algebra: OpenBLAS ends a process otherwise."""
+    try:
+        import resource
+
+        allowed = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    except ImportError:  # a system without such limits
+        return
+    if allowed != resource.RLIM_INFINITY and allowed < _FEW_THREADS:
+        for library in ("OMP", "OPENBLAS", "MKL"):
+            os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+class _Output(io.FileIO):
+    """Standard output: what cannot be written ends the command, in one line, or silently where the reader has left."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return int(super().write(data))
+        except OSError as error:
+            from simulator import files, shortage
+
+            with contextlib.suppress(OSError):  # what is still in buffers is lost, and the end is not held up by it
+                files.null_device(self.fileno())
+            if isinstance(error, BrokenPipeError):
+                raise SystemExit(READER_GONE) from None
+            raise OutputError(f"standard output: {shortage(error)}") from None
+
+
+class _Messages(io.FileIO):
+    """Standard error: where it cannot be written, nobody can be told so, and the work goes on."""
+
+    def write(self, data: Any) -> int:
+        with contextlib.suppress(OSError):
+            return int(super().write(data))
+        return len(data)
+
+
+def _guarded(stream: TextIO | None, number: int, raw: Callable[..., io.FileIO], errors: str) -> TextIO:
+    """The same stream; characters that its encoding lacks are replaced."""
+    if stream is not None and stream not in {sys.__stdout__, sys.__stderr__}:
+        return stream  # somebody caught it
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw(number, "w", closefd=False)),
+        encoding="utf-8" if stream is None else stream.encoding,
+        errors=errors,
+        line_buffering=number == _STANDARD_ERROR or (stream is not None and stream.isatty()),
+    )

@@ -1,0 +1,239 @@
+"""How commands end: signals from the first import on, streams that are full, closed or gone, limits of the shell."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.command_line import APPORTION, ROOT
+
+SCENARIO = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
+SIMULATE = ["simulate", SCENARIO, "--replications", "20000"]
+WHATIF = ["whatif", SCENARIO, "--vary", "platform.link.bandwidth=x1,x2,x3", "--workers", "2"]
+TRIAD = ["calibrate", "speed", "--kernel", "triad", "--max-size", "6000", "--time-cap", "0.1s"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+def start(*arguments, **options):
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT, "cwd": ROOT}
+    return subprocess.Popen([*APPORTION, *map(str, arguments)], **(piped | options))
+
+
+def ended(process, limit_s=120):
+    out, err = process.communicate(timeout=limit_s)
+    return process.returncode, (out or b"").decode(), (err or b"").decode()
+
+
+def shell(line, *arguments, **options):
+    """`apportion` with some arguments, where `$@` stands in a line of shell."""
+    words = ["bash", "-c", line, "bash", *APPORTION, *map(str, arguments)]
+    done = subprocess.run(words, env=ENVIRONMENT, cwd=ROOT, capture_output=True, check=False, timeout=300, **options)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+# Signals
+
+
+def caught(pid):
+    """Whether a process has taken over SIGTERM."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    (mask,) = [line.split()[1] for line in lines if line.startswith("SigCgt:")]
+    return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def signalled(seed, *arguments, longest_s):
+    """Start a command and send it a signal, or two in a row, alone or to its group, at a moment drawn with a seed."""
+    draw = np.random.default_rng(seed)
+    by = signal.Signals(draw.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))
+    process = start(*arguments, start_new_session=True)
+    while not caught(process.pid) and process.poll() is None:
+        time.sleep(0.001)
+    time.sleep(draw.random() ** 2 * longest_s)
+    sent = [by]
+    if process.poll() is None:
+        (os.killpg if draw.random() < 0.5 else os.kill)(process.pid, by)
+        if draw.random() < 0.5:
+            time.sleep(draw.random() * 0.2)
+            sent.append(signal.Signals(draw.choice([signal.SIGTERM, signal.SIGINT])))
+            process.send_signal(sent[-1])
+    code, _, err = ended(process)
+    said = [line for line in err.splitlines() if not line.endswith(" left")]
+    assert (code, len(said)) in {(0, 0), *((128 + number, 1) for number in sent)}, (sent, err)
+    until = time.monotonic() + 30
+    while group(process.pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert group(process.pid) == []
+
+
+def group(leader):
+    """Processes of a session that are alive."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.cmdline())
+        except (ProcessLookupError, psutil.Error):
+            continue
+    return found
+
+
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_signal_at_any_moment_is_one_line(seed):
+    signalled(seed, *SIMULATE, longest_s=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_signal_while_dask_starts_works_or_ends_is_one_line(seed):
+    signalled(seed, *WHATIF, longest_s=15)
+
+
+def test_signals_are_taken_over_before_anything_heavy_is_imported():
+    heavy = ("typer", "rich", "difflib", "simulator.errors", "numpy")
+    code = f"import sys, advisor.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_shell_sees_the_exit_code_of_the_signal(tmp_path):
+    """Also behind a pipe; coreutils' `timeout` signals the whole group."""
+    trace = tmp_path / "t.csv"
+    line = f'timeout -s {{}} --preserve-status 3 "$@" | cat; echo ${{{{PIPESTATUS[0]}}}}; test -f {trace}'
+    for name, expected in (("TERM", 143), ("INT", 130)):
+        options = ["record", "--overwrite", "-o", trace, "--duration", "1h", "--interval", "0.1s"]
+        code, out, err = shell(line.format(name), *options)
+        assert code == 0, err
+        assert out.splitlines()[-1] == str(expected)
+        assert "Traceback" not in err
+
+
+# Standard streams
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_standard_output_that_is_full_is_one_line(more):
+    said = "error: standard output: no space left on device\n"
+    assert shell('"$@" >/dev/full', "simulate", SCENARIO, *more) == (1, "", said)
+    assert shell('"$@" >/dev/full', "--help") == (1, "", said)
+
+
+def test_standard_error_that_is_full_changes_nothing():
+    assert shell('"$@" 2>/dev/full', "simulate", SCENARIO)[0] == 0
+    assert shell('"$@" 2>/dev/full', "simulate", "nothing.yaml") == (2, "", "")
+    assert shell('"$@" >/dev/full 2>/dev/full', "simulate", SCENARIO) == (1, "", "")
+
+
+def test_streams_that_are_closed():
+    """Nothing lands in a file that took a closed stream's number, and output that nobody gets is an error."""
+    assert shell('"$@" >&-', "simulate", SCENARIO) == (1, "", "error: standard output: bad file descriptor\n")
+    assert shell('"$@" 2>&-', "simulate", "nothing.yaml") == (2, "", "")
+    assert shell('"$@" <&-', "simulate", SCENARIO)[0] == 0
+    assert shell('"$@" <&- >&- 2>&-', "simulate", SCENARIO) == (1, "", "")
+
+
+def test_a_reader_that_leaves_ends_it_silently():
+    line = '"$@" | true; echo ${PIPESTATUS[0]}'
+    assert shell(line, "simulate", SCENARIO) == (0, "141\n", "")
+
+
+@pytest.mark.parametrize("setting", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C"}])
+def test_characters_that_standard_output_lacks_are_replaced(tmp_path, setting):
+    path = tmp_path / "odd.yaml"
+    text = (SCENARIO.parent / "first-run.yaml").read_text()
+    path.write_text(text.replace("name: slow", 'name: "\\u0394\\U0001F600"'))
+    plain = ENVIRONMENT | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for more in ([], ["--json"]):
+        code, out, err = ended(start("advise", path, "--vary", "partition", *more, env=plain | setting))
+        assert (code, err) == (0, "")
+        assert more or "?" in out
+    assert "\u0394\U0001f600" in json.loads(out)["pes"]
+    code, _, err = ended(start("show", "\u0394.json", env=plain | setting))
+    assert code == 2
+    assert err.count("\n") == 1
+
+
+# What the shell allows
+
+
+def limited(*arguments, **limits):
+    def lower():
+        for name, count in limits.items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (count, count))
+
+    return ended(start(*arguments, preexec_fn=lower), 300)
+
+
+@pytest.mark.parametrize("files", [16, 40])
+def test_whatif_with_too_few_files_is_one_line(files):
+    code, out, err = limited(*WHATIF, NOFILE=files)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert f"open files needed, this shell allows {files}: raise that (ulimit -n " in err
+
+
+@pytest.mark.slow
+def test_a_limit_that_may_be_raised_is(tmp_path):
+    code, _, err = shell('ulimit -Sn 16; "$@"', *WHATIF, "-o", tmp_path / "out")
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("files", [5, 10])
+@pytest.mark.parametrize("arguments", [TRIAD, ["quickstart", "--budget", "10s"]], ids=lambda words: words[0])
+def test_measuring_with_too_few_files_is_one_line(tmp_path, arguments, files):
+    code, out, err = limited(*arguments, "-o", tmp_path / "out", NOFILE=files)
+    said = [line for line in err.splitlines() if "load " not in line]  # quickstart tells the machine first
+    assert (code, out, len(said)) == (1, "", 1)
+    assert f"too many open files: this shell allows {files} (ulimit -n)" in said[0]
+
+
+@pytest.mark.parametrize("arguments", [["simulate", SCENARIO], WHATIF], ids=lambda words: words[0])
+def test_a_file_that_may_not_grow_is_one_line(tmp_path, arguments):
+    code, out, err = limited(*arguments, "-o", tmp_path / "out", FSIZE=64)
+    assert (code in {1, 2}, out, err.count("\n")) == (True, "", 1)
+    assert "file too large: this shell allows 0 kB (ulimit -f)" in err
+
+
+@pytest.mark.parametrize("size", [400, pytest.param(800, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("arguments", [["simulate", SCENARIO], WHATIF, TRIAD], ids=lambda words: words[0])
+def test_too_little_memory_is_one_line(tmp_path, arguments, size):
+    code, out, err = limited(*arguments, "-o", tmp_path / "out", AS=size * 10**6)
+    if code:
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert "memory" in err
+
+
+def test_shared_memory_that_is_missing_is_one_line():
+    hidden = 'unshare -m bash -c \'mount -t tmpfs -o ro none /dev/shm && exec "$@"\' bash "$@"'
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no mounts of its own may be made here")
+    code, out, err = shell(hidden, *WHATIF)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "shared memory that can be written is needed in /dev/shm" in err
+
+
+def test_a_current_folder_that_was_removed_is_one_line(tmp_path):
+    line = f'mkdir {tmp_path}/gone && cd {tmp_path}/gone && rmdir {tmp_path}/gone && "$@"'
+    for arguments in (["simulate", SCENARIO], WHATIF, TRIAD):
+        code, out, err = shell(line, *arguments)
+        said = "the current folder is no longer there: change to one that is, and start the command again"
+        assert (code, out, err) == (2, "", f"error: {said}\n")
+
+
+@pytest.mark.parametrize("setting", [{"TMPDIR": "/nonexistent"}, {"HOME": None}, {"HOME": "/nonexistent"}])
+def test_without_a_home_or_a_folder_for_temporary_files_it_works(setting):
+    environment = {name: text for name, text in (ENVIRONMENT | setting).items() if text is not None}
+    code, _, err = ended(start("simulate", SCENARIO, env=environment))
+    assert (code, err) == (0, "")

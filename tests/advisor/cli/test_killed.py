@@ -1,0 +1,248 @@
+"""SIGTERM, Ctrl-C and `kill -9` while long commands are at work: they go on, nothing finished is done again.
+
+Each moment is drawn with a seed: after so much work was kept, and a little later. What a command keeps is its own:
+points of `whatif`, points of `calibrate speed`, runs of `allocate run`, simulated runs of `advise`.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from advisor.cli import _run
+from simulator.result_files import unsealed
+from tests.advisor.cli.test_calibrate_resumed import counted, kept, starts
+from tests.command_line import APPORTION, ROOT
+from tests.simulator.calibration.allocation.test_allocation_runs import CLUSTER, PROGRAM
+from tests.simulator.sweep.points import write
+from tests.simulator.sweep.test_sweep_survives import contents, finished
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
+PATIENCE_S = 300
+MARK = "APPORTION_TEST_MARK"
+
+
+@dataclass
+class Long:
+    """A command that takes a while, in a folder of its own."""
+
+    words: list[object]
+    amount: Callable[[], int]
+    """How much of it is kept on disk."""
+    most: int
+    """Of that, up to where it is ended."""
+    again: list[object] = field(default_factory=list)
+    """Options of the command that goes on."""
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def start(self, *more: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*APPORTION, *map(str, self.words), *map(str, more)],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT), MARK: self.mark},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def to_end(self, *more: object) -> str:
+        process = self.start(*more)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        assert self.left() == []
+        return out + err
+
+    def left(self) -> list[str]:
+        """Processes that carry our mark, once those that are ending have had their time."""
+        until = time.monotonic() + 30
+        while (found := self._marked()) and time.monotonic() < until:
+            time.sleep(0.05)
+        return found
+
+    def _marked(self) -> list[str]:
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK) == self.mark and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(" ".join(process.cmdline()))
+            except psutil.Error:
+                continue
+        return found
+
+
+def ended(long: Long, seed: int, by: signal.Signals) -> None:
+    """Start it, end it at a moment after some work was kept, and see how it ends."""
+    moment = np.random.default_rng([seed, long.most])
+    wanted, later_s = moment.integers(1, long.most), moment.random() * 0.1
+    for _ in range(5):  # on a busy machine it may have ended before we look
+        process = long.start()
+        until = time.monotonic() + PATIENCE_S
+        while long.amount() < wanted and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.002)
+        time.sleep(later_s)
+        if moment.random() < 0.5 and by != signal.SIGKILL:  # as a terminal or a batch system does: to all of them
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, by)
+        else:
+            process.send_signal(by)
+        _, err = process.communicate(timeout=60)
+        if process.returncode != 0:
+            break
+    assert long.amount() >= wanted
+    assert long.left() == []
+    said = [line for line in err.splitlines() if not line.endswith("left") and " % after " not in line]
+    if by == signal.SIGKILL:
+        assert (process.returncode, said) == (-signal.SIGKILL, [])
+    else:
+        assert process.returncode == 128 + by, err
+        assert len(said) == 1, err
+        assert "keeps" in said[0] or "kept in" in said[0]
+
+
+def moments(count: int, *, skip: int = 0) -> list[tuple[int, signal.Signals]]:
+    """Seeds, and the signals in turn."""
+    return [(seed, SIGNALS[seed % len(SIGNALS)]) for seed in range(skip, skip + count)]
+
+
+def slow(some: list[tuple[int, signal.Signals]]) -> list:
+    return [pytest.param(*moment, marks=pytest.mark.slow) for moment in some]
+
+
+MOMENTS = pytest.mark.parametrize(("seed", "by"), [*moments(2, skip=1), *slow(moments(18, skip=3))])
+SLOW_MOMENTS = pytest.mark.parametrize(("seed", "by"), slow(moments(20, skip=1)))
+"""Of `whatif`: each start of a cluster takes seconds."""
+
+
+def sweep_of(folder: Path, out: str) -> Long:
+    points = ["--vary", "application.parameters.n=1600..1612", "--replications", "100", "--workers", "2"]
+    words = ["whatif", write(folder), *points, "-o", folder / out]
+    return Long(words, lambda: len(finished(folder / out)), 8, ["--resume"])
+
+
+@pytest.fixture(scope="module")
+def whole_sweep(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    sweep_of(folder, "out").to_end()
+    return contents(folder / "out")
+
+
+@SLOW_MOMENTS
+def test_whatif(tmp_path, whole_sweep, seed, by):
+    long = sweep_of(tmp_path, "out")
+    ended(long, seed, by)
+    before = {path: path.stat().st_mtime_ns for path in finished(tmp_path / "out")}
+    said = long.to_end(*long.again)
+    assert f"{len(before)} of them finished earlier" in said
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert contents(tmp_path / "out") == whole_sweep
+
+
+@MOMENTS
+def test_calibrate_speed(tmp_path, seed, by):
+    store = tmp_path / "m.json.partial"
+    words = ["calibrate", "speed", *counted(tmp_path), "--method", "grid", "--json", "-o", tmp_path / "m.json"]
+    long = Long(words, lambda: len(kept(store)), 10)
+    ended(long, seed, by)
+    before = {point["n"] for point in kept(store)}
+    (tmp_path / "log").write_text("")
+    long.to_end()
+    document = json.loads((tmp_path / "m.json").read_text())
+    assert len(document["points"]) == 20
+    assert set(starts(tmp_path)).isdisjoint(before)
+    assert document["provenance"]["points_reused"] == len(before)
+    assert not store.exists()
+
+
+@MOMENTS
+def test_allocate_run(tmp_path, seed, by):
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    program, plan, runs = tmp_path / "program.py", tmp_path / "plan.json", tmp_path / "runs.csv"
+    program.write_text(PROGRAM.format(log=str(tmp_path / "starts"), body="time.sleep(0.1)"))
+    options = ["--sizes", "100,200,300", "--most", "fast=2,slow=2", "--start", "50ms", "--budget", "400ms"]
+    assert _run(["allocate", "plan", str(tmp_path / "cluster.yaml"), *options, "-o", str(plan)]) == 0
+    command = f"{sys.executable} -S {program} {{N}} {{P}} {{cpus}} {{kinds}}"
+    words = ["allocate", "run", plan, "--command", command, "--time", "hpl", "--budget", "60s", "-o", runs]
+    long = Long(words, lambda: len(runs.read_text().splitlines()) - 1 if runs.exists() else 0, 6)
+    ended(long, seed, by)
+    before = runs.read_bytes()
+    whole = before[: before.rfind(b"\n") + 1]
+    (tmp_path / "starts").write_text("")
+    long.to_end()
+    assert runs.read_bytes().startswith(whole)
+    again, made = (tmp_path / "starts").read_text().count("\n"), runs.read_bytes().count(b"\n") - whole.count(b"\n")
+    assert again == made > 0
+    planned = sum(run["repetitions"] for run in json.loads(plan.read_text())["runs"])
+    assert runs.read_bytes().count(b"\n") - 1 == planned
+
+
+def advice_of(folder: Path, *more: str) -> Long:
+    scenario = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
+    options = ["--vary", "both", "--replications", "100", "--budget", "1500", *more]
+    return Long(["advise", scenario, *options, "-o", folder / "out"], lambda: len(searched(folder / "out")), 20)
+
+
+def searched(folder: Path) -> list[dict]:
+    """The answers that a search has kept."""
+    lines = [line for path in folder.glob("search-*.partial") for line in path.read_text().splitlines(keepends=True)]
+    return [found for line in lines if (found := unsealed(line)) is not None]
+
+
+def advised(folder: Path) -> dict:
+    document = json.loads((folder / "out" / "advice.json").read_text())
+    del document["provenance"]["made"]
+    return document
+
+
+@pytest.fixture(scope="module")
+def whole_advice(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    advice_of(folder).to_end()
+    return advised(folder)
+
+
+@MOMENTS
+def test_advise(tmp_path, whole_advice, seed, by):
+    long = advice_of(tmp_path)
+    ended(long, seed, by)
+    before = searched(tmp_path / "out")
+    runs = sum(found["shape"][0] * found["shape"][1] for found in before)
+    said = long.to_end()
+    assert f"{runs} runs were simulated before and are not again" in said
+    assert advised(tmp_path) == whole_advice
+    assert not list((tmp_path / "out").glob("search-*"))
+
+
+@pytest.mark.slow
+def test_a_search_goes_on_from_what_is_whole(tmp_path, tmp_path_factory):
+    """Answers of a call are taken where they are the same call's; a line that was cut or garbled is none."""
+    whole = tmp_path_factory.mktemp("whole")
+    advice_of(whole, "--explain").to_end()
+    long = advice_of(tmp_path, "--explain")
+    long.most = 400  # of 440: in the middle of the explanation
+    ended(long, 0, signal.SIGKILL)
+    (path,) = (tmp_path / "out").glob("search-*.partial")
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[0] = lines[0].replace(b"1", b"2")
+    path.write_bytes(b"".join(lines) + b'{"hash":"')
+    count = len(searched(tmp_path / "out"))
+    process = long.start()
+    while len(searched(tmp_path / "out")) <= count and process.poll() is None:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    names = [found["hash"] for found in searched(tmp_path / "out")]
+    assert len(names) == len(set(names))
+    long.to_end()
+    assert advised(tmp_path) == advised(whole)
