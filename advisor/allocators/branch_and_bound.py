@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from advisor.allocators.sumsets import allocation, as_numbers, reachable
 from advisor.problem import Floats, Found, Problem, model_times_s
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 MOST_NODES = 20_000
 """After so many the best found so far is returned, with the bound that holds."""
@@ -105,7 +105,7 @@ class _Search:
         if processes.size == 0:
             return np.inf, 0
         times_s = self._fixed(choice)[0][processes] + self._model.comm_s[processes]
-        place = int(np.argmin(times_s))
+        place = ties.first_least(times_s)
         return float(times_s[place]), int(processes[place])
 
     def found(self, best: tuple[float, Choice, int], bound_s: float, nodes: int) -> Found:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
+
 Units = NDArray[np.int64]
 Times = Callable[[Units], NDArray[np.float64]]
 """Seconds that each process needs for its units, (p,) to (p,); not decreasing in the units, 0 for none."""
@@ -34,7 +36,7 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
     partition = _most(times_s, nobody, everything, high)
     while (surplus := int(partition.sum()) - units) > 0:
         finish = np.where(partition > 0, times_s(partition), -np.inf)
-        last = int(np.argmax(finish))
+        last = ties.first_most(finish)
         partition[last] -= min(surplus, int(partition[last]), max(1, surplus // processes))
     return tuple(int(count) for count in partition)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import randomness
+from simulator import randomness, ties
 
 Floats = NDArray[np.float64]
 DRAWS = 2_000
@@ -109,10 +109,10 @@ def chances_of_fastest(makespans_s: Floats, *, seed: int) -> Floats:
     count = makespans_s.shape[1]
     means = np.mean(makespans_s, axis=1)
     found = np.zeros(means.size)
-    fastest = rows[np.argmin(means[rows])]
+    fastest = rows[ties.first_least(means[rows])]
     apart = makespans_s[rows] - makespans_s[fastest]
     spread = _deviation(apart) / np.sqrt(count)
-    near = rows[np.mean(apart, axis=1) <= FAR * spread] if count > 1 else rows[means[rows] == means[fastest]]
+    near = rows[np.mean(apart, axis=1) <= FAR * spread] if count > 1 else rows[ties.near_least(means[rows])]
     if near.size == 1 or count == 1:
         found[near] = 1 / near.size
         return found[first]
