@@ -3,14 +3,22 @@
 `python -m tests.choices KIND`; see `KINDS`.
 """
 
+import itertools
 import json
 import sys
 from typing import Any
 
 import numpy as np
 
+from advisor.allocators import branch_and_bound, exhaustive, ranked, structured
+from advisor.problem import EqualWork, Kind, Problem
+from advisor.ranking import rank
+from simulator import ties
+from simulator.models import MemoryTimes, advise_next_run, diagnose, fit, fit_process_counts, make_runs, select_model
+from simulator.models.memory.forms import Constants
 from simulator.models.network import NetworkPoints, PacketisedModel, PiecewiseModel, fit_network, make_points
 from simulator.models.network.fitted_forms import FittedForm
+from tests.simulator.models.process_count import clusters
 
 NOISES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 NETWORKS = 200
@@ -47,10 +55,15 @@ def _lines(generator: np.random.Generator, *, several: bool) -> tuple[FittedForm
     return PiecewiseModel(breaks, np.array(latencies), gaps, further[0], further[1]), sizes
 
 
-def network() -> list[Any]:
+def some_networks() -> list[Any]:
+    """Of every ninth table."""
+    return network(range(0, NETWORKS, 9))
+
+
+def network(seeds: range = range(NETWORKS)) -> list[Any]:
     """Form, what is said about p, faults of each form, and the sizes between which each line ends."""
     found = []
-    for seed in range(NETWORKS):
+    for seed in seeds:
         fit = fit_network(network_table(seed))
         forms = [[form.name, form.faults != (), form.fitted is not None and form.fitted.notes] for form in fit.forms]
         piecewise = fit.form("piecewise").fitted
@@ -61,7 +74,88 @@ def network() -> list[Any]:
     return found
 
 
-KINDS = {"network": network}
+def memory() -> list[Any]:
+    """Form and number of levels, the sizes between which each ends, and warnings, of tables of one to three levels."""
+    found = []
+    rows = list(itertools.product([2.0**k for k in range(10, 25, 2)], (0.01, 0.1, 1.0), (1.0, 16.0, 256.0)))
+    m, alpha, run = np.array(rows).T
+    truths = ([[], [7e-9], [7e-9]], [[], [3e-9], [1e-9]], [[2**17], [2e-9, 30e-9], [0.9e-9, 2e-9]])
+    for truth, noise in itertools.product(truths, (0.0, 1e-12, 1e-3)):
+        constants = Constants(*(np.array(values, dtype=float) for values in truth))
+        points = MemoryTimes(m, alpha, run, np.ones(m.size))
+        shaken = 1 + noise * np.random.default_rng(3).standard_normal(m.size)
+        selection = select_model(MemoryTimes(m, alpha, run, constants.times_s(points) * shaken))
+        ends = np.searchsorted(m[::9], selection.chosen.constants.capacities_words)
+        kinds = [warning.split(":")[0] for warning in selection.warnings]
+        found.append([selection.chosen.name, ends.tolist(), kinds])
+    return found
+
+
+def regression() -> list[Any]:
+    """Structures kept and their order, warnings, and the runs advised next."""
+    found = []
+    for seed, noise in itertools.product(range(4), NOISES[::2]):
+        generator = np.random.default_rng(seed)
+        n, p = (column.ravel() for column in np.meshgrid(2.0 ** np.arange(8, 13), [1.0, 2.0, 4.0, 8.0]))
+        truths = (1e-6 * n**2 / p, 1e-6 * n**2 / p + 0.01, 1e-6 * n**2 / p + 2e-5 * n, 1e-6 * n**2 / p + 0.01 * p)
+        runs = make_runs({"N": n, "P": p}, truths[seed] * np.exp(noise * generator.standard_normal(n.size)))
+        for method in ("default", "relative"):
+            model = fit({"t": "N**2/P + N"}, {"t": runs}, method=method)
+            told = diagnose(model, {"t": runs})["t"] if method == "default" else {}
+            structures = [entry["structure"] for entry in told.get("structures", ())]
+            following = advise_next_run(model, {"N": 8192.0, "P": 16.0}, top=20)
+            found.append([list(model.warnings), structures, [run.point for run in following]])
+    return found
+
+
+def process_counts() -> list[Any]:
+    """Order of all configurations by their estimates, and what is doubted of the best, by both methods."""
+    found = []
+    same = (6e-10, 6e-10, 1.2e-9)  # two kinds that are alike
+    for noise, seconds in itertools.product((0.0, 1e-14, 1e-12, 1e-3), ((6e-10, 2.2e-9, 1.2e-9), same)):
+
+        def truth(size: Any, allocations: Any, seconds: Any = seconds) -> Any:
+            return clusters.lu(size, allocations, seconds=seconds)
+
+        runs = clusters.runs_of(clusters.judged(), (400, 800, 1200, 1600), truth, noise=noise)
+        model = fit_process_counts(runs, method="pooled")
+        estimates = model.estimate(3200.0, clusters.judged())
+        order = ties.in_order(estimates.mean_s).tolist()
+        found.append([order, [len(doubt) for doubt in estimates.warnings], len(model.warnings)])
+    return found
+
+
+def allocations() -> list[Any]:
+    """Who takes part in the best allocations by a model, and the order of candidates with equal makespans."""
+    found: list[Any] = []
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        kinds = tuple(Kind(f"kind{k}", tuple(range(3)), 3) for k in range(3))
+        loads = generator.integers(1, 4, (3, 1)) * np.arange(1, 4) / 7
+        share_s = np.exp(np.log(10.0) - np.log(np.maximum(np.arange(28), 1)))  # 10 / P, with a processor's last bits
+        problem = Problem.of_model(kinds, EqualWork(loads, share_s, 0.01 * np.arange(28)))
+        best = [allocator(problem).allocation.tolist() for allocator in (structured, branch_and_bound, exhaustive)]
+        found.append([best, ranked(problem, most=30)[1].tolist()])
+        means = np.exp(generator.choice(np.log([1.0, 1.1, 1.2]), 12))
+        order = rank(
+            lambda rows, runs, means=means: np.exp(np.log(means))[rows, np.newaxis] * np.ones(runs.size),
+            12,
+            runs=60,
+            objective="mean",
+            seed=1,
+        )
+        found.append([entry.candidate for entry in order.ranked])
+    return found
+
+
+KINDS = {
+    "network": network,
+    "some_networks": some_networks,
+    "memory": memory,
+    "regression": regression,
+    "process_counts": process_counts,
+    "allocations": allocations,
+}
 
 if __name__ == "__main__":
     print(json.dumps([KINDS[kind]() for kind in sys.argv[1:]]))
