@@ -9,7 +9,7 @@ the first one wins, so lists of what is chosen from begin with the simplest.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["SAME", "first_least", "first_most", "in_order", "is_less", "levels", "near_least"]
+__all__ = ["SAME", "first_least", "first_most", "in_order", "is_less", "levels", "near_least", "rounded"]
 
 SAME = 1e-9
 """Share of themselves by which numbers may differ and be equal: far above rounding, far below what is measured."""
@@ -88,3 +88,8 @@ def in_order(*keys: ArrayLike, floor: float = 0.0) -> NDArray[np.int64]:
         As for `is_less`.
     """
     return np.lexsort([levels(values, floor=floor) for values in reversed(keys)]).astype(np.int64)
+
+
+def rounded(value: float) -> float:
+    """A number as a key where others are not known yet, as in a heap: to ten digits, so that equals have one key."""
+    return float(f"{value:.10g}")

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from advisor.allocators import branch_and_bound, exhaustive, ranked, structured
+from advisor.partitioners.by_times import by_times
+from advisor.partitioners.whole import whole_units
 from advisor.problem import EqualWork, Kind, Problem
 from advisor.ranking import rank
 from simulator import ties
@@ -24,14 +26,20 @@ NOISES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6,
 NETWORKS = 200
 
 
-def network_table(seed: int) -> NetworkPoints:
+def shaken(values: np.ndarray, shake: int) -> np.ndarray:
+    """As another processor may have them: with other last bits, unless `shake` is 0."""
+    noise = np.random.default_rng(shake).integers(-2, 3, values.shape) if shake else np.zeros(values.shape)
+    return np.asarray(values * (1 + noise * np.finfo(float).eps))
+
+
+def network_table(seed: int, shake: int = 0) -> NetworkPoints:
     """Times of equation 5 (even seeds) or of lines, over one distance or several; parameters may be 0."""
     generator = np.random.default_rng(seed)
     hops = [1.0] if seed % 4 < 2 else [1.0, 2.0, 4.0]
     truth, sizes = _packets(generator) if seed % 2 == 0 else _lines(generator, several=len(hops) > 1)
     size, distance = (column.reshape(-1) for column in np.meshgrid(sizes, hops))
     time = truth.time_s(size, distance) * np.exp(NOISES[seed // 4 % len(NOISES)] * generator.standard_normal(size.size))
-    return make_points(size, distance, time)
+    return make_points(size, distance, shaken(time, shake))
 
 
 def _packets(generator: np.random.Generator) -> tuple[FittedForm, np.ndarray]:
@@ -55,16 +63,16 @@ def _lines(generator: np.random.Generator, *, several: bool) -> tuple[FittedForm
     return PiecewiseModel(breaks, np.array(latencies), gaps, further[0], further[1]), sizes
 
 
-def some_networks() -> list[Any]:
+def some_networks(shake: int = 0) -> list[Any]:
     """Of every ninth table."""
-    return network(range(0, NETWORKS, 9))
+    return network(shake, range(0, NETWORKS, 9))
 
 
-def network(seeds: range = range(NETWORKS)) -> list[Any]:
+def network(shake: int = 0, seeds: range = range(NETWORKS)) -> list[Any]:
     """Form, what is said about p, faults of each form, and the sizes between which each line ends."""
     found = []
     for seed in seeds:
-        fit = fit_network(network_table(seed))
+        fit = fit_network(network_table(seed, shake))
         forms = [[form.name, form.faults != (), form.fitted is not None and form.fitted.notes] for form in fit.forms]
         piecewise = fit.form("piecewise").fitted
         assert piecewise is not None
@@ -74,7 +82,7 @@ def network(seeds: range = range(NETWORKS)) -> list[Any]:
     return found
 
 
-def memory() -> list[Any]:
+def memory(shake: int = 0) -> list[Any]:
     """Form and number of levels, the sizes between which each ends, and warnings, of tables of one to three levels."""
     found = []
     rows = list(itertools.product([2.0**k for k in range(10, 25, 2)], (0.01, 0.1, 1.0), (1.0, 16.0, 256.0)))
@@ -83,22 +91,24 @@ def memory() -> list[Any]:
     for truth, noise in itertools.product(truths, (0.0, 1e-12, 1e-3)):
         constants = Constants(*(np.array(values, dtype=float) for values in truth))
         points = MemoryTimes(m, alpha, run, np.ones(m.size))
-        shaken = 1 + noise * np.random.default_rng(3).standard_normal(m.size)
-        selection = select_model(MemoryTimes(m, alpha, run, constants.times_s(points) * shaken))
+        noisy = 1 + noise * np.random.default_rng(3).standard_normal(m.size)
+        selection = select_model(MemoryTimes(m, alpha, run, shaken(constants.times_s(points) * noisy, shake)))
         ends = np.searchsorted(m[::9], selection.chosen.constants.capacities_words)
         kinds = [warning.split(":")[0] for warning in selection.warnings]
         found.append([selection.chosen.name, ends.tolist(), kinds])
     return found
 
 
-def regression() -> list[Any]:
+def regression(shake: int = 0) -> list[Any]:
     """Structures kept and their order, warnings, and the runs advised next."""
     found = []
     for seed, noise in itertools.product(range(4), NOISES[::2]):
         generator = np.random.default_rng(seed)
         n, p = (column.ravel() for column in np.meshgrid(2.0 ** np.arange(8, 13), [1.0, 2.0, 4.0, 8.0]))
         truths = (1e-6 * n**2 / p, 1e-6 * n**2 / p + 0.01, 1e-6 * n**2 / p + 2e-5 * n, 1e-6 * n**2 / p + 0.01 * p)
-        runs = make_runs({"N": n, "P": p}, truths[seed] * np.exp(noise * generator.standard_normal(n.size)))
+        runs = make_runs(
+            {"N": n, "P": p}, shaken(truths[seed] * np.exp(noise * generator.standard_normal(n.size)), shake)
+        )
         for method in ("default", "relative"):
             model = fit({"t": "N**2/P + N"}, {"t": runs}, method=method)
             told = diagnose(model, {"t": runs})["t"] if method == "default" else {}
@@ -108,14 +118,14 @@ def regression() -> list[Any]:
     return found
 
 
-def process_counts() -> list[Any]:
+def process_counts(shake: int = 0) -> list[Any]:
     """Order of all configurations by their estimates, and what is doubted of the best, by both methods."""
     found = []
     same = (6e-10, 6e-10, 1.2e-9)  # two kinds that are alike
     for noise, seconds in itertools.product((0.0, 1e-14, 1e-12, 1e-3), ((6e-10, 2.2e-9, 1.2e-9), same)):
 
         def truth(size: Any, allocations: Any, seconds: Any = seconds) -> Any:
-            return clusters.lu(size, allocations, seconds=seconds)
+            return shaken(clusters.lu(size, allocations, seconds=seconds), shake)
 
         runs = clusters.runs_of(clusters.judged(), (400, 800, 1200, 1600), truth, noise=noise)
         model = fit_process_counts(runs, method="pooled")
@@ -125,26 +135,23 @@ def process_counts() -> list[Any]:
     return found
 
 
-def allocations() -> list[Any]:
+def allocations(shake: int = 0) -> list[Any]:
     """Who takes part in the best allocations by a model, and the order of candidates with equal makespans."""
     found: list[Any] = []
     for seed in range(20):
         generator = np.random.default_rng(seed)
         kinds = tuple(Kind(f"kind{k}", tuple(range(3)), 3) for k in range(3))
-        loads = generator.integers(1, 4, (3, 1)) * np.arange(1, 4) / 7
-        share_s = np.exp(np.log(10.0) - np.log(np.maximum(np.arange(28), 1)))  # 10 / P, with a processor's last bits
-        problem = Problem.of_model(kinds, EqualWork(loads, share_s, 0.01 * np.arange(28)))
+        loads = generator.integers(1, 4, (3, 1)) * np.arange(1.0, 4.0)
+        model = EqualWork(shaken(loads, shake), 10.0 / np.maximum(np.arange(28), 1), np.zeros(28))
+        problem = Problem.of_model(kinds, model)
         best = [allocator(problem).allocation.tolist() for allocator in (structured, branch_and_bound, exhaustive)]
         found.append([best, ranked(problem, most=30)[1].tolist()])
-        means = np.exp(generator.choice(np.log([1.0, 1.1, 1.2]), 12))
-        order = rank(
-            lambda rows, runs, means=means: np.exp(np.log(means))[rows, np.newaxis] * np.ones(runs.size),
-            12,
-            runs=60,
-            objective="mean",
-            seed=1,
-        )
+        makespans_s = shaken(generator.choice([1.0, 1.1, 1.2], (12, 1)) * np.ones((12, 60)), shake)
+        order = rank(lambda rows, runs, known=makespans_s: known[np.ix_(rows, runs)], 12, runs=60, seed=1)
         found.append([entry.candidate for entry in order.ranked])
+        times_s = shaken(generator.integers(1, 4, 8) / 4.0, shake)
+        found.append(by_times(100, 8, lambda units, each=times_s: units * each))
+        found.append(whole_units(shaken(np.full(7, 100 / 7), shake), 100).tolist())
     return found
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests import core_types
+from tests import choices, core_types
 
 REFERENCE, OTHERS = "Haswell", ("SkylakeX", "Zen", "Nehalem", "Prescott")
 QUICK = ("some_networks", "regression", "process_counts", "allocations")
@@ -46,6 +46,14 @@ def slow():
 @pytest.mark.parametrize("core", OTHERS)
 def test_core_types_choose_alike(core, quick):
     compare(core, QUICK, quick)
+
+
+@pytest.mark.parametrize("shake", range(1, 4))
+@pytest.mark.parametrize("kind", QUICK)
+def test_other_last_bits_choose_alike(kind, shake):
+    """Inputs with other last bits stand for every processor there is."""
+    choose = choices.KINDS[kind]
+    assert choose(shake) == choose(0)
 
 
 @pytest.mark.slow

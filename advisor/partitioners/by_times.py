@@ -33,7 +33,8 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
             high = middle
         else:
             low = middle
-    partition = _most(times_s, nobody, everything, high)
+    # Who ends at the same time but for rounding is allowed it alike: else rounding would decide who takes more.
+    partition = _most(times_s, nobody, everything, high * (1 + ties.SAME))
     while (surplus := int(partition.sum()) - units) > 0:
         finish = np.where(partition > 0, times_s(partition), -np.inf)
         last = ties.first_most(finish)
