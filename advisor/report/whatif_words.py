@@ -6,7 +6,6 @@ from typing import Any
 
 from advisor.report import wording
 from advisor.report.wording import clean, number
-from simulator import ties
 
 Entry = Mapping[str, Any]
 
@@ -139,6 +138,8 @@ def matrix(document: Entry) -> tuple[list[str], list[list[str]], str] | None:
 
 def by_gain(document: Entry) -> list[Entry]:
     """Points with a gain, the fastest first."""
+    from simulator import ties  # NumPy is for those who ask
+
     some = [entry for entry in document["points"] if entry["gain"] is not None]
     gain, changes = [-entry["gain"]["mean"] for entry in some], [len(entry["differs"]) for entry in some]
     return [some[place] for place in ties.in_order(gain, changes)]
