@@ -33,8 +33,11 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
             high = middle
         else:
             low = middle
-    # Who ends at the same time but for rounding is allowed it alike: else rounding would decide who takes more.
-    partition = _most(times_s, nobody, everything, high * (1 + ties.SAME))
+    partition = _most(times_s, nobody, everything, high)
+    # Who would end at the same time but for rounding may take a unit more alike: else rounding would choose.
+    alike = _most(times_s, nobody, everything, high * (1 + ties.SAME))
+    if np.all(alike - partition <= 1):
+        partition = alike
     while (surplus := int(partition.sum()) - units) > 0:
         finish = np.where(partition > 0, times_s(partition), -np.inf)
         last = ties.first_most(finish)
