@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from advisor.allocators import branch_and_bound, exhaustive, ranked, structured
+from advisor.candidates import threshold_candidates
 from advisor.partitioners.by_times import by_times
 from advisor.partitioners.whole import whole_units
 from advisor.problem import EqualWork, Kind, Problem
@@ -115,6 +116,13 @@ def regression(shake: int = 0) -> list[Any]:
             structures = [entry["structure"] for entry in told.get("structures", ())]
             following = advise_next_run(model, {"N": 8192.0, "P": 16.0}, top=20)
             found.append([list(model.warnings), structures, [run.point for run in following]])
+    a, b = (column.ravel() for column in np.meshgrid([1.0, 2.0, 4.0, 8.0], [1.0, 2.0, 4.0, 8.0]))
+    for formula, times_s in (("a*b", a * b), ("a*b + a + b", a * b + a + b), ("a/b + b/a", a / b + b / a)):
+        runs = make_runs({"a": a, "b": b}, shaken(1e-3 * times_s, shake))  # what goes for a goes for b: runs are tied
+        for method in ("default", "relative"):
+            model = fit({"t": formula}, {"t": runs}, method=method)
+            following = advise_next_run(model, {"a": 16.0, "b": 16.0}, top=20)
+            found.append([list(model.warnings), [run.point for run in following]])
     return found
 
 
@@ -145,7 +153,7 @@ def allocations(shake: int = 0) -> list[Any]:
         model = EqualWork(shaken(loads, shake), 10.0 / np.maximum(np.arange(28), 1), np.zeros(28))
         problem = Problem.of_model(kinds, model)
         best = [allocator(problem).allocation.tolist() for allocator in (structured, branch_and_bound, exhaustive)]
-        found.append([best, ranked(problem, most=30)[1].tolist()])
+        found.append([best, ranked(problem, most=30)[1].tolist(), threshold_candidates(problem).tolist()])
         makespans_s = shaken(generator.choice([1.0, 1.1, 1.2], (12, 1)) * np.ones((12, 60)), shake)
         order = rank(lambda rows, runs, known=makespans_s: known[np.ix_(rows, runs)], 12, runs=60, seed=1)
         found.append([entry.candidate for entry in order.ranked])

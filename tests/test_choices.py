@@ -48,12 +48,14 @@ def test_core_types_choose_alike(core, quick):
     compare(core, QUICK, quick)
 
 
-@pytest.mark.parametrize("shake", range(1, 4))
 @pytest.mark.parametrize("kind", QUICK)
-def test_other_last_bits_choose_alike(kind, shake):
+def test_other_last_bits_choose_alike(kind):
     """Inputs with other last bits stand for every processor there is."""
     choose = choices.KINDS[kind]
-    assert choose(shake) == choose(0)
+    known = choose(0)
+    for shake in (1, 2):
+        differ = [place for place, (one, other) in enumerate(zip(choose(shake), known, strict=True)) if one != other]
+        assert not differ, f"{kind}: other last bits choose otherwise from tables {differ}"
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ def structured(problem: Problem) -> Found:
 def _offers(problem: Problem, model: EqualWork, tau: float) -> list[Offer]:
     loads = model.loads
     return [
-        (kind.count, tuple((np.flatnonzero(loads[place, : kind.most] <= tau) + 1).tolist()))
+        (kind.count, tuple((np.flatnonzero(loads[place, : kind.most] <= tau * (1 + ties.SAME)) + 1).tolist()))
         for place, kind in enumerate(problem.kinds)
     ]
 

@@ -85,9 +85,21 @@ def _half(rest: Floats, comparisons: int) -> Floats:
 
 
 def alike(makespans_s: Floats) -> NDArray[np.int64]:
-    """The first row that has the same makespans in every replication; (row,)."""
-    first: dict[bytes, int] = {}
-    return np.array([first.setdefault(row.tobytes(), place) for place, row in enumerate(makespans_s)], dtype=np.int64)
+    """The first row that has the same makespans in every replication, but for rounding; (row,)."""
+    known: dict[int, list[int]] = {}
+    found = np.arange(makespans_s.shape[0])
+    for place, level in enumerate(ties.levels(makespans_s.mean(axis=1)).tolist()):
+        others = known.setdefault(level, [])
+        first = next((other for other in others if _equal(makespans_s[place], makespans_s[other])), None)
+        if first is None:
+            others.append(place)
+        else:
+            found[place] = first
+    return found
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    return bool(np.allclose(one, other, rtol=ties.SAME, atol=0, equal_nan=True))
 
 
 def chances_of_fastest(makespans_s: Floats, *, seed: int) -> Floats:
