@@ -17,6 +17,7 @@ from advisor.partitioners.whole import whole_units
 from advisor.problem import EqualWork, Kind, Problem
 from advisor.ranking import rank
 from simulator import ties
+from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.models import MemoryTimes, advise_next_run, diagnose, fit, fit_process_counts, make_runs, select_model
 from simulator.models.memory.forms import Constants
 from simulator.models.network import NetworkPoints, PacketisedModel, PiecewiseModel, fit_network, make_points
@@ -163,6 +164,20 @@ def allocations(shake: int = 0) -> list[Any]:
     return found
 
 
+def measured_sizes(shake: int = 0) -> list[Any]:
+    """Sizes that the adaptive builder measures of recorded tables."""
+    found = []
+    sizes = np.geomspace(3e3, 5e7, 60)
+    flat, cliff = np.full(sizes.size, 3e9), 4e9 * np.where(sizes < 1e6, 1.0, 0.4)
+    rising, two = 5e9 * sizes / (sizes + 3e4), 4e9 * np.where(sizes < 3e4, 1.0, 0.6) * np.where(sizes < 3e6, 1.0, 0.5)
+    for speeds in (flat, cliff, rising, two, 4e9 / (1 + (sizes / 3e6) ** 0.35)):
+        for volume in (2 * (sizes / 3) ** 1.5, 5 * sizes * np.log2(sizes)):
+            times_s = shaken(volume / speeds, shake)
+            built = build(ReplaySource(sizes, volume, times_s, times_s), method="adaptive", rule=CutRule(band=0.05))
+            found.append([float(f"{point.size:.6g}") for point in built.points])
+    return found
+
+
 KINDS = {
     "network": network,
     "some_networks": some_networks,
@@ -170,6 +185,7 @@ KINDS = {
     "regression": regression,
     "process_counts": process_counts,
     "allocations": allocations,
+    "measured_sizes": measured_sizes,
 }
 
 if __name__ == "__main__":

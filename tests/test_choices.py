@@ -9,7 +9,7 @@ import pytest
 from tests import choices, core_types
 
 REFERENCE, OTHERS = "Haswell", ("SkylakeX", "Zen", "Nehalem", "Prescott")
-QUICK = ("some_networks", "regression", "process_counts", "allocations")
+QUICK = ("some_networks", "regression", "process_counts", "allocations", "measured_sizes")
 SLOW = ("network", "memory")
 
 
