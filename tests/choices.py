@@ -6,6 +6,7 @@
 import itertools
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,11 @@ def _lines(generator: np.random.Generator, *, several: bool) -> tuple[FittedForm
 
 
 def some_networks(shake: int = 0) -> list[Any]:
-    """Of every ninth table."""
-    return network(shake, range(0, NETWORKS, 9))
+    """Of tables from which core types chose otherwise before near numbers were equal."""
+    return network(shake, (4, 11, 34, 65, 121, 123, 125, 126, 182, 183))
 
 
-def network(shake: int = 0, seeds: range = range(NETWORKS)) -> list[Any]:
+def network(shake: int = 0, seeds: Sequence[int] = range(NETWORKS)) -> list[Any]:
     """Form, what is said about p, faults of each form, and the sizes between which each line ends."""
     found = []
     for seed in seeds:
@@ -104,7 +105,7 @@ def memory(shake: int = 0) -> list[Any]:
 def regression(shake: int = 0) -> list[Any]:
     """Structures kept and their order, warnings, and the runs advised next."""
     found = []
-    for seed, noise in itertools.product(range(4), NOISES[::2]):
+    for seed, noise in itertools.product(range(4), NOISES[::4]):
         generator = np.random.default_rng(seed)
         n, p = (column.ravel() for column in np.meshgrid(2.0 ** np.arange(8, 13), [1.0, 2.0, 4.0, 8.0]))
         truths = (1e-6 * n**2 / p, 1e-6 * n**2 / p + 0.01, 1e-6 * n**2 / p + 2e-5 * n, 1e-6 * n**2 / p + 0.01 * p)
@@ -131,7 +132,7 @@ def process_counts(shake: int = 0) -> list[Any]:
     """Order of all configurations by their estimates, and what is doubted of the best, by both methods."""
     found = []
     same = (6e-10, 6e-10, 1.2e-9)  # two kinds that are alike
-    for noise, seconds in itertools.product((0.0, 1e-14, 1e-12, 1e-3), ((6e-10, 2.2e-9, 1.2e-9), same)):
+    for noise, seconds in itertools.product((0.0, 1e-13), ((6e-10, 2.2e-9, 1.2e-9), same)):
 
         def truth(size: Any, allocations: Any, seconds: Any = seconds) -> Any:
             return shaken(clusters.lu(size, allocations, seconds=seconds), shake)
