@@ -9,7 +9,7 @@ LOCK := .ci/requirements.lock
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint verify bench versions clean lock
+.PHONY: help demo test cores lint verify bench versions clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -19,6 +19,9 @@ demo: $(VENV)/.ok  ## set up, then the whole loop on this machine, in about two 
 
 test: lint  ## set up, then lint, types and all tests but the slow ones
 	@$(BIN)/python -m pytest -q
+
+cores: $(VENV)/.ok  ## the tests of models and choices as other processors compute: three core types of OpenBLAS
+	@$(BIN)/python -m tests.core_types
 
 lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/ruff check --quiet .

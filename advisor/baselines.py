@@ -7,7 +7,7 @@ import numpy as np
 from advisor.partitioners import constant_split, even_split
 from advisor.problem import Allocations, Kind, Model, Problem, model_times_s
 from advisor.simulated import configuration_of, mean_share
-from simulator import Configuration, Scenario
+from simulator import Configuration, Scenario, ties
 
 
 def baselines(
@@ -33,7 +33,7 @@ def baselines(
     kinds
         PEs that are alike, by index: that of the fastest PE is the fastest kind.
     """
-    count, fastest = len(sustained_speeds), int(np.argmax(sustained_speeds))
+    count, fastest = len(sustained_speeds), ties.first_most(sustained_speeds)
     alone, same = [0] * count, [0] * count
     alone[fastest] = units
     members = next(kind for kind in kinds if fastest in kind)
@@ -65,9 +65,9 @@ def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configura
     bands = [pe.speed_of(kernel) for pe in pes]
     speeds = np.array([bands[kind.pes[0]].mid[-1] * mean_share(pes[kind.pes[0]]) for kind in kinds])
     counts, most = (np.array([getattr(kind, name) for kind in kinds]) for name in ("count", "most"))
-    fastest = int(np.argmax(speeds))
+    fastest = ties.first_most(speeds)
     only = (np.arange(counts.size) == fastest).astype(np.int64)
-    ratio = np.clip(np.rint(speeds / speeds.min()), 1, most)
+    ratio = np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most)
     allocations = {
         "one-per-pe": (counts, np.ones_like(counts)),
         "speed-ratio": (counts, ratio),
@@ -92,12 +92,12 @@ def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configura
 
 def _greedy(model: Model, kinds: Sequence[Kind], *, speeds: np.ndarray) -> Allocations:
     """PEs one by one, fastest kind first, one process on each, until the model's makespan no longer falls."""
-    order = np.argsort(-speeds, kind="stable")
+    order = ties.in_order(-speeds)
     turns = np.repeat(order, [kinds[place].count for place in order.tolist()])
     taken = np.cumsum(turns[:, np.newaxis] == np.arange(speeds.size), axis=0)
     allocations = np.stack((taken, np.minimum(taken, 1)), axis=2)
     times_s = model_times_s(model, allocations)
-    worse = np.flatnonzero(~(times_s[1:] < times_s[:-1]))
+    worse = np.flatnonzero(~(times_s[1:] < (1 - ties.SAME) * times_s[:-1]))
     return np.asarray(allocations[worse[0] if worse.size else -1])
 
 

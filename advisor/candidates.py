@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from advisor.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, model_times_s, processes_of
+from simulator import ties
 
 PARTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 """Parts of the PEs that a threshold allows; the search thins them out by the model."""
@@ -42,7 +43,7 @@ def threshold_candidates(problem: Problem) -> Allocations:
     counts, some = np.array([kind.count for kind in problem.kinds]), []
     for times in _tables(problem.model, problem.kinds):
         for limit in np.unique(times[np.isfinite(times)]).tolist():
-            within = times <= limit
+            within = times <= limit * (1 + ties.SAME)
             each = np.where(within.any(axis=1), times.shape[1] - np.argmax(within[:, ::-1], axis=1), 0)
             for most in sorted({1, int(each.max())}):
                 some += [_allocation(np.ceil(part * counts), np.minimum(each, most)) for part in PARTS]

@@ -9,7 +9,7 @@ import numpy as np
 from advisor.ranking import gain
 from advisor.simulated import kinds_of
 from advisor.timelines import median_replication, timelines
-from simulator import PE, RunSet, Scenario, dump_scenario
+from simulator import PE, RunSet, Scenario, dump_scenario, ties
 
 MOST_TIMELINES = 4
 MOST_SCENARIO = 60_000
@@ -54,7 +54,7 @@ def _shortened(found: re.Match[str]) -> str:
 
 def compared(scenario: Scenario, runs: RunSet) -> dict[str, Any]:
     """The configurations of a scenario against the one with the least mean, as the strategies of an advice."""
-    fastest = runs.configurations[int(np.argmin(runs.makespan_s.mean(axis=1)))]
+    fastest = runs.configurations[ties.first_least(runs.makespan_s.mean(axis=1))]
     entries = []
     for configuration, predicted in zip(scenario.configurations, runs.summary(), strict=True):
         against = gain(runs.of(configuration.name), runs.of(fastest), deterministic=runs.deterministic)

@@ -13,7 +13,7 @@ from advisor.objectives import statistic
 from advisor.problem import Kind
 from advisor.recommendation import Recommendation, functional_over
 from advisor.simulated import kinds_of
-from simulator import Configuration, Scenario, ScenarioError
+from simulator import Configuration, Scenario, ScenarioError, ties
 from simulator.sweep import run_or_recall
 
 MOST_SETS = 128
@@ -103,8 +103,8 @@ def front(values: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]:
     """
     kept: list[int] = []
     least = math.inf
-    for place in np.lexsort((np.arange(values.size), costs, values)).tolist():
-        if costs[place] < least:
+    for place in np.lexsort((np.arange(values.size), ties.levels(costs), ties.levels(values))).tolist():
+        if ties.is_less(float(costs[place]), least):
             kept.append(place)
             least = float(costs[place])
     return kept

@@ -19,7 +19,7 @@ from advisor.ranking_page import ranking_page, ranking_rows
 from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
 from advisor.strategies import Strategies, most_processes, renamed, strategies, within_memory, without_uneven
-from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, units
+from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, ties, units
 from simulator.sweep import run_or_recall
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def functional_over(scenario: Scenario, pes: Sequence[int]) -> tuple[tuple[int, 
 def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tuple[int, ...]:
     """The functional partition; where more processes cost more in all, over the best number of the fastest PEs."""
     work, count = scenario.application.work, sustained_speeds.size
-    fastest = np.argsort(-sustained_speeds, kind="stable").tolist()
+    fastest = ties.in_order(-sustained_speeds).tolist()
     found: list[tuple[float, tuple[int, ...]]] = []
     for size in sizes(count) if work.varies_with_processes else [count]:
         pes = sorted(fastest[:size])
@@ -379,4 +379,5 @@ def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tu
         whole = np.zeros(count, dtype=np.int64)
         whole[pes] = part
         found.append((longest_s, tuple(whole.tolist())))
-    return min(found)[1]
+    longest = ties.levels([longest_s for longest_s, _ in found]).tolist()
+    return min((level, part) for level, (_, part) in zip(longest, found, strict=True))[1]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from advisor.objectives import Objective
 from advisor.partitioners import even_split
 from advisor.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
-from simulator import PE, Configuration, Platform, Scenario, SpeedBand, availability
+from simulator import PE, Configuration, Platform, Scenario, SpeedBand, availability, ties
 from simulator.sweep import run_or_recall
 
 GRID = 24
@@ -165,7 +165,8 @@ def _comm_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int
         application=replace(scenario.application, memory=None),
     )
     # The fastest PEs first, one process on each, then a second one ...
-    order = [pe for kind in sorted(kinds, key=lambda kind: -_speed(scenario, kind)) for pe in kind.pes]
+    fastest = ties.in_order([-_speed(scenario, kind) for kind in kinds]).tolist()
+    order = [pe for place in fastest for pe in kinds[place].pes]
     most = [kind.most for pe in order for kind in kinds if pe in kind.pes]
     spread = np.array([pe for turn in range(max(most)) for pe, limit in zip(order, most, strict=True) if turn < limit])
     work = scenario.application.work

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import Message, Part, RunSet, Scenario, Step, load_profiles, run, waited_for
+from simulator import Message, Part, RunSet, Scenario, Step, load_profiles, run, ties, waited_for
 
 MOST_BARS = 20_000
 """Bars of all timelines of a page."""
@@ -40,7 +40,8 @@ class _Bars:
 def median_replication(runs: RunSet, configuration: str) -> int:
     """The replication whose makespan is nearest the median, the first of several."""
     makespans = runs.of(configuration)
-    return int(np.argmin(np.abs(makespans - np.median(makespans))))
+    middle = np.median(makespans)
+    return int(ties.first_least(np.abs(makespans - middle), floor=ties.SAME * float(middle)))
 
 
 def timelines(scenario: Scenario, runs: RunSet, names: Sequence[str], *, replication: int) -> list[dict[str, Any]]:

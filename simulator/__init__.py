@@ -5,7 +5,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 
 # Layers (a module imports only from earlier lines; names on one line do not import each other):
 #   errors
-#   units, topology, notebook
+#   ties, units, topology, notebook
 #   files, machine
 #   randomness, provenance, formula, shipped
 #   models
@@ -157,6 +157,7 @@ _MODULES = (
     "randomness",
     "shipped",
     "sweep",
+    "ties",
     "units",
     "whatif",
 )
@@ -235,6 +236,7 @@ __all__ = [
     "sweep",
     "template_of",
     "this_machine",
+    "ties",
     "units",
     "waited_for",
     "waits_by_pe",

@@ -15,7 +15,7 @@ from advisor.allocation.warnings import warnings_of
 from advisor.allocation.wording import configuration_dict, page
 from advisor.candidates import distinct
 from advisor.problem import Allocations, Floats
-from simulator import ScenarioError, provenance
+from simulator import ScenarioError, provenance, ties
 from simulator.calibration import AllocationFit
 from simulator.models import Estimates
 
@@ -230,7 +230,7 @@ def _switches(space: Space, fitted: AllocationFit, asked: float, found: Allocati
 
     def best_at(size: float) -> int:
         times_s = space.times_s(size, options)
-        best = int(np.argmin(times_s)) if times_s.size else -1
+        best = ties.first_least(times_s) if times_s.size else -1
         return best if best >= 0 and np.isfinite(times_s[best]) else -1
 
     return Switches(low, high, tuple(switch_points(best_at, low, high, step=step)), options, notes)

@@ -8,6 +8,7 @@ import numpy as np
 from advisor.allocation.regret import possible
 from advisor.allocation.space import Space, SpaceAt
 from advisor.problem import Allocations, Floats
+from simulator import ties
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def _allocations(space: Space, size: float) -> dict[str, Allocations]:
     counts, most = (np.array([getattr(kind, name) for kind in space.kinds]) for name in ("count", "most"))
     ones = np.ones_like(counts)
     speeds = _speeds(space, size, int(counts.sum()))
-    only = (np.arange(counts.size) == int(np.argmax(speeds))).astype(np.int64)
-    ratio = np.clip(np.rint(speeds / speeds.min()), 1, most).astype(np.int64)
+    only = (np.arange(counts.size) == ties.first_most(speeds)).astype(np.int64)
+    ratio = np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most).astype(np.int64)
     pairs = {
         "one-per-pe": (counts, ones),
         "fastest-kind": (only * counts, only),

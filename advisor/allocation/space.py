@@ -13,7 +13,7 @@ from advisor.allocators.exhaustive import MOST
 from advisor.allocators.ranked import all_times_s, allocations_at, places_of
 from advisor.candidates import distinct, neighbours, threshold_candidates
 from advisor.problem import Allocations, Floats, Kind, Problem, ShareTimes, model_times_s, processes_of
-from simulator import ApportionError, ScenarioError, formula, units
+from simulator import ApportionError, ScenarioError, formula, ties, units
 from simulator.models import ProcessCountModel, ShareTables
 
 MOST_NUMBERS = 5_000_000
@@ -155,7 +155,7 @@ class SpaceAt:
         near += [neighbours(self.problem, found, step) for step in STEPS]
         some = distinct(np.concatenate(near))
         times_s = self.times_s(some)
-        order = np.argsort(times_s, kind="stable")[: min(most, int(np.sum(np.isfinite(times_s))))]
+        order = ties.in_order(times_s)[: min(most, int(np.sum(np.isfinite(times_s))))]
         return some[order], "branch_and_bound"
 
     def times_s(self, allocations: Allocations) -> Floats:
@@ -163,7 +163,7 @@ class SpaceAt:
         times_s = model_times_s(self.model, allocations)
         if self.problem.size < MOST_CODES:
             codes = places_of(self.problem, allocations)
-            order = np.argsort(codes)
+            order = np.argsort(codes, kind="stable")
             own = places_of(self.problem, self.measured)
             first, last = (np.searchsorted(codes[order], own, side=side) for side in ("left", "right"))
             for begin, end, factor in zip(first.tolist(), last.tolist(), self.factor.tolist(), strict=True):

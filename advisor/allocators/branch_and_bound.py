@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from advisor.allocators.sumsets import allocation, as_numbers, reachable
 from advisor.problem import Floats, Found, Problem, model_times_s
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 MOST_NODES = 20_000
 """After so many the best found so far is returned, with the bound that holds."""
@@ -34,11 +34,12 @@ def branch_and_bound(problem: Problem) -> Found:
     """
     search = _Search(problem)
     ticket = count()  # equal bounds: the node that was made first
-    heap: list[tuple[float, int, Choice, int | None]] = [(search.bound_s(()), next(ticket), (), None)]
+    root_s = search.bound_s(())
+    heap: list[tuple[float, int, float, Choice, int | None]] = [(ties.rounded(root_s), next(ticket), root_s, (), None)]
     best: tuple[float, Choice, int] | None = None
     nodes = 0
     while heap:
-        bound_s, _, choice, processes = heapq.heappop(heap)
+        _, _, bound_s, choice, processes = heapq.heappop(heap)
         if processes is not None and np.isfinite(bound_s):
             return search.found((bound_s, choice, processes), bound_s, nodes)
         if nodes >= MOST_NODES and best is not None:
@@ -46,15 +47,16 @@ def branch_and_bound(problem: Problem) -> Found:
         nodes += 1
         if len(choice) == len(problem.kinds):
             value_s, processes = search.leaf_s(choice)
-            if np.isfinite(value_s) and (best is None or value_s < best[0]):
+            if np.isfinite(value_s) and (best is None or ties.is_less(value_s, best[0])):
                 best = value_s, choice, processes
-            heapq.heappush(heap, (value_s, next(ticket), choice, processes))
+            heapq.heappush(heap, (ties.rounded(value_s), next(ticket), value_s, choice, processes))
             continue
         for each in range(problem.kinds[len(choice)].most + 1):
             child = (*choice, each)
             child_s = search.bound_s(child)
-            if np.isfinite(child_s) and (best is None or child_s < best[0]):
-                heapq.heappush(heap, (max(bound_s, child_s), next(ticket), child, None))
+            if np.isfinite(child_s) and (best is None or ties.is_less(child_s, best[0])):
+                child_s = max(bound_s, child_s)
+                heapq.heappush(heap, (ties.rounded(child_s), next(ticket), child_s, child, None))
     if best is None:
         raise ScenarioError("allocation: model: no process allowed on any PE, at least one allowed")
     return search.found(best, best[0], nodes)
@@ -105,7 +107,7 @@ class _Search:
         if processes.size == 0:
             return np.inf, 0
         times_s = self._fixed(choice)[0][processes] + self._model.comm_s[processes]
-        place = int(np.argmin(times_s))
+        place = ties.first_least(times_s)
         return float(times_s[place]), int(processes[place])
 
     def found(self, best: tuple[float, Choice, int], bound_s: float, nodes: int) -> Found:

@@ -1,13 +1,12 @@
 """Every allocation, all in the same replications: the oracle for small problems, whatever the objective."""
 
 from collections.abc import Iterator
-from operator import itemgetter
 
 import numpy as np
 
 from advisor.objectives import statistic
 from advisor.problem import Allocations, Found, Problem
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 MOST = 1_000_000
 """Allocations; more are refused."""
@@ -27,10 +26,11 @@ def exhaustive(problem: Problem) -> Found:
 
     def best_of(block: Allocations) -> tuple[float, Allocations]:
         values = statistic(problem.runs(block, replications), problem.objective)
-        place = int(np.argmin(values))
+        place = ties.first_least(values)
         return float(values[place]), block[place]
 
-    value_s, allocation = min(map(best_of, all_allocations(problem)), key=itemgetter(0))
+    found = list(map(best_of, all_allocations(problem)))
+    value_s, allocation = found[ties.first_least([value_s for value_s, _ in found])]
     return Found(allocation, value_s, value_s, problem.size * problem.replications)
 
 

@@ -17,7 +17,7 @@ from advisor.candidates import distinct, neighbours, plain_candidates, predicted
 from advisor.objectives import statistic
 from advisor.problem import Allocations, Floats, Found, Problem, processes_of
 from advisor.ranking import rank
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 SEEDS, GUIDED, MOVED = 0.15, 0.45, 0.75
 """Shares of the budget that are spent when each of the first three parts ends."""
@@ -56,7 +56,7 @@ def local_search(problem: Problem, *, seeds: Allocations | None = None) -> Found
         unseen = search.unseen(wider)
         if not unseen.size:
             break
-        search.try_all(unseen[np.argsort(search.corrected_s(unseen), kind="stable")[:BATCH]], 1, until=GUIDED)
+        search.try_all(unseen[ties.in_order(search.corrected_s(unseen))[:BATCH]], 1, until=GUIDED)
     _move(search)
     return search.found()
 
@@ -68,7 +68,7 @@ def _move(search: "_Search") -> None:
         while moved and search.may_spend(MOVED):
             here = search.best(PAIRED)
             unseen = search.unseen(neighbours(search.problem, here, step))
-            order = np.argsort(search.corrected_s(unseen), kind="stable")
+            order = ties.in_order(search.corrected_s(unseen))
             search.try_all(unseen[order[: 2 * BATCH]], 1, until=MOVED)
             moved = not np.array_equal(search.best(PAIRED), here)
 
@@ -76,9 +76,9 @@ def _move(search: "_Search") -> None:
 def _spread(problem: Problem, pool: Allocations, count: int) -> Allocations:
     """The best by the model in each of `count` ranges of P, best first."""
     processes, times_s = processes_of(pool), predicted_s(problem, pool)
-    ranges = np.floor(np.log(processes) / np.log(processes.max() + 1) * count)
-    best = [np.flatnonzero(ranges == place)[np.argmin(times_s[ranges == place])] for place in np.unique(ranges)]
-    return pool[sorted(best, key=lambda place: float(times_s[place]))]
+    ranges = np.floor(np.log(processes) / np.log(processes.max() + 1) * count + ties.SAME)
+    best = [np.flatnonzero(ranges == place)[ties.first_least(times_s[ranges == place])] for place in np.unique(ranges)]
+    return np.asarray(pool[np.array(best)[ties.in_order(times_s[best])]])
 
 
 class _Search:
@@ -110,10 +110,13 @@ class _Search:
     def best(self, replications: int) -> NDArray[np.int64]:
         """The best of all seen, judged by the first replications; those near the top get theirs if they are missing."""
         while True:
-            ordered = sorted(self._seen.values(), key=lambda seen: float(np.mean(seen.makespans_s[:replications])))
-            missing = [seen for seen in ordered[:2] if len(seen.makespans_s) < replications]
+            every = list(self._seen.values())
+            means_s = [float(np.mean(seen.makespans_s[:replications])) for seen in every]
+            ordered = [every[place] for place in ties.in_order(means_s)[:2]]
+            missing = [seen for seen in ordered if len(seen.makespans_s) < replications]
             if not missing or self._runs + replications > self.problem.budget:
-                return ordered[0].allocation
+                best: NDArray[np.int64] = ordered[0].allocation
+                return best
             self.try_all(np.stack([seen.allocation for seen in missing]), replications, until=1.0)
 
     def corrected_s(self, allocations: Allocations) -> Floats:
@@ -142,7 +145,9 @@ class _Search:
         possible = [seen for seen in self._seen.values() if np.all(np.isfinite(seen.makespans_s))]
         if not possible:
             raise ScenarioError("allocation: no finite makespan found, at least one allowed")
-        ordered = sorted(possible, key=lambda seen: (float(np.mean(seen.makespans_s)), -len(seen.makespans_s)))
+        means_s = [float(np.mean(seen.makespans_s)) for seen in possible]
+        runs = [-len(seen.makespans_s) for seen in possible]
+        ordered = [possible[place] for place in ties.in_order(means_s, runs)]
         left = problem.budget - self._runs
         finalists = ordered[: min(FINALISTS, max(1, left // 2), len(ordered))]
         known = np.array([len(seen.makespans_s) for seen in finalists])

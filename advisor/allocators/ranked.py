@@ -4,7 +4,7 @@ import numpy as np
 
 from advisor.allocators.exhaustive import check_enumerable, offers_of
 from advisor.problem import Allocations, Floats, Found, Problem
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 
 def ranked(
@@ -32,10 +32,11 @@ def ranked(
         raise ScenarioError("allocation: model: no process allowed on any PE, at least one allowed")
     count = possible if most is None else min(most, possible)
     if count < times_s.size:
-        least = np.flatnonzero(times_s <= np.partition(times_s, count - 1)[count - 1])
+        last_s = np.partition(times_s, count - 1)[count - 1]
+        least = np.flatnonzero(times_s <= last_s * (1 + 2 * ties.SAME))
     else:
         least = np.arange(times_s.size)
-    places = least[np.argsort(times_s[least], kind="stable")][:count]
+    places = least[ties.in_order(times_s[least])][:count]
     allocations = allocations_at(problem, places)
     best_s = float(times_s[places[0]])
     return Found(allocations[0], best_s, best_s, problem.size), allocations, times_s[places]

@@ -11,7 +11,7 @@ import numpy as np
 
 from advisor.allocators.sumsets import Offer, allocation, as_numbers, reachable
 from advisor.problem import EqualWork, Found, Problem, model_times_s
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 
 def structured(problem: Problem) -> Found:
@@ -38,15 +38,15 @@ def structured(problem: Problem) -> Found:
     )
     best_s, chosen, evaluations = np.inf, (0, 0), 0
     sums: dict[int, list[int]] = {}
-    for place in np.argsort(bounds, kind="stable").tolist():
-        if bounds[place] >= best_s:
+    for place in ties.in_order(bounds).tolist():
+        if not ties.is_less(float(bounds[place]), best_s):
             break
         sums[place] = reachable(offered[place])
         candidates = as_numbers(sums[place][-1])[1:]  # without P = 0
         evaluations += candidates.size
         value_s, processes = _best(model, taus[place], candidates)
         bounds[place] = value_s
-        if value_s < best_s:
+        if ties.is_less(value_s, best_s):
             best_s, chosen = value_s, (place, processes)
     found = allocation(sums[chosen[0]], offered[chosen[0]], chosen[1])
     value_s = float(model_times_s(model, found[np.newaxis])[0])
@@ -56,7 +56,7 @@ def structured(problem: Problem) -> Found:
 def _offers(problem: Problem, model: EqualWork, tau: float) -> list[Offer]:
     loads = model.loads
     return [
-        (kind.count, tuple((np.flatnonzero(loads[place, : kind.most] <= tau) + 1).tolist()))
+        (kind.count, tuple((np.flatnonzero(loads[place, : kind.most] <= tau * (1 + ties.SAME)) + 1).tolist()))
         for place, kind in enumerate(problem.kinds)
     ]
 
@@ -64,5 +64,5 @@ def _offers(problem: Problem, model: EqualWork, tau: float) -> list[Offer]:
 def _best(model: EqualWork, tau: float, processes: np.ndarray) -> tuple[float, int]:
     """The least makespan over some numbers of processes, and the first of those that reach it."""
     times_s = tau * model.share_s[processes] + model.comm_s[processes]
-    place = int(np.argmin(times_s))
+    place = ties.first_least(times_s)
     return float(times_s[place]), int(processes[place])

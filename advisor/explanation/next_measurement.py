@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from advisor.explanation import changes
-from advisor.explanation.sensitivity import busiest, called, effect, parameters
+from advisor.explanation.sensitivity import SAME_REGRET, busiest, called, effect, parameters
 from advisor.explanation.simulations import OutOfRuns, Simulations
-from simulator import PE, Configuration, Load, Scenario, ScenarioError
+from simulator import PE, Configuration, Load, Scenario, ScenarioError, ties
 
 BLOCKS = 10
 """Parts of a trace whose means say how well its mean is known."""
@@ -102,7 +102,8 @@ def next_measurement(
             continue
         low, high = effects
         ranked.append(Uncertain(name, source, *ends, low.regret, high.regret, low.makespan, high.makespan, command))
-    ranked.sort(key=lambda one: (-round(one.regret, 6), one.low - one.high))
+    order = ties.in_order([-one.regret for one in ranked], [one.low - one.high for one in ranked], floor=SAME_REGRET)
+    ranked = [ranked[place] for place in order]
     unstated = [name for name, *_ in parameters(scenario, chosen) if name not in stated]
     return NextMeasurement(tuple(ranked), tuple(unstated), tuple(missing), least)
 

@@ -10,7 +10,7 @@ from advisor.explanation.simulations import Simulations
 from advisor.partitioners import even_split
 from advisor.partitioners.whole import whole_units
 from advisor.recommendation import model_times
-from simulator import Configuration, Scenario, ScenarioError
+from simulator import Configuration, Scenario, ScenarioError, ties
 
 ROUNDS = 12
 """Of moves, at most."""
@@ -76,7 +76,7 @@ def fastest_first(scenario: Scenario) -> list[int]:
     """PEs by the time in which each would do all work alone, as the model says."""
     count = len(scenario.platform.pes)
     times = model_times(scenario)(np.full(count, scenario.application.work.units, dtype=np.int64))
-    return [int(place) for place in np.argsort(times, kind="stable")]
+    return [int(place) for place in ties.in_order(times)]
 
 
 def alternatives(scenario: Scenario, chosen: Configuration) -> list[Configuration]:
@@ -133,7 +133,7 @@ def _least(scenario: Scenario, simulations: Simulations, tried: Sequence[Configu
     if not starts:
         raise ScenarioError("application: no partition that memory and swap hold found, at least one needed")
     runs = simulations.runs(scenario, tuple(starts))
-    place = int(np.argmin(runs.makespan_s.mean(axis=1)))
+    place = ties.first_least(runs.makespan_s.mean(axis=1))
     computed, busy = runs.computed_ticks[place].mean(axis=0), runs.busy_ticks[place].mean(axis=0)
     return Seen(starts[place], np.asarray(runs.makespan_s[place])), _Ends(computed, busy)
 
@@ -177,7 +177,7 @@ def _bettered(
             best, best_ends = _least(scenario, simulations, tried)
         except ScenarioError:  # no move that memory holds
             break
-        if best.mean_s >= seen.mean_s:
+        if not ties.is_less(best.mean_s, seen.mean_s):
             break
         seen, ends = best, best_ends
     return seen
@@ -185,8 +185,8 @@ def _bettered(
 
 def _moves(partition: tuple[int, ...], ends: _Ends, allowed: NDArray[np.int64], least: int) -> list[tuple[int, ...]]:
     busy = allowed[np.array(partition)[allowed] > 0]
-    late = int(busy[np.argmax(ends.computed[busy])])
-    early = int(allowed[np.argmin(ends.computed[allowed])])
+    late = int(busy[ties.first_most(ends.computed[busy])])
+    early = int(allowed[ties.first_least(ends.computed[allowed])])
     found = [_levelled(partition, ends, busy, part) for part in LEVELLED] if busy.size > 2 else []
     for source, target in ((late, early), (early, late)):
         for step in STEPS:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from advisor.explanation.simulations import Simulations
 from advisor.ranking import gain
 from advisor.recommendation import Recommendation
 from advisor.simulated import kinds_of
-from simulator import Configuration, Scenario, ScenarioError, critical_path, waits_by_pe
+from simulator import Configuration, Scenario, ScenarioError, critical_path, ties, waits_by_pe
 
+_One = TypeVar("_One")
 LOGGED = 10
 """Replications whose operations are looked at one by one."""
 MOST_LOGGED = 64
@@ -113,12 +114,12 @@ def reasons(scenario: Scenario, recommendation: Recommendation, simulations: Sim
     sums = [sum(parts[process][key] for process in used) for key in ("busy_s", "waiting_s", "idle_s")]
     shares = [value / sum(sums) for value in sums]
     return Reasons(
-        tuple(sorted(limits, key=lambda limit: (-limit.path_share, -limit.computes_last))),
+        _largest(limits, [one.path_share for one in limits], [one.computes_last for one in limits]),
         messages,
         shares[0],
         shares[1],
         shares[2],
-        tuple(sorted(waits, key=lambda wait: -wait.seconds)),
+        _largest(waits, [wait.seconds for wait in waits]),
         _costs(scenario, chosen, simulations),
     )
 
@@ -144,10 +145,15 @@ def _followed(
     return path, messages, [Wait(*pair, seconds) for pair, seconds in waits.items()]
 
 
+def _largest(found: Sequence[_One], *keys: Sequence[float]) -> tuple[_One, ...]:
+    """Those with the largest first key first, of equal ones those with the largest second; equals in their order."""
+    return tuple(found[place] for place in ties.in_order(*(-np.array(key) for key in keys)))
+
+
 def _last(scenario: Scenario, chosen: Configuration, ended: NDArray[np.int64]) -> dict[str, float]:
     """Share of replications in which each PE with units computes last; `ended` is (replication, process)."""
-    ties = ended == ended.max(axis=1, keepdims=True)
-    shares = (ties / ties.sum(axis=1, keepdims=True)).mean(axis=0)
+    latest = ended == ended.max(axis=1, keepdims=True)
+    shares = (latest / latest.sum(axis=1, keepdims=True)).mean(axis=0)
     found: dict[str, float] = {}
     for process, (pe, units) in enumerate(zip(chosen.placement, chosen.partition, strict=True)):
         if units:
@@ -167,7 +173,7 @@ def _costs(scenario: Scenario, chosen: Configuration, simulations: Simulations) 
         best = best_of(changed, simulations, [chosen, *alternatives(changed, chosen)])
         anew = 1 - best.mean_s / float(now.mean())
         found.append(Cost(of, float(then.mean()), 1 - longer.mean, low, high, anew))
-    return tuple(sorted(found, key=lambda cost: -cost.divided_anew))
+    return _largest(found, [cost.divided_anew for cost in found])
 
 
 def _without(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, Scenario]]:

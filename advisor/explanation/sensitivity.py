@@ -13,10 +13,12 @@ from advisor.explanation.simulations import OutOfRuns, Simulations
 from advisor.problem import Kind
 from advisor.ranking import gain
 from advisor.simulated import kinds_of
-from simulator import Configuration, Scenario, ScenarioError
+from simulator import Configuration, Scenario, ScenarioError, ties
 
 STEP = 0.1
 """Each parameter is changed by so much, down and up."""
+SAME_REGRET = 1e-6
+"""Regrets that differ by less are equal, and makespans decide."""
 MOST_KINDS = 8
 """Kinds of PEs, those with most units; the others are not looked at."""
 
@@ -77,8 +79,8 @@ def sensitivities(
             found.append(Sensitivity(name, what, pes, effects))
         except (OutOfRuns, ScenarioError):
             missing.append(name)
-    found.sort(key=lambda one: (-round(one.regret, 6), -one.makespan))
-    return tuple(found), tuple(missing)
+    order = ties.in_order([-one.regret for one in found], [-one.makespan for one in found], floor=SAME_REGRET)
+    return tuple(found[place] for place in order), tuple(missing)
 
 
 def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, str, tuple[int, ...], Change]]:

@@ -13,7 +13,7 @@ from advisor.explanation import changes
 from advisor.explanation.optimum import Seen, best_within, evenly, fastest_first, one_each, pes_of
 from advisor.explanation.simulations import OutOfRuns, Simulations
 from advisor.ranking import gain
-from simulator import Configuration, Scenario, ScenarioError
+from simulator import Configuration, Scenario, ScenarioError, ties
 
 SIZE_RANGE = (0.25, 4.0)
 """Times the asked problem size."""
@@ -147,7 +147,7 @@ class _Strategies:
             for pes in (*self._sets, None):
                 with suppress(ScenarioError):  # too large, or too small, for these PEs
                     found.append(self._of(value, pes))
-            self._seen[value] = sorted(found, key=lambda seen: seen.mean_s)
+            self._seen[value] = [found[place] for place in ties.in_order([seen.mean_s for seen in found])]
         return self._seen[value]
 
     def _of(self, value: float, pes: frozenset[int] | None) -> Seen:

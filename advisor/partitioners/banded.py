@@ -18,7 +18,7 @@ from advisor.partitioners.min_max import check_units
 from advisor.partitioners.regret import least_regret
 from advisor.partitioners.result import Partition, bound_s
 from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
-from simulator import ScenarioError, describe, randomness
+from simulator import ScenarioError, describe, randomness, ties
 
 OBJECTIVES = ("mean", "cvar", "worst", "regret")
 LEVELS = np.linspace(0.0, 1.0, 21)
@@ -77,7 +77,7 @@ def banded(
     planned = [functional(units, _at_level(edges, float(level))) for level in LEVELS]
     places = _places(pes, "chosen", correlation, replications, seed)
     values = [measure(_makespans_s(plan.units, edges, places)) for plan in planned]
-    best = int(np.argmin(values))
+    best = ties.first_least(values)
     told_s, bound = judged(planned[best], "told"), bound_s(units, edges[2])
     return _told(pes, planned[best], float(LEVELS[best]), told_s, objective, bound)
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
+
 Units = NDArray[np.int64]
 Times = Callable[[Units], NDArray[np.float64]]
 """Seconds that each process needs for its units, (p,) to (p,); not decreasing in the units, 0 for none."""
@@ -32,9 +34,13 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
         else:
             low = middle
     partition = _most(times_s, nobody, everything, high)
+    # Who would end at the same time but for rounding may take a unit more alike: else rounding would choose.
+    alike = _most(times_s, nobody, everything, high * (1 + ties.SAME))
+    if np.all(alike - partition <= 1):
+        partition = alike
     while (surplus := int(partition.sum()) - units) > 0:
         finish = np.where(partition > 0, times_s(partition), -np.inf)
-        last = int(np.argmax(finish))
+        last = ties.first_most(finish)
         partition[last] -= min(surplus, int(partition[last]), max(1, surplus // processes))
     return tuple(int(count) for count in partition)
 

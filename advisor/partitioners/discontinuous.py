@@ -17,6 +17,7 @@ from advisor.partitioners.result import Partition, of_shares
 from advisor.partitioners.speed_kinds import Ints, SpeedKinds
 from advisor.partitioners.sumset import Choices, ways_to
 from advisor.partitioners.tables import FEW_ENTRIES, Table, padding_bound, tabulated
+from simulator import ties
 
 ENTRIES_PER_KNOT = 4
 """Where there are hardly more times than knots, ruling some out costs more than looking at all."""
@@ -62,7 +63,7 @@ def _bounded(units: int, pes: SpeedKinds) -> Partition:
         of_shares("discontinuous", pes, shared(pes, bracket.low, bracket.high, units), lasting.low_s)
         for bracket in (rising, lasting)
     ]
-    better = min(found, key=lambda partition: partition.makespan_s)
+    better = found[ties.first_least([partition.makespan_s for partition in found])]
     return replace(better, details={"padding_bound_s": lasting.low_s})
 
 

@@ -15,7 +15,7 @@ from advisor.partitioners.functional import functional
 from advisor.partitioners.min_max import check_units, most_within
 from advisor.partitioners.result import Partition, of_units
 from advisor.partitioners.speed_kinds import Floats, Ints, SpeedKinds
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 MOST_PES = 5_000
 """The arrangement takes time that grows with the square of the PEs."""
@@ -85,7 +85,7 @@ def _columns(shares: Floats, rows: int, columns: int) -> Ints:
     number = np.arange(ends.size)
     for j in range(1, ends.size):
         costs = least[:j] + (j - number[:j]) * (ends[j] - ends[:j]) * columns + rows
-        begin[j] = np.argmin(costs)
+        begin[j] = ties.first_least(costs)
         least[j] = costs[begin[j]]
     column_of, end, column = np.empty(shares.size, np.int64), shares.size, 0
     while end:
@@ -136,7 +136,7 @@ def _heights(pes: SpeedKinds, kind: Ints, widths: Ints, most: Ints, begins: Ints
     for begin, end in zip(begins, [*begins[1:], heights.size], strict=True):
         part, width = heights[begin:end], widths[begin:end]
         while (surplus := int(part.sum()) - rows) > 0:
-            last = int(np.argmax(np.where(part > 0, pes.time_s(kind[begin:end], width * part), -1.0)))
+            last = ties.first_most(np.where(part > 0, pes.time_s(kind[begin:end], width * part), -1.0))
             part[last] -= min(surplus, max(1, surplus // part.size), int(part[last]))
     return heights
 

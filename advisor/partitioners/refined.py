@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.partitioners.whole import whole_units
+from simulator import ties
 
 Partition = tuple[int, ...]
 Simulate = Callable[[Partition], tuple[float, NDArray[np.float64]]]
@@ -34,14 +35,14 @@ def refined(start: Partition, simulate: Simulate) -> Partition:
     best, (best_s, ends) = _levelled(start, *simulate(start), simulate=simulate)
     step = max(1, sum(start) // 25)
     while step >= max(1, sum(start) * LEAST_STEP):
-        late, early = int(np.argmax(ends)), int(np.argmin(ends))
+        late, early = ties.first_most(ends), ties.first_least(ends)
         for source, target in ((late, early), (early, late)):
             moved = min(step, best[source])
             candidate = list(best)
             candidate[source] -= moved
             candidate[target] += moved
             candidate_s, candidate_ends = simulate(tuple(candidate))
-            if moved and candidate_s < best_s:
+            if moved and ties.is_less(candidate_s, best_s):
                 best, best_s, ends = tuple(candidate), candidate_s, candidate_ends
                 break
         else:
@@ -59,7 +60,7 @@ def _levelled(
             if candidate == best:
                 continue
             candidate_s, candidate_ends = simulate(candidate)
-            if candidate_s < best_s:
+            if ties.is_less(candidate_s, best_s):
                 best, best_s, ends = candidate, candidate_s, candidate_ends
                 break
         else:

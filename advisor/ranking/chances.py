@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from advisor.objectives import Objective, statistic
 from advisor.ranking.halving import Samples
+from simulator import ties
 
 Floats = NDArray[np.float64]
 SWEEPS = 30
@@ -49,7 +50,7 @@ def _means(samples: Samples, generator: np.random.Generator, draws: int) -> Floa
     geometric = logs.sum(axis=1) / runs
     scale = np.where(known, samples.makespans_s, 0.0).sum(axis=1) / runs / np.exp(geometric)
     means, variances, freedom = _fitted(logs, known, runs)
-    best = np.argmin(means)
+    best = ties.first_least(means, floor=ties.SAME)  # of logarithms
     apart = (means - means[best]) / np.sqrt(variances / runs + variances[best] / runs[best])
     near = np.flatnonzero(apart <= FAR)
     freedom, shape = freedom[near], (draws, near.size)
@@ -84,7 +85,7 @@ def _usual(squares: Floats, freedom: Floats) -> float:
     if not np.any(some):
         return float(squares.sum() / max(freedom.sum(), 1e-9))
     own, weight = squares[some] / freedom[some], freedom[some]
-    order = np.argsort(own)
+    order = np.argsort(own, kind="stable")
     median = own[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
     near = own <= 4 * median
     return float(np.sum(own[near] * weight[near]) / np.sum(weight[near]))

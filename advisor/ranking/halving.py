@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.objectives import Objective, statistic
-from simulator import ScenarioError
+from simulator import ScenarioError, ties
 
 Indices = NDArray[np.int64]
 Makespans = Callable[[Indices, Indices], NDArray[np.float64]]
@@ -73,7 +73,7 @@ def halve(
     alive, out, done = np.arange(candidates), np.arange(0), 0
     sizes = round_sizes(candidates, finalists)
     for place, size in enumerate(sizes):
-        ranked = alive[np.argsort(statistic(seen[alive], objective), kind="stable")] if place else alive
+        ranked = alive[ties.in_order(statistic(seen[alive], objective))] if place else alive
         alive, out = ranked[:size], np.concatenate((ranked[size:], out))
         left = runs - int(np.sum(~np.isnan(seen)))
         rounds = len(sizes) - place
@@ -82,7 +82,7 @@ def halve(
         if each:
             new[alive] = makespans(alive, np.arange(done, done + each))
         seen, done = np.concatenate((seen, new), axis=1), done + each
-    alive = alive[np.argsort(statistic(seen[alive], objective), kind="stable")]
+    alive = alive[ties.in_order(statistic(seen[alive], objective))]
     counts = np.sum(~np.isnan(seen), axis=1)
     return Samples(seen[:, : int(counts.max())], counts, np.concatenate((alive, out)), alive.size)
 

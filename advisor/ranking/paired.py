@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import half_interval, randomness
+from simulator import half_interval, randomness, ties
 
 Floats = NDArray[np.float64]
 DRAWS = 2_000
@@ -90,9 +90,21 @@ def product_of_means(
 
 
 def alike(makespans_s: Floats) -> NDArray[np.int64]:
-    """The first row that has the same makespans in every replication; (row,)."""
-    first: dict[bytes, int] = {}
-    return np.array([first.setdefault(row.tobytes(), place) for place, row in enumerate(makespans_s)], dtype=np.int64)
+    """The first row that has the same makespans in every replication, but for rounding; (row,)."""
+    known: dict[int, list[int]] = {}
+    found = np.arange(makespans_s.shape[0])
+    for place, level in enumerate(ties.levels(makespans_s.mean(axis=1)).tolist()):
+        others = known.setdefault(level, [])
+        first = next((other for other in others if _equal(makespans_s[place], makespans_s[other])), None)
+        if first is None:
+            others.append(place)
+        else:
+            found[place] = first
+    return found
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    return bool(np.allclose(one, other, rtol=ties.SAME, atol=0, equal_nan=True))
 
 
 def no_surer(chances: Floats, replications: int) -> Floats:
@@ -134,12 +146,12 @@ def chances_of_fastest(makespans_s: Floats, *, seed: int, deterministic: bool = 
     means = np.mean(makespans_s, axis=1)
     found = np.zeros(means.size)
     if deterministic:
-        best = means[rows] == means[rows].min()
+        best = ties.near_least(means[rows])
         found[rows[best]] = 1 / best.sum()
         return found[first]
     if count < 2:
         return np.full(means.size, np.nan)
-    fastest = rows[np.argmin(means[rows])]
+    fastest = rows[ties.first_least(means[rows])]
     apart = makespans_s[rows] - makespans_s[fastest]
     spread = np.std(apart, axis=1, ddof=1) / np.sqrt(count)
     near = rows[np.mean(apart, axis=1) <= max(FAR, stdtrit(count - 1, 1 - FAR_CHANCE)) * spread]

@@ -10,7 +10,7 @@ from advisor.whatif import lines, together, told
 from advisor.whatif.grid import Grid, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of
 from advisor.whatif.present import present_values
-from simulator import interval_note, provenance
+from simulator import interval_note, provenance, ties
 from simulator.sweep import Swept
 
 MOST_WARNINGS = 12
@@ -184,12 +184,17 @@ def _number(entry: Mapping[str, Any] | None) -> int | None:
 def _by_gain(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those with a gain, the largest first; of equal ones those with the fewest changes."""
     some = [entry for entry in entries if entry["gain"] is not None]
-    return sorted(some, key=lambda entry: (-float(entry["gain"]["mean"]), len(entry["differs"])))
+    return _sorted(some, [-float(entry["gain"]["mean"]) for entry in some])
 
 
 def _most(entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """The fastest; of points that are equally fast the one with the fewest changes."""
-    return min(entries, key=lambda entry: (_mean(entry), len(entry["differs"])), default=None)
+    return next(iter(_sorted(entries, [_mean(entry) for entry in entries])), None)
+
+
+def _sorted(entries: Sequence[dict[str, Any]], values: Sequence[float]) -> list[dict[str, Any]]:
+    """Those with the least values first; of equal ones those with the fewest changes."""
+    return [entries[place] for place in ties.in_order(values, [len(entry["differs"]) for entry in entries])]
 
 
 def _simplest(entries: Sequence[dict[str, Any]], most: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -199,7 +204,9 @@ def _simplest(entries: Sequence[dict[str, Any]], most: Mapping[str, Any]) -> dic
         for entry in entries
         if entry["gain"] and _mean(entry) <= (1 + MARGIN) * _mean(most) and len(entry["differs"]) < len(most["differs"])
     ]
-    return min(near, key=lambda entry: (len(entry["differs"]), _mean(entry)), default=None)
+    fewest = min((len(entry["differs"]) for entry in near), default=0)
+    least = [entry for entry in near if len(entry["differs"]) == fewest]
+    return least[ties.first_least([_mean(entry) for entry in least])] if least else None
 
 
 def _mean(entry: Mapping[str, Any]) -> float:

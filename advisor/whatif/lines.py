@@ -10,6 +10,7 @@ import numpy as np
 from advisor.ranking import gains, product_of_means
 from advisor.whatif.grid import Grid, Stop
 from advisor.whatif.outcomes import Outcomes
+from simulator import ties
 
 LITTLE = 1.01
 """A gain that is worth no mention."""
@@ -71,7 +72,7 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
     if times[-1].mean() > times[0].mean():
         stops, times = stops[::-1], times[::-1]
     means = times.mean(axis=1)
-    ahead = [place + 1 + int(np.argmin(means[place + 1 :])) for place in range(len(stops) - 1)]
+    ahead = [place + 1 + ties.first_least(means[place + 1 :]) for place in range(len(stops) - 1)]
     known = outcomes.deterministic
     found = gains(times[:-1], times[ahead], comparisons=len(stops) * (len(stops) - 1) // 2, deterministic=known).rows()
     if any(gain["low"] is None for gain in found):  # too few replications to say that a step gains, or that it does not
@@ -87,7 +88,7 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
         "beyond": None if end is None else stops[end].text,
         "rest": None if end is None else found[end],
         "little_beyond": None if near is None else stops[near].text,
-        "gain": gains(times[0], times[[int(np.argmin(means))]], deterministic=known).rows()[0],
+        "gain": gains(times[0], times[[ties.first_least(means)]], deterministic=known).rows()[0],
     }
 
 
@@ -144,4 +145,5 @@ def _value(stop: Stop) -> float:
 
 def by_size(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Elasticities, the largest first."""
-    return sorted(found, key=lambda one: -abs(float(one["here"]["mean"])))
+    size = [-abs(float(one["here"]["mean"])) for one in found]
+    return [found[place] for place in ties.in_order(size, floor=ties.SAME)]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.sweep import Swept, configurations_of
 
 Floats = NDArray[np.float64]
@@ -64,5 +65,5 @@ def outcomes_of(swept: Swept) -> Outcomes:
     best = np.full(len(points), -1)
     some = np.flatnonzero(~np.all(np.isnan(means_s), axis=1))
     if some.size:
-        best[some] = np.nanargmin(means_s[some], axis=1)
+        best[some] = np.argmax(ties.near_least(means_s[some], axis=1), axis=1)
     return Outcomes(names, makespans_s, means_s, best, tuple(told), deterministic)

@@ -9,6 +9,7 @@ import numpy as np
 from advisor.pareto import front
 from advisor.ranking import product_of_means
 from advisor.whatif.outcomes import Outcomes
+from simulator import ties
 
 MOST_INTERACTIONS = 20
 """Combinations that are told, those that differ most from the product of their single gains."""
@@ -56,8 +57,8 @@ def interactions(
         }
         sure = math.inf if point == first else max(0.0, abs(log) - half) if half >= 0 else 0.0
         found.append((sure, abs(log), entry))
-    found.sort(key=lambda one: one[:2], reverse=True)
-    return [entry for _, _, entry in found[:MOST_INTERACTIONS]], len(found)
+    order = ties.in_order([-sure for sure, *_ in found], [-size for _, size, _ in found], floor=ROUNDING)
+    return [found[place][2] for place in order[:MOST_INTERACTIONS]], len(found)
 
 
 ROUNDING = 1e-9

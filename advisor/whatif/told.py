@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from advisor.report.wording import counted, probability
-from simulator import units
+from simulator import ties, units
 
 SURE = 0.95
 """Chance from which the fastest point is said to pay most without naming others."""
@@ -69,7 +69,7 @@ def _how_sure(document: Mapping[str, Any], most: Mapping[str, Any]) -> str:
         for entry in document["points"]
         if not {entry["point"], entry["same_as"]} & group - {None} and (entry["chance"] or 0) >= LIKELY
     ]
-    others.sort(key=lambda entry: -entry["chance"])
+    others = [others[place] for place in ties.in_order([-entry["chance"] for entry in others])]
     listed = [f"{named(entry)} ({probability(entry['chance'])})" for entry in others[:MOST_NAMED]]
     more = [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
     return f"{said}, so others may be: {', '.join([*listed, *more])}" if listed else f"{said}, so another may be"

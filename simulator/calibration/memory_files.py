@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator import files, ties
 from simulator.calibration.tables import MAX_FAULTS, Table, read_table
 from simulator.errors import MALFORMED, ScenarioError
 from simulator.machine import Machine
@@ -271,7 +271,7 @@ def _compared(chosen: Candidate, machine: Machine) -> tuple[dict[str, Any], ...]
     fitted = WORD_BYTES * chosen.constants.capacities_words
     found = []
     for name, size in reported:
-        nearest = float(fitted[np.argmin(np.abs(np.log(fitted / size)))]) if fitted.size else None
+        nearest = float(fitted[ties.first_least(np.abs(np.log(fitted / size)))]) if fitted.size else None
         ratio = None if nearest is None else nearest / size
         found.append(
             {

@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 
+from simulator import ties
 from simulator.errors import TraceError
 from simulator.load_traces.generate import AR1, BlockBootstrap, Constant, Diurnal, Generator, OnOff, Stays
 from simulator.models.load import Floats, LoadTrace
@@ -139,7 +140,7 @@ def _threshold(values: Floats) -> float:
     below = np.arange(1, ordered.size)
     totals = np.cumsum(ordered)
     low, high = totals[:-1] / below, (totals[-1] - totals[:-1]) / (ordered.size - below)
-    cut = int(np.argmax(np.where(np.diff(ordered) > 0, below * (ordered.size - below) * (high - low) ** 2, -1.0)))
+    cut = ties.first_most(np.where(np.diff(ordered) > 0, below * (ordered.size - below) * (high - low) ** 2, -1.0))
     return float((ordered[cut] + ordered[cut + 1]) / 2)
 
 

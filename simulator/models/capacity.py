@@ -107,7 +107,9 @@ class Capacity:
         """
         which, asked = self._queries(capacity_s, "capacity_s")
         periods, rest = self._fold(which, asked, self._last(self.totals_s), "capacity_s", from_above=True)
-        knot = np.clip(self._count(which, rest, self.totals_s, "left") - 1, *self._range(which))
+        # What is left of whole periods is known up to rounding: it may be just what a knot has.
+        sought = rest if periods is None else np.where(periods > 0, rest - 4 * np.spacing(asked), rest)
+        knot = np.clip(self._count(which, sought, self.totals_s, "left") - 1, *self._range(which))
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.knots_s[knot] + (rest - self.totals_s[knot]) / self.rates[knot]
         times = np.minimum(found, self._next(which, knot, self.knots_s))
@@ -155,7 +157,7 @@ class Capacity:
             rest = np.where(turns, np.fmod(queries, length), queries)
             whole = np.where(turns, np.rint((queries - rest) / length), 0.0)
         if from_above:
-            exact = turns & (rest == 0)
+            exact = turns & (rest <= 4 * np.spacing(queries))  # a whole number up to rounding
             rest, whole = np.where(exact, length, rest), whole - exact
             never = turns & (length == 0)
             rest, whole = np.where(never, 0.0, rest), np.where(never, np.inf, whole)

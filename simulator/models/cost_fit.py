@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator import ties
 from simulator.errors import ScenarioError
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,8 @@ def fit_costs(
     weights = _weights(names, sorts)
     several = np.unique(names).size > 1
     held = {s: _left_out(relative, names, sorts, s) for s in shrinkages} if several else {}
-    shrinkage = min(held, key=lambda s: float(weights @ np.abs(np.log(held[s])))) if held else max(shrinkages)
+    misses = [float(weights @ np.abs(np.log(ratios))) for ratios in held.values()]
+    shrinkage = list(held)[ties.first_least(misses)] if held else max(shrinkages)
     factors, common = _solve(relative, weights, shrinkage)
     held_out = held[shrinkage] - 1 if held else np.full(times.size, np.nan)
     return CostFit(factors * guess, common, shrinkage, relative @ factors - 1, held_out)

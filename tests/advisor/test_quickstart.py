@@ -50,10 +50,13 @@ def test_the_document_has_what_was_promised(result):
 def test_the_sizes_reach_from_the_caches_to_memory(result):
     _, document = result
     caches = [cache["size_bytes"] for cache in document["machine"]["caches"]]
+    beyond = min(
+        2 * max(caches, default=2**25), document["machine"]["memory_bytes"] // 50
+    )  # a large cache, a small memory
     for kernel in document["kernels"]:
         sizes = [8 * point["size_elements"] for point in kernel["points"]]
         assert min(sizes) < 2**18
-        assert max(sizes) > 2 * max(caches, default=2**25)
+        assert max(sizes) > beyond
 
 
 def test_the_folder_holds_report_scenario_and_measurements(result):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from advisor.ranking import gain, halve, rank, reliability
+from advisor.ranking import alike, chances_of_fastest, gain, halve, rank, reliability
 from simulator import ScenarioError, describe, randomness
 from tests.advisor.tables import any_hpl_like, hpl_like, noisy
 
@@ -187,3 +187,10 @@ def test_what_cannot_be_ranked_is_refused():
         rank(table, 0, runs=1)
     with pytest.raises(ScenarioError, match="objective: 'median' found"):
         rank(table, 2, runs=10, objective="median")
+
+
+def test_rows_that_differ_by_rounding_are_alike():
+    rows = np.array([[3.0, 4.0], [4.0, 3.0], [3.0, 4.0], [3.0, 4.0], [np.nan, np.nan], [np.nan, np.nan]])
+    rows[2:4] *= 1 + np.array([[1e-15], [-1e-13]])
+    assert alike(rows).tolist() == [0, 1, 0, 0, 4, 4]
+    assert chances_of_fastest(rows[:4], seed=1)[[0, 2, 3]].tolist() == [chances_of_fastest(rows[:2], seed=1)[0]] * 3

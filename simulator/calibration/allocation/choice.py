@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.calibration.allocation.candidates import every_configuration, fits_memory
 from simulator.calibration.allocation.costs import CostGuess, Floats, Ints
 from simulator.calibration.allocation.plan import PILOT, Allocation, ConstructionPlan, PlannedRun
@@ -164,7 +165,7 @@ def _add_best(chosen: _Chosen, candidates: _Candidates, *, budget_s: float) -> N
         gain = chosen.gains(candidates.shares, candidates.noise) * _AGAIN**taken
         gain[taken >= _MOST_REPETITIONS] = 0.0
         gain[chosen.cost_s + candidates.cost_s > budget_s] = 0.0
-        best = int(np.argmax(gain / candidates.cost_s))
+        best = ties.first_most(gain / candidates.cost_s)
         if gain[best] <= 0 or chosen.variance < _SURE**2 * chosen.targets:
             return
         chosen.add(*keys[best], why="surer estimates per second")
@@ -182,8 +183,8 @@ def _targets(guess: CostGuess, at: Sequence[float], allocations: Ints) -> Floats
     for size in at:
         sizes = np.full(len(allocations), size)
         times = guess.time_s(sizes, allocations)
-        order = np.argsort(times, kind="stable")
-        near = order[times[order] <= PROMISING * times[order[0]]][: _MOST_TARGETS // len(at)]
+        order = ties.in_order(times)
+        near = order[times[order] <= (1 + ties.SAME) * PROMISING * times[order[0]]][: _MOST_TARGETS // len(at)]
         rows.append(guess.shares(sizes[near], allocations[near])[0])
     return np.concatenate(rows)
 
@@ -223,7 +224,7 @@ def _balanced(guess: CostGuess, size: float) -> Allocation:
     ).reshape(-1, len(guess.kinds))
     counts = np.array([len(kind.pes) for kind in guess.kinds])
     rows = np.stack([np.broadcast_to(counts, choices.shape), choices], axis=2)
-    return _key(size, rows[int(np.argmin(guess.time_s(np.full(len(rows), size), rows)))])[1]
+    return _key(size, rows[ties.first_least(guess.time_s(np.full(len(rows), size), rows))])[1]
 
 
 def _add_anchors(

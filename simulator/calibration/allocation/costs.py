@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.calibration.allocation.kinds import PEKind
 from simulator.formula import Formula
 
@@ -67,7 +68,7 @@ class CostGuess:
             for more in range(2, kind.most + 1):
                 own[:, k, 2 * more - 2] = np.where(m == more, _CROWDED * part, 0.0)
                 own[:, k, 2 * more - 1] = np.where(m == more, _SLICE_S * _WAITS * size, 0.0)
-        slowest = np.asarray(own[:, :, :2].sum(axis=2).argmax(axis=1))
+        slowest = np.argmax(ties.near_least(-own[:, :, :2].sum(axis=2), axis=1), axis=1)
         rows = np.arange(size.size)
         mine = np.zeros_like(own)
         mine[rows, slowest] = own[rows, slowest]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simulator import ties
 from simulator.calibration.bands.curve import Curve
 from simulator.calibration.bands.grid import grid_sizes
 from simulator.calibration.bands.session import BudgetSpentError, Session
@@ -215,11 +216,11 @@ def _cover(state: Adaptive) -> None:
         widths = np.diff(curve.x)
         middle = curve.x[:-1] + widths / 2
         cost_s = curve.cost(middle)
-        open_ones = (widths > WIDE) & (cost_s <= state.left_s()) & ~np.isin(middle, state.settled)
+        open_ones = (widths > (1 + ties.SAME) * WIDE) & (cost_s <= state.left_s()) & ~np.isin(middle, state.settled)
         if not np.any(open_ones):
             return
         gain = np.where(open_ones, curve.weights(state.top)[:-1] * widths**2 / cost_s, 0.0)
-        state.measure(float(middle[np.argmax(gain)]), "wider than an octave")
+        state.measure(float(middle[ties.first_most(gain)]), "wider than an octave")
 
 
 def _best(state: Adaptive, left_s: float) -> tuple[float, str] | None:
@@ -228,7 +229,7 @@ def _best(state: Adaptive, left_s: float) -> tuple[float, str] | None:
     mean, most = curve.errors()
     top_mean, top_most = curve.top_error(state.top)
     weights = curve.weights(state.top)
-    wide = np.diff(curve.x) >= 2 * CLOSEST
+    wide = np.diff(curve.x) >= 2 * (1 - ties.SAME) * CLOSEST
     excess = np.maximum(0.0, most - AIM * state.accuracy)
     gain = np.where(wide, weights[:-1] * (np.maximum(0.0, mean - state.accuracy / 4) + excess), 0.0)
     middle = curve.x[:-1] + np.diff(curve.x) / 2
@@ -236,11 +237,11 @@ def _best(state: Adaptive, left_s: float) -> tuple[float, str] | None:
     middle = np.where(curve.cost(middle) <= left_s, middle, lower)
     worth = np.where(curve.cost(middle) <= left_s, gain / curve.cost(middle), 0.0)
     worth[np.isin(middle, state.settled)] = 0.0
-    best = int(np.argmax(worth)) if worth.size else 0
+    best = ties.first_most(worth) if worth.size else 0
     x = _dearest(state, left_s)
     if x is not None and x not in state.settled and top_most > state.accuracy:
         top_gain = float(weights[-1] * top_mean) * (x - curve.x[-1]) / (state.top - curve.x[-1])
-        if not worth.size or top_gain / float(curve.cost(np.array(x))) > worth[best]:
+        if not worth.size or ties.is_less(float(worth[best]), top_gain / float(curve.cost(np.array(x)))):
             return x, "further up, where the trend is in doubt"
     if not worth.size or worth[best] <= 0:
         return None

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from simulator import ties
 from simulator.calibration.bands.source import Floats, PointMeasured
 
 NEAR, FAR = 2.0, 4.0
@@ -110,7 +111,7 @@ class Curve:
         if self.x.size > 2:
             share = (self.x[1:-1] - self.x[:-2]) / (self.x[2:] - self.x[:-2])
             d[1:-1] = self.s[1:-1] - (self.s[:-2] + share * (self.s[2:] - self.s[:-2]))
-        return d
+        return np.where(np.abs(d) > ties.SAME, d, 0.0)
 
     def errors(self) -> tuple[Floats, Floats]:
         """Mean and greatest relative error to expect in each interval between neighbours.
@@ -144,4 +145,5 @@ class Curve:
         return max(0, int(np.searchsorted(self.x, self.x[index] - distance * (1 - 1e-9), side="right")) - 1)
 
     def _slope(self, left: int, right: int) -> float:
-        return float((self.s[right] - self.s[left]) / (self.x[right] - self.x[left])) if left < right else 0.0
+        slope = float((self.s[right] - self.s[left]) / (self.x[right] - self.x[left])) if left < right else 0.0
+        return slope if abs(slope) > ties.SAME else 0.0  # what is level but for rounding neither rises nor falls

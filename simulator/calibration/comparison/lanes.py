@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from simulator import ties
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.grid import grid_sizes
@@ -72,7 +73,7 @@ class BuilderLane:
         source = self.source
         speed = source.volume_of(source.n_of(source.largest)) / source.effort.time_cap_s
         if source.kept:
-            nearest = min(source.kept, key=lambda known: abs(np.log(known / n)))
+            nearest = list(source.kept)[ties.first_least([abs(np.log(known / n)) for known in source.kept])]
             speed = source.kept[nearest].measured().speed
         time_s = source.volume_of(n) / speed
         cost_s = float(source.cost_s(np.array(time_s)))

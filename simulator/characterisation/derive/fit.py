@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import formula
+from simulator import formula, ties
 from simulator.characterisation.derive.arguments import Values
 from simulator.errors import FormulaError
 from simulator.formula import Formula, Term
@@ -69,7 +69,12 @@ def fit(observed: Sequence[float], points: Sequence[Values], *, terms: int = 3) 
         if any(one.miss <= tolerance for one in found):
             return next(one for one in found if one.miss <= tolerance)
     flat = Fitted(show(float(y.mean())), float(np.max(np.abs(y - y.mean())) / np.max(np.abs(y))))
-    return min([*single, *double, flat], key=lambda one: one.miss)
+    return least([flat, *single, *double])
+
+
+def least(found: Sequence[Fitted]) -> Fitted:
+    """The one that misses least; of equal ones the first."""
+    return found[ties.first_least([one.miss for one in found], floor=EXACT)]
 
 
 def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:

@@ -118,7 +118,7 @@ class Builder:
             return fit.Fitted(flat.text, 0.0)
         if off <= STEADY * min(share, 1 - share):
             return flat
-        return min(flat, fit.fit(observed, points, terms=1), key=lambda one: one.miss)
+        return fit.least([flat, fit.fit(observed, points, terms=1)])
 
     def _drawn(self, share: float, counts: Sequence[float], around: int) -> bool:
         """Whether the counts look like draws with one probability, as data that differ from size to size give them."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.models.memory.forms import Floats, MemoryTimes, scattered
 
 LEAST_POINTS = 24
@@ -179,7 +180,7 @@ def _search(places: Floats, residuals: Floats, inflation: Floats, near: Hyper | 
         )
         for start in starts
     ]
-    best = min(found, key=lambda item: float(item.fun)).x
+    best = found[ties.first_least([float(item.fun) for item in found])].x
     theta = np.exp(best[:5])
     return Hyper(float(theta[0]), theta[1:4], float(theta[4]), float(best[5]))
 

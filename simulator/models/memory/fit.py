@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.models.memory.forms import Constants, Floats, Form, MemoryTimes, hit_rates, run_shares
 
 PER_OCTAVE = 4
@@ -56,7 +57,8 @@ def fit_form(form: Form, points: MemoryTimes, *, ordered: bool, near: Constants 
     """
     starts = _starts(form, points, ordered=ordered) if near is None else [np.log(near.capacities_words)]
     found = [_improve(form, points, start, ordered=ordered) for start in starts]
-    capacities = _polished(form, points, *min(found, key=lambda item: item[0]), ordered=ordered)
+    best = found[ties.first_least([squares for squares, _ in found])]
+    capacities = _polished(form, points, *best, ordered=ordered)
     solved, residuals = _solve(form, points, capacities, ordered=ordered)
     relative = residuals[: len(points)]
     return Fitted(form, _constants(form, capacities, solved), ordered, float(relative @ relative))
@@ -85,10 +87,15 @@ def _solve(form: Form, points: MemoryTimes, capacities: Floats, *, ordered: bool
     columns = np.concatenate((columns, _stiffness(points) * np.eye(columns.shape[1])))
     size = np.sqrt(np.sum(columns**2, axis=0))
     wanted = np.concatenate((np.ones(len(points)), np.zeros(columns.shape[1])))
-    solved = np.asarray(np.linalg.lstsq(columns / size, wanted, rcond=1e-10)[0])
+    solved = _without_rounding(np.linalg.lstsq(columns / size, wanted, rcond=1e-10)[0] / size, columns)
     if ordered and np.any(solved < 0):
-        solved = np.asarray(nnls(columns / size, wanted)[0])
-    return solved / size, columns @ (solved / size) - wanted
+        solved = _without_rounding(nnls(columns / size, wanted)[0] / size, columns)
+    return solved, columns @ solved - wanted
+
+
+def _without_rounding(steps: Floats, columns: Floats) -> Floats:
+    """Steps that add no more than rounding to any time as 0: their sign would be one of rounding."""
+    return np.where(np.max(np.abs(columns * steps), axis=0) <= ties.SAME, 0.0, steps)
 
 
 def _stiffness(points: MemoryTimes) -> float:
@@ -124,7 +131,7 @@ def _polished(form: Form, points: MemoryTimes, least: float, capacities: Floats,
                 tried = capacities.copy()
                 tried[k] = np.clip(tried[k] * factor, low, high)
                 residuals = _solve(form, points, np.sort(tried), ordered=ordered)[1]
-                if (sse := float(residuals @ residuals)) < least:
+                if ties.is_less(sse := float(residuals @ residuals), least):
                     least, capacities = sse, np.sort(tried)
     return capacities
 
@@ -152,7 +159,7 @@ def _starts(form: Form, points: MemoryTimes, *, ordered: bool) -> list[Floats]:
         blocks = np.concatenate((np.zeros((len(kept), 1), dtype=np.intp), kept + 1), axis=-1)
         chosen = (blocks[:, :, np.newaxis] * width + np.arange(width)).reshape(len(kept), -1)
         gain = _gains(gram[chosen[:, :, np.newaxis], chosen[:, np.newaxis, :]], target[chosen], ordered=ordered)
-        kept = kept[np.argsort(-gain, kind="stable")[:KEPT]]
+        kept = kept[ties.in_order(-gain)[:KEPT]]
     return [np.log(grid[row]) for row in _spread(kept)]
 
 
@@ -237,7 +244,7 @@ def _errors(jacobian: Floats, variance: float) -> Floats:
     lost = singular <= 1e-7 * singular[0]
     spread = np.sum((directions[~lost] / singular[~lost, np.newaxis]) ** 2, axis=0) * variance
     found = np.sqrt(spread) / size[known]
-    found[np.any(np.abs(directions[lost]) > 1e-3, axis=0)] = np.inf
+    found[np.sqrt(np.sum(directions[lost] ** 2, axis=0)) > 1e-3] = np.inf  # any of a plane's
     if jacobian.shape[0] < int(known.sum()):
         found[:] = np.inf
     errors[known] = found

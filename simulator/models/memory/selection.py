@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.errors import ScenarioError
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
 from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
@@ -186,9 +187,9 @@ def _best(candidates: list[Candidate], points: MemoryTimes) -> Candidate:
     """The choice among plain forms."""
     allowed = [c for c in candidates if c.physical] or [c for c in candidates if FREE not in c.name]
     judged = [c for c in allowed if c.held_out_s is not None] or allowed
-    best = min(judged, key=lambda c: c.criterion)
+    best = judged[ties.first_least([c.criterion for c in judged])]
     better = [c for c in judged if _better(c, best, points)]
-    return min(better, key=lambda c: _held_out_mean(c, points)) if better else best
+    return better[ties.first_least([_held_out_mean(c, points) for c in better])] if better else best
 
 
 def _held_out_mean(candidate: Candidate, points: MemoryTimes) -> float:
@@ -201,8 +202,13 @@ def _better(one: Candidate, other: Candidate, points: MemoryTimes) -> bool:
     """Whether held-out errors of one are smaller than the other's by more than two standard errors."""
     if one.held_out_s is None or other.held_out_s is None:
         return False
-    gain = relative_errors(other.held_out_s, points) - relative_errors(one.held_out_s, points)
-    return bool(np.mean(gain) > SURE * np.std(gain) / np.sqrt(max(1, gain.size - 1)))
+    # Below `PRECISION` errors are equal.
+    before, after = (
+        np.maximum(relative_errors(held_out_s, points), PRECISION) for held_out_s in (other.held_out_s, one.held_out_s)
+    )
+    gain = before - after
+    doubt = float(SURE * np.std(gain) / np.sqrt(max(1, gain.size - 1)))
+    return ties.is_less(doubt, float(np.mean(gain)), floor=ties.SAME)
 
 
 def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bool:
@@ -212,8 +218,8 @@ def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bo
     """
     if corrected.held_out_s is None or plain.held_out_s is None:
         return False
-    before = np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points)))
-    gain = CLEARLY * before - np.abs(np.log(points.time_s / corrected.held_out_s))
+    before = np.maximum(np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points))), PRECISION)
+    gain = CLEARLY * before - np.maximum(np.abs(np.log(points.time_s / corrected.held_out_s)), PRECISION)
     sure = bool(np.mean(gain) > np.std(gain) / np.sqrt(max(1, gain.size - 1)))
     return sure and _held_out_mean(corrected, points) <= CLEARLY * _held_out_mean(plain, points)
 

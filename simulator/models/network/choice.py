@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.errors import ScenarioError
 from simulator.models.network.fitted import Fit, Fitted, TooFewPoints
 from simulator.models.network.fitted_forms import FittedForm, PiecewiseModel
@@ -31,12 +32,13 @@ FITS: dict[str, Fit] = {
     "piecewise": fit_piecewise,
     "smooth": fit_knots,
 }
-"""Form -> its fit; the simplest first where numbers fitted are as many."""
+"""Form -> its fit; the simplest first: of forms that are equally good the first is taken."""
 CRITERION = (
     f"least mean relative error over points held out in {FOLDS} interleaved parts (each left out once, all forms "
     f"fitted anew); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors of "
     "the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots of "
-    "a curve too); forms that are not physical, and piecewise with one line (which is hockney), are not taken"
+    f"a curve too); errors below {LEAST_ERROR:g} are equal, and the simplest form wins; forms that are not physical, "
+    "and piecewise with one line (which is hockney), are not taken"
 )
 
 
@@ -173,19 +175,23 @@ def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
     def by_point(form: JudgedForm) -> Floats:
         return np.asarray(np.bincount(points.point_of_row, weights=held_out(form), minlength=number) / counts)
 
-    best = min(able, key=lambda form: float(np.mean(held_out(form))))
-    least = float(np.mean(held_out(best)))
+    def error(form: JudgedForm) -> float:
+        """No smaller than what clocks and models are good for: below it, a comparison would be one of last bits."""
+        return max(float(np.mean(held_out(form))), LEAST_ERROR)
+
+    best = able[ties.first_least([error(form) for form in able])]
+    least = error(best)
 
     def is_near(form: JudgedForm) -> bool:
-        more = float(np.mean(held_out(form))) - least
         standard_error = float(np.std(by_point(form) - by_point(best), ddof=1)) / np.sqrt(number)
-        return more <= min(PAIRED * standard_error, NEARLY * least) or more == 0
+        return not ties.is_less(least, error(form), floor=min(PAIRED * standard_error, NEARLY * least))
 
     def criterion(form: JudgedForm) -> float:
         free = form.fitted.free if form.fitted else 0
-        return float(2 * number * np.log(max(float(np.mean(held_out(form))), LEAST_ERROR)) + free * np.log(number))
+        return float(2 * number * np.log(error(form)) + free * np.log(number))
 
-    return min((form for form in able if is_near(form)), key=criterion)
+    near = [form for form in able if is_near(form)]
+    return near[ties.first_least([criterion(form) for form in near])]
 
 
 def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:

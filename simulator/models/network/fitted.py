@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.models.network.fitted_forms import FittedForm
 from simulator.models.network.points import NetworkPoints
 
@@ -62,12 +63,13 @@ def relative_fit(design: Floats, time: Floats, trust: Floats) -> tuple[Floats, F
     Parameters
     ----------
     design
-        (points, coefficients); combinations that it does not determine get the smallest numbers.
+        (points, coefficients); combinations that it does not determine get the smallest numbers, and what adds next to
+        nothing to every time is 0: its sign would be one of rounding.
     """
     weights = np.sqrt(trust) / time
     coefficients = np.zeros(design.shape[1])
     for _ in range(ROUNDS):
-        coefficients = _solve(design, time, weights)
+        coefficients = without_rounding(_solve(design, time, weights), design, time)
         fitted = design @ coefficients
         positive = np.where(fitted > 0, np.clip(fitted, 0.5 * time, 2 * time), time)
         error = (time - fitted) / positive
@@ -80,6 +82,12 @@ def relative_fit(design: Floats, time: Floats, trust: Floats) -> tuple[Floats, F
     inverse = np.linalg.pinv(design * weights[:, np.newaxis] / scale, rcond=1e-10)
     covariance = (inverse @ inverse.T) / np.outer(scale, scale) * float(error @ error) / degrees
     return coefficients, np.asarray(covariance)
+
+
+def without_rounding(coefficients: Floats, design: Floats, time: Floats) -> Floats:
+    """Coefficients that add no more than rounding to any time as 0."""
+    share = np.max(np.abs(design * coefficients) / time[:, np.newaxis], axis=0, initial=0.0)
+    return np.where(share <= ties.SAME, 0.0, coefficients)
 
 
 def _scale(design: Floats, weights: Floats) -> Floats:

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, line_design, relative_fit
 from simulator.models.network.fitted_forms import PiecewiseModel
 from simulator.models.network.points import NetworkPoints
@@ -17,6 +18,8 @@ MOST_BREAKS = 160
 """Places for breaks that are tried."""
 LEAST_ERROR = 1e-3
 """Relative error below which no better fit is looked for: clocks and models are no better."""
+SAME_ERROR = 1e-6
+"""Relative errors (their root mean square) that differ by less place a break equally well; the first place wins."""
 BREAK_COST = 2.0
 """Numbers that a break counts as in the criterion: it is chosen among many places."""
 HARDLY = 2.0
@@ -124,8 +127,8 @@ def _break(last: float, first: float, before: Floats, after: Floats) -> float:
     """Where two lines meet, if that is between the two sizes and at one hop; else halfway between their logarithms."""
     slope = before[1] - after[1]
     meet = (after[0] - before[0]) / slope if slope != 0 else np.inf
-    if before.size == 2 and last <= meet < first and meet > 0:
-        return float(meet)
+    if before.size == 2 and last * (1 - ties.SAME) <= meet < first * (1 + ties.SAME) and meet > 0:
+        return float(np.clip(meet, last, np.nextafter(first, 0.0)))  # lines may meet just where something was measured
     return float(np.sqrt(max(last, 0.5) * first))
 
 
@@ -136,11 +139,12 @@ def _segments(points: NetworkPoints, design: Floats) -> list[int]:
     floor = LEAST_ERROR**2 * float(points.trust.sum())
     best = np.full(edges.size, np.inf)
     best[0] = 0.0
+    same = SAME_ERROR**2 * float(points.trust.sum())
     chosen, least = [0], np.inf
     came: list[NDArray[np.int64]] = []
     for segments in range(1, min(MOST_SEGMENTS, points.sizes.size // SEGMENT_SIZES) + 1):
         total = best[:, np.newaxis] + costs
-        came.append(np.argmin(total, axis=0))
+        came.append(np.argmax(ties.near_least(total, axis=0, floor=same), axis=0))
         best = np.min(total, axis=0)
         if not np.isfinite(best[-1]):
             break
@@ -149,7 +153,7 @@ def _segments(points: NetworkPoints, design: Floats) -> list[int]:
             break
         penalty = numbers * np.log(count) * count / max(count - numbers - 1, 1)
         criterion = count * np.log((max(best[-1], 0.0) + floor) / count) + penalty
-        if criterion < least:
+        if ties.is_less(criterion, least):
             least, end, chosen = criterion, edges.size - 1, []
             for back in reversed(came):
                 end = int(back[end])

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, relative_fit
+from simulator import ties
+from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, relative_fit, without_rounding
 from simulator.models.network.fitted_forms import PacketisedModel
 from simulator.models.network.points import NetworkPoints
 
@@ -35,13 +36,13 @@ def fit_packetised(points: NetworkPoints) -> Fitted:
         found = f"{points.size_bytes.size} points of {points.sizes.size} sizes found"
         raise TooFewPoints(f"{found}, at least {FEWEST_POINTS} points of {2 * SIDE_SIZES} sizes needed")
     several = points.distances.size > 1
-    splits = _splits(points, several=several)
+    splits, same = _splits(points, several=several), _same(points)
     least, values, place = np.inf, np.zeros(6), SIDE_SIZES - 1
     for bound, split in splits:
-        if bound >= least:
+        if not ties.is_less(bound, least, floor=same):
             break  # no place of p in this split, or in those that follow, does better
         squares, tried = _within(points, split, several=several)
-        if squares < least:
+        if ties.is_less(squares, least, floor=same):
             least, values, place = squares, tried, split
     edges = (float(points.sizes[place]), float(points.sizes[place + 1]))
     values = _bounded(points, _polished(points, values, several=several), place, several=several)
@@ -58,8 +59,9 @@ def fit_packetised(points: NetworkPoints) -> Fitted:
 def _shared_out(values: Floats, hops: float) -> Floats:
     """One distance determines alpha + d*beta and alpha2 + beta: as much of them in beta as leaves no other below 0."""
     _, alpha2, both, tau, packet, header = values  # fitted with alpha = 0
-    beta = max(min(both, alpha2 + both), 0.0)
-    return np.array([hops * (both - beta), alpha2 + both - beta, beta, tau, packet, header])
+    each = alpha2 + both if ties.is_less(-alpha2, both) or ties.is_less(both, -alpha2) else 0.0  # no rest of rounding
+    beta = max(min(both, each), 0.0)
+    return np.array([hops * (both - beta), each - beta, beta, tau, packet, header])
 
 
 def _thin(points: NetworkPoints, split: int) -> tuple[str, ...]:
@@ -74,7 +76,7 @@ def _thin(points: NetworkPoints, split: int) -> tuple[str, ...]:
 
 def _splits(points: NetworkPoints, *, several: bool) -> list[tuple[float, int]]:
     """Every split by the last size of one packet, and the least that its two branches leave, best first."""
-    found = []
+    found: list[tuple[float, int]] = []
     for split in range(SIDE_SIZES - 1, points.sizes.size - SIDE_SIZES):
         short = points.size_bytes <= points.sizes[split]
         left = sum(
@@ -82,7 +84,12 @@ def _splits(points: NetworkPoints, *, several: bool) -> list[tuple[float, int]]:
             for mine, is_short in ((short, True), (~short, False))
         )
         found.append((left, split))
-    return sorted(found)
+    return [found[place] for place in ties.in_order([left for left, _ in found], floor=_same(points))]
+
+
+def _same(points: NetworkPoints) -> float:
+    """Sums of squares that differ by less differ by rounding."""
+    return float(ties.SAME**2 * points.trust.sum())
 
 
 def _branch(points: NetworkPoints, mine: NDArray[np.bool_], *, several: bool, short: bool) -> Floats:
@@ -123,7 +130,7 @@ def _within(points: NetworkPoints, split: int, *, several: bool) -> tuple[float,
     if low < meeting < high:
         return _at(points, short, float(meeting), several=True)
     tried = [_at(points, short, edge, several=True) for edge in (low, high)]
-    return min(tried, key=lambda found: found[0])
+    return tried[ties.first_least([squares for squares, _ in tried], floor=_same(points))]
 
 
 def _design(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> Floats:
@@ -142,8 +149,9 @@ def _named(found: Floats, packet: float, *, several: bool) -> Floats:
 
 
 def _at(points: NetworkPoints, short: NDArray[np.bool_], packet: float, *, several: bool) -> tuple[float, Floats]:
-    squares, found = _squares(_design(points, short, packet, several=several), points.time_s, _weights(points))
-    return squares, _named(found, packet, several=several)
+    design = _design(points, short, packet, several=several)
+    squares, found = _squares(design, points.time_s, _weights(points))
+    return squares, _named(without_rounding(found, design, points.time_s), packet, several=several)
 
 
 def _polished(points: NetworkPoints, values: Floats, *, several: bool) -> Floats:
@@ -175,7 +183,8 @@ def _bounded(points: NetworkPoints, values: Floats, split: int, *, several: bool
     free = float(np.sum((weights * (points.time_s - fitted)) ** 2))
     spread = free / max(points.time_s.size - len(UNITS), 1)
     below = np.count_nonzero(found == 0)
-    return _named(found, packet, several=True) if squares - free <= below * HARDLY**2 * spread else values
+    worse = ties.is_less(free + below * HARDLY**2 * spread, squares, floor=_same(points))
+    return values if worse else _named(found, packet, several=True)
 
 
 def _slopes(points: NetworkPoints, values: Floats) -> Floats:

@@ -91,7 +91,7 @@ def _trust(size: Floats, hops: Floats, time: Floats) -> Floats:
     for distance in np.unique(hops):
         mine = np.flatnonzero(hops == distance)
         x, y = np.log1p(size[mine]), np.log(time[mine])
-        rises = np.concatenate(([True], np.diff(y) >= 0, [True]))
+        rises = np.concatenate(([True], np.diff(time[mine]) >= 0, [True]))
         allowed[mine] = np.where(rises[:-1] & rises[1:], BETWEEN, 0.0)
         for place in range(mine.size):
             left = np.arange(max(0, place - NEIGHBOURS), place)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from simulator import ties
 from simulator.formula import Formula
 from simulator.models.regression.candidates import (
     NOISE_SD,
@@ -198,7 +199,7 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
         freedom=both("freedom"),
         inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])])[kept],
         forward_error=error,
-        training_error=float(middle(np.abs(independent.residuals[int(np.argmax(weight[:kinds]))]))),
+        training_error=float(middle(np.abs(independent.residuals[ties.first_most(weight[:kinds])]))),
         _known=(root.T @ root, alike.residuals[kept[kinds:]], alike.jacobian[kept[kinds:]]),
     )
 
@@ -293,7 +294,7 @@ def _forward(
     factor = np.maximum((CALIBRATION_WEIGHT + surprise) / (CALIBRATION_WEIGHT + weight), 1.0)
     error = np.expm1((np.abs(fitted.residuals[kinds:]) * held).sum(axis=1) / number).reshape(-1, kinds).mean(axis=0)
     score = score.reshape(-1, kinds).mean(axis=0)
-    return score, factor, float(error[int(np.argmax(score))])
+    return score, factor, float(error[ties.first_most(score)])
 
 
 def _prior_odds(extras: tuple[Extra, ...]) -> Floats:
@@ -320,13 +321,14 @@ def _thinned(design: Design, cells: Cells) -> Cells:
     logs = design.logs(cells.columns())
     bins = max(2, int(MAX_CELLS ** (1.0 / max(1, logs.shape[1]))))
     low, high = logs.min(axis=0), logs.max(axis=0)
-    place = np.minimum(((logs - low) / np.maximum(high - low, 1e-12) * bins).astype(np.int64), bins - 1)
+    # What lies on the border of two bins, up to rounding, is in the upper one.
+    place = np.minimum(((logs - low) / np.maximum(high - low, 1e-12) * bins + ties.SAME).astype(np.int64), bins - 1)
     code = np.ravel_multi_index(tuple(place.T), (bins,) * logs.shape[1])
     _, group = np.unique(code, return_inverse=True)
     members = np.bincount(group)
     centre = np.column_stack([np.bincount(group, weights=logs[:, k]) / members for k in range(logs.shape[1])])
     away = ((logs - centre[group]) ** 2).sum(axis=1)
-    chosen = np.lexsort((away, group))[np.concatenate(([0], np.cumsum(members)[:-1]))]
+    chosen = np.lexsort((ties.levels(away, floor=ties.SAME), group))[np.concatenate(([0], np.cumsum(members)[:-1]))]
     pilot = design.pilot_time(cells.columns())
     ratio = cells.time_s / pilot
     order = np.lexsort((ratio, group))

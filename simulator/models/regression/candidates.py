@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.errors import FormulaError, ScenarioError
 from simulator.formula import Formula
 from simulator.models.regression.runs import Cells, Floats
@@ -332,7 +333,7 @@ def _falling(bare: Design, values: Mapping[str, Floats]) -> list[bool]:
     for k, name in enumerate(bare.varying):
         points[name][2 * k : 2 * k + 2] = values[name].min(), values[name].max()
     ends = bare.pilot_time(points).reshape(-1, 2) if rows else np.empty((0, 2))
-    return [bool(fall) for fall in ends[:, 0] > ends[:, 1]]
+    return [ties.is_less(last, first) for first, last in ends.tolist()]
 
 
 def _lacking(design: Design, extra: Extra, values: Mapping[str, Floats]) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, erfc, fdtrc
 
+from simulator import ties
 from simulator.errors import ScenarioError
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.least_squares import fit_linear
@@ -102,7 +103,7 @@ def _assumptions(residuals: Floats, predicted: Floats) -> list[dict[str, Any]]:
 
 def _durbin_watson(residuals: Floats, predicted: Floats) -> tuple[float, float]:
     """The statistic along the predicted time, and its two-sided probability by the normal approximation."""
-    ordered = residuals[np.argsort(predicted, kind="stable")]
+    ordered = residuals[ties.in_order(predicted)]
     statistic = float((np.diff(ordered) ** 2).sum() / (ordered**2).sum())
     return statistic, float(erfc(abs(2.0 - statistic) * np.sqrt(len(ordered)) / 2.0 / np.sqrt(2.0)))
 
@@ -110,7 +111,7 @@ def _durbin_watson(residuals: Floats, predicted: Floats) -> tuple[float, float]:
 def _breusch_pagan(residuals: Floats, predicted: Floats) -> tuple[float, float]:
     """Koenker's n R^2 of the squared residuals on the predicted time."""
     squared = residuals**2
-    if np.ptp(predicted) == 0 or np.ptp(squared) == 0:
+    if any(np.ptp(values) <= ties.SAME * np.max(np.abs(values)) for values in (predicted, squared)):
         return 0.0, 1.0
     statistic = float(len(squared) * np.corrcoef(squared, predicted)[0, 1] ** 2)
     return statistic, float(chdtrc(1, statistic))
@@ -183,5 +184,5 @@ def _structures(blend: Blend) -> list[dict[str, Any]]:
         "log": "and an overhead that grows with log {}",
         "linear": "and an overhead that grows with {}",
     }
-    ranked = sorted(weights.items(), key=lambda item: -item[1])
+    ranked = [list(weights.items())[place] for place in ties.in_order([-weight for weight in weights.values()])]
     return [{"structure": told[kind].format(name), "weight": weight} for (kind, name), weight in ranked]

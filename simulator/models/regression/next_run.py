@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simulator import ties
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.least_squares import LinearFit
 from simulator.models.regression.runs import Floats
@@ -57,7 +58,8 @@ def advise_next_run(
     mean, variance, covariance, noise = np.sum([_part_moments(part.fit, columns) for part in model.parts], axis=0)
     after = np.maximum(variance[0] - covariance[1:] ** 2 / np.maximum(variance[1:] + noise[1:], 1e-300), 0.0)
     usable = np.flatnonzero(mean[1:] > 0)
-    order = usable[np.lexsort((mean[1:][usable], after[usable]))][:top]
+    # As shares of what is known now: below rounding of that, runs tell equally much.
+    order = usable[ties.in_order(after[usable] / max(variance[0], 1e-300), mean[1:][usable], floor=ties.SAME)][:top]
     before = float(np.sqrt(variance[0]) / max(abs(mean[0]), 1e-300))
     return [
         NextRun(

@@ -1,14 +1,21 @@
 """`apportion calibrate speed` on kernels and options that do not work: which, in one line; what was measured stays."""
 
 import json
+import math
 import sys
 import time
 
 import pytest
 
+from simulator import this_machine
 from tests.command_line import apportion_here
 from tests.stored_points import stored
 
+LEVEL = next((c.size_bytes for c in this_machine().caches if c.level == 1 and c.kind != "instruction"), 2**15)
+"""The first-level data cache, of which the smallest size fills half: 32 KiB are usual, not the rule."""
+FIRST = LEVEL // 2 // 8
+SMALLEST = 3 * math.isqrt(FIRST // 3) ** 2
+"""Elements of the smallest three matrices."""
 QUICK = ("--time-cap", "0.1s")
 SPIN = "import sys, time; t = time.process_time() + float(sys.argv[1]) * 2e-6\nwhile time.process_time() < t: pass\n"
 
@@ -32,15 +39,15 @@ def refused(done, code, found):
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("import os; os.abort()", "n = 2048: ended by signal 6: no message; no point was finished"),
+        ("import os; os.abort()", f"n = {FIRST}: ended by signal 6: no message; no point was finished"),
         (
             "import sys; print('no licence', file=sys.stderr); sys.exit(3)",
-            "n = 2048: exit status 3 found, 0 allowed: no",
+            f"n = {FIRST}: exit status 3 found, 0 allowed: no",
         ),
-        ("import sys; sys.exit(3)", "n = 2048: exit status 3 found, 0 allowed: no message"),
+        ("import sys; sys.exit(3)", f"n = {FIRST}: exit status 3 found, 0 allowed: no message"),
         ("x = bytearray(10**13)", "of memory allowed (exit status 1 found, 0 allowed: MemoryError)"),
-        ("import time; time.sleep(60)", "n = 2048: no end within 0.3 s, stopped with all that it started"),
-        ("while True: pass", "n = 2048: no end within 0.3 s"),
+        ("import time; time.sleep(60)", f"n = {FIRST}: no end within 0.3 s, stopped with all that it started"),
+        ("while True: pass", f"n = {FIRST}: no end within 0.3 s"),
     ],
     ids=["crashes", "non-zero", "non-zero, prints nothing", "memory", "never ends", "never ends, busy"],
 )
@@ -92,9 +99,9 @@ def test_a_size_that_does_not_grow(tmp_path, size, found):
     refused(calibrate(*command(tmp_path, SPIN, size=size), *QUICK, cwd=tmp_path), 2, found)
 
 
-@pytest.mark.parametrize("most", ["100", "2028"])
+@pytest.mark.parametrize("most", ["100", str(SMALLEST)])
 def test_a_largest_size_that_is_not_above_the_smallest(tmp_path, most):
-    found = f"--max-size: {most} found, above the smallest size, 2028 elements, allowed"
+    found = f"--max-size: {most} found, above the smallest size, {SMALLEST} elements, allowed"
     refused(calibrate("--kernel", "dgemm", "--max-size", most, *QUICK, cwd=tmp_path), 2, found)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.characterisation.derive import fit
 from simulator.characterisation.derive.graph import Builder, Inner, Machine
 from simulator.characterisation.derive.machine.code import Code
@@ -103,6 +104,11 @@ def machine_parts(found: Sequence[tuple[Attribution, Code]]) -> Machine:
     return Machine(blocks, loops, tuple(attribution.method for attribution, _ in found))
 
 
+def _least(places: Sequence[Place]) -> Place:
+    """The one that misses least; of equal ones the first."""
+    return places[ties.first_least([place.miss for place in places], floor=fit.EXACT)]
+
+
 @dataclass(frozen=True)
 class _Candidates:
     """How often loops that a compiler makes of one may be entered per entry of the block around it."""
@@ -129,18 +135,18 @@ class _Finder:
         steady = [place for counter in self._entries if (place := self._steady(counts, counter)) is not None]
         exact = [place for place in steady if place.miss <= fit.EXACT]
         if exact:
-            return (min(exact, key=lambda place: abs(np.log(float(place.count)))),)
+            return (exact[ties.first_least([abs(np.log(float(place.count))) for place in exact])],)
         for find in (self._tests, self._vectors):
             found = next(find(counts), None)
             if found is not None:
                 return found
-        fitted = min(self._fits(counts), key=lambda place: place.miss)
+        fitted = _least(list(self._fits(counts)))
         if fitted.miss > fit.EXACT:
             found = next(self._nested(counts), None)
             if found is not None:
                 return found
             if steady and fitted.miss > NEAR / 10:
-                return (min(steady, key=lambda place: place.miss),)
+                return (_least(steady),)
         return (fitted,)
 
     def _divided(self, body: int, count: str) -> _Candidates:

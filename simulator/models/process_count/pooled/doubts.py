@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
@@ -111,7 +112,7 @@ def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, 
         )
     off = np.flatnonzero(factors > 2.0)
     if len(off):
-        worst = int(off[np.argmax(factors[off])])
+        worst = int(off[ties.first_most(factors[off])])
         found.append(
             f"{len(off)} of {len(factors)} measured times lie far off the others and count little: "
             f"first {described(cells.kinds, cells.allocations[worst])} at N = {cells.size[worst]:g}"

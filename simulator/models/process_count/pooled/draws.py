@@ -18,7 +18,8 @@ def coefficient_draws(covariance: Floats, number: int) -> Floats:
     normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
     normal /= np.sqrt((normal**2).mean(axis=0))
     values, vectors = np.linalg.eigh(covariance)
-    draws = normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    # The symmetric root: there is but one, while eigenvectors have any sign, and any direction where values are equal.
+    draws = normal @ ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
     return np.asarray(np.stack([draws, -draws], axis=1).reshape(-1, size)[:number])
 
 

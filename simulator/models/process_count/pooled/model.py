@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from simulator import ties
 from simulator.models.process_count.estimates import Estimates, ShareTables
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.doubts import Rival, doubts_of_estimates, mixture_codes
@@ -62,7 +63,7 @@ class PooledModel:
         """
         if self.known_inflation is not None:
             return self.known_inflation
-        best = self.structures[int(np.argmax(self.weights))]
+        best = self.structures[ties.first_most(self.weights)]
         sizes = np.unique(self.cells.size)
         if len(sizes) < 3:
             return 1.0
@@ -128,8 +129,9 @@ class PooledModel:
         """The shortest and the next configuration, and how well the first structure knows them apart."""
         if len(mean) < 2:
             return None
-        first, second = (int(row) for row in np.argpartition(mean, 1)[:2])
-        best = int(np.argmax(self.weights))
+        first = ties.first_least(mean)
+        second = ties.first_least(np.where(np.arange(mean.size) == first, np.inf, mean))
+        best = ties.first_most(self.weights)
         part, covariance = found[best], self.structures[best].posterior.covariance
         between = part.slopes[first] - part.slopes[second]
         variance = between @ covariance @ between + part.own[first] + part.own[second]
@@ -137,8 +139,8 @@ class PooledModel:
 
     def members(self, size: float, allocations: Ints) -> Floats:
         """Equally likely truths, paired over the allocations: seconds of shape (member, n)."""
-        share = np.floor(self.weights * MEMBERS).astype(int)
-        share[int(np.argmax(self.weights))] += MEMBERS - int(share.sum())
+        share = np.floor(self.weights * MEMBERS + ties.SAME).astype(int)
+        share[ties.first_most(self.weights)] += MEMBERS - int(share.sum())
         wide = np.sqrt(self.inflation)
         drift = np.sqrt(self._drift(size, allocations, self._strange(allocations)))
         own = configuration_draws(allocations, MEMBERS)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator import ties
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.residuals import Groups, groups_of
 from simulator.models.process_count.pooled.terms import COMPUTATION, TERMS, WORK, Shape, columns
@@ -50,7 +51,7 @@ def log_times(terms: Floats, mode: Floats) -> tuple[Floats, Floats]:
     """
     factors = np.exp(mode)
     of_kind = seconds(terms, factors)
-    rows, slowest = np.arange(len(terms)), of_kind.argmax(axis=1)
+    rows, slowest = np.arange(len(terms)), slowest_of(of_kind)
     longest = of_kind[rows, slowest]
     slopes = np.zeros_like(terms)
     slopes[rows, slowest] = terms[rows, slowest] * factors[slowest] / longest[:, None]
@@ -62,6 +63,11 @@ def seconds(terms: Floats, factors: Floats) -> Floats:
     return np.asarray((terms.transpose(1, 0, 2) @ factors[:, :, None])[:, :, 0].T)
 
 
+def slowest_of(of_kind: Floats) -> Ints:
+    """The kind that takes longest, the first of equals, by the seconds of each, (n, kind); (n,)."""
+    return np.asarray((of_kind >= (1 - ties.SAME) * of_kind.max(axis=1, keepdims=True)).argmax(axis=1))
+
+
 def amplitude(terms: Floats, mode: Floats) -> Floats:
     """Size of what a configuration keeps of its own: large where more than the work itself takes time, (n,)."""
     factors = np.exp(mode)
@@ -70,7 +76,7 @@ def amplitude(terms: Floats, mode: Floats) -> Floats:
 
 def amplitude_of(of_kind: Floats, work: Floats) -> Floats:
     """The same by the seconds of every kind and those of the work in them, (n, kind)."""
-    row = np.arange(len(of_kind)), of_kind.argmax(axis=1)
+    row = np.arange(len(of_kind)), slowest_of(of_kind)
     rest = 1.0 - work[row] / of_kind[row]
     return np.asarray(OWN_LEAST + (1.0 - OWN_LEAST) * rest)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simulator import ties
 from simulator.models.process_count.runs import Floats, Ints
 
 LASTING = 0.6
@@ -84,7 +85,7 @@ def choose_likeness(groups: Groups, noise: Floats, residuals: Floats) -> float:
     each = np.arange(places)
     log_det = 2 * np.log(root[each, each]).sum(axis=(0, 2))
     score = count * np.log((root[places] ** 2).sum(axis=(0, 2)) / count + 1e-12) + log_det
-    return LIKENESS[int(np.argmin(score))]
+    return LIKENESS[ties.first_least(score)]
 
 
 def inverse_roots(covariance: Floats) -> Floats:

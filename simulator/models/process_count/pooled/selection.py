@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simulator import ties
 from simulator.models.process_count.pooled.cells import Cells, cells_of
 from simulator.models.process_count.pooled.doubts import check_runs, doubts_of_runs
 from simulator.models.process_count.pooled.fitting import Posterior, fit_shape
@@ -40,7 +41,7 @@ def fit_pooled(runs: AllocationRuns) -> PooledModel:
     best = max(posterior.evidence for posterior in kept)
     kept = [posterior for posterior in kept if _odds(posterior, best) > NEGLIGIBLE]
     odds = np.array([_odds(posterior, best) for posterior in kept])
-    first = kept[int(np.argmax(odds))]
+    first = kept[ties.first_most(odds)]
     factors = first.noise[: len(cells.size)] / cells.doubtfulness
     scatter = float(np.sqrt(first.variance * (1.0 + first.likeness * np.mean(first.amplitude**2))))
     return PooledModel(
@@ -62,7 +63,7 @@ def plausible_shapes(cells: Cells) -> list[Shape]:
     slope = (np.log(cells.time_s[end] / cells.time_s) - doubt)[there] / apart[there]
     steepest = float(slope.max(initial=0.0))
     top = max(float(cells.size.max()), 3.0)
-    found = [shape for shape in SHAPES if shape.order + shape.logarithm / np.log(top) >= steepest]
+    found = [shape for shape in SHAPES if not ties.is_less(shape.order + shape.logarithm / np.log(top), steepest)]
     return found or [SHAPES[-1]]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simulator.models.process_count.pooled.prior import Prior
-from simulator.models.process_count.pooled.problem import seconds
+from simulator.models.process_count.pooled.problem import seconds, slowest_of
 from simulator.models.process_count.pooled.terms import TERMS
 from simulator.models.process_count.runs import Floats
 
@@ -42,7 +42,7 @@ def pilot(terms: Floats, weights: Floats, prior: Prior) -> Floats:
                 found[kind] = _solve(terms[rows, kind], weights[rows], centre[kind], wide[kind])
         if alone.all():
             break
-        before, slowest = slowest, np.where(alone, slowest, seconds(terms, found).argmax(axis=1))
+        before, slowest = slowest, np.where(alone, slowest, slowest_of(seconds(terms, found)))
     return np.log(np.maximum(found, LEAST * centre))
 
 

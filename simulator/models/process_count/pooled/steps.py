@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from simulator.models.process_count.pooled.prior import Prior
-from simulator.models.process_count.pooled.problem import Problem, seconds
+from simulator.models.process_count.pooled.problem import Problem, seconds, slowest_of
 from simulator.models.process_count.runs import Floats, Ints
 
 NOISE_SD = 0.03
@@ -130,7 +130,7 @@ def _white(problem: Problem, root: Floats, residuals: Floats) -> Floats:
 
 
 def _picked(problem: Problem, point: Point, before: Picked | None) -> Picked:
-    slowest = point.of_kind.argmax(axis=1)
+    slowest = slowest_of(point.of_kind)
     if before is not None and np.array_equal(slowest, before.slowest):
         return before
     rows = np.arange(len(slowest))

@@ -7,7 +7,7 @@ import numpy as np
 
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.fitting import Posterior
-from simulator.models.process_count.pooled.problem import amplitude_of, log_times, used_columns
+from simulator.models.process_count.pooled.problem import amplitude_of, log_times, slowest_of, used_columns
 from simulator.models.process_count.pooled.residuals import Groups, groups_of, kernel
 from simulator.models.process_count.pooled.terms import WORK
 from simulator.models.process_count.runs import Floats, Ints
@@ -42,7 +42,7 @@ class Predicted:
         """Of the log makespan by the log coefficients, (n, kind * terms)."""
         rows = np.arange(len(self.shift))
         found = np.zeros_like(self.parts)
-        slowest = self.of_kind.argmax(axis=1)
+        slowest = slowest_of(self.of_kind)
         found[rows, slowest] = self.parts[rows, slowest]
         found = found.reshape(len(rows), -1)
         found -= self.pull

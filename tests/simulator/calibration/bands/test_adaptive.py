@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from simulator.calibration.bands import CutRule, build
+from simulator.calibration.bands.curve import Curve
+from simulator.calibration.bands.source import PointMeasured
 
 spec = importlib.util.spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
 shapes = importlib.util.module_from_spec(spec)
@@ -159,3 +161,22 @@ def test_a_cache_that_ends_beyond_the_points_is_named():
     lines = build(source, method="adaptive", rule=RULE).assumptions_violated
     assert [line for line in lines if line.startswith("trend: the 16 MiB of L3 will be full above")]
     assert not any("L2" in line for line in lines)
+
+
+@pytest.mark.parametrize("speeds", [[4.0] * 8, [4.0] * 4 + [2.0] * 4, [1.0, 2.0, 3.0, 4.0, 4.0, 4.0, 4.0, 4.0]])
+def test_a_trend_that_is_level_but_for_rounding_is_level(speeds):
+    """Its trust and its doubt decide where the next point lies."""
+
+    def curve(seed):
+        noise = 1 + 1e-15 * np.random.default_rng(seed).standard_normal(8)
+        points = [
+            PointMeasured(size, size, (size / speed,), (size / speed,), 1.0)
+            for size, speed in zip(1e3 * 2.0 ** np.arange(8), np.array(speeds) * noise, strict=True)
+        ]
+        return Curve.through(points, lambda sizes: sizes)
+
+    found = {
+        (one.trust, round(one.slope, 9), round(one.doubt, 9), one.errors()[1].round(9).tobytes())
+        for one in map(curve, range(8))
+    }
+    assert len(found) == 1

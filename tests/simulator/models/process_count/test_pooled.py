@@ -9,7 +9,7 @@ import pytest
 from simulator.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import cells_of
 from simulator.models.process_count.pooled.document import pooled_from_dict
-from simulator.models.process_count.pooled.draws import configuration_draws
+from simulator.models.process_count.pooled.draws import coefficient_draws, configuration_draws
 from simulator.models.process_count.pooled.problem import log_times, used_columns
 from simulator.models.process_count.pooled.selection import fit_pooled, plausible_shapes
 from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns
@@ -292,3 +292,13 @@ def test_odd_runs_give_positive_finite_answers(seed):
     assert (found.mean_s < found.high_s).all()
     assert np.isfinite(members).all()
     assert np.isfinite(found.high_s).all()
+
+
+def test_draws_do_not_hang_on_the_last_bits_of_a_covariance():
+    """Eigenvectors have any sign, and of equal eigenvalues any direction."""
+    exact = np.diag([1.0, 1.0, 1.0, 4.0])
+    draws = coefficient_draws(exact, 2000)
+    assert draws.T @ draws / len(draws) == pytest.approx(exact, abs=0.2)
+    for seed in range(5):
+        noise = 1e-15 * np.random.default_rng(seed).standard_normal((4, 4))
+        assert coefficient_draws(exact + noise + noise.T, 2000) == pytest.approx(draws, abs=1e-9)
