@@ -51,8 +51,8 @@ LEAST_FREE_BYTES = 2**20
 LONGEST_NAME_BYTES = 240
 """Of a file: systems allow 255, and a file has a longer name while it is written."""
 T = TypeVar("T")
-_MOST_DIGITS = 300
-"""Digits of a whole number in JSON; any of so many is also a float."""
+_MOST_DIGITS = 308
+"""Digits of a whole number in JSON, sign included; any of so many is also a float."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

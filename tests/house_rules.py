@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-MAX_MODULE_LINES = 700
 MAX_FUNCTION_LINES = 60
 LONG_FUNCTION_LINES = 40
 LAYERS_HEADING = "# Layers (a module imports only from earlier lines; names on one line do not import each other):"
@@ -305,10 +304,4 @@ def functions_longer_than(limit: int, sources: Sources) -> list[str]:
 
 
 def sizes(sources: Sources) -> list[str]:
-    lengths = {path: len(source.splitlines()) for path, source in sources.items()}
-    long = [
-        f"{path}: {length} lines, at most {MAX_MODULE_LINES}"
-        for path, length in lengths.items()
-        if length > MAX_MODULE_LINES
-    ]
-    return long + functions_longer_than(MAX_FUNCTION_LINES, sources)
+    return functions_longer_than(MAX_FUNCTION_LINES, sources)

@@ -16,7 +16,8 @@ _TYPES = {
 }
 _KNOWN = {
     *("$defs", "$ref", "$schema", "title", "description", "default", "discriminator", "x-file"),
-    *("type", "enum", "const", "properties", "required", "additionalProperties", "propertyNames", "minProperties"),
+    *("type", "enum", "const", "properties", "required", "additionalProperties", "propertyNames"),
+    *("minProperties", "maxProperties"),
     *("items", "minItems", "maxItems", "minLength", "pattern", "minimum", "maximum", "exclusiveMinimum"),
     *("exclusiveMaximum", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "patternProperties"),
 }
@@ -82,8 +83,8 @@ def _alternatives(data: Any, schema: dict[str, Any], root: dict[str, Any], at: s
 
 
 def _mapping(data: dict[str, Any], schema: dict[str, Any], root: dict[str, Any], at: str) -> Iterator[str]:
-    if len(data) < schema.get("minProperties", 0):
-        yield f"{at}: nothing in it"
+    if not schema.get("minProperties", 0) <= len(data) <= schema.get("maxProperties", math.inf):
+        yield f"{at}: {len(data)} fields"
     for name in schema.get("required", ()):
         if name not in data:
             yield f"{at}: {name} missing"

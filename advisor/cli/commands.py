@@ -124,7 +124,7 @@ def _check_words(arguments: list[str]) -> None:
     command: Any = typer.main.get_command(app)
     while arguments and arguments[0] in getattr(command, "commands", {}):
         command, arguments = command.commands[arguments[0]], arguments[1:]
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         option, _, value = word.partition("=")
         if "_" in (value or following) and option in _numeric(command):
             raise ApportionError(f"{option}: {value or following!r:.80} has an underscore; write the digits alone")

@@ -61,10 +61,7 @@ def run(  # noqa: PLR0913 - all by name
     UnsupportedProgram
         If `compiled` is asked for what it does not interpret, with the reason.
     """
-    if engine not in get_args(Engine):
-        raise ScenarioError(f"engine: {engine!r} found, one of {', '.join(get_args(Engine))} allowed")
-    if not scenario.configurations:
-        raise ScenarioError("configurations: none found, at least one allowed")
+    _check(engine, scenario)
     replications = scenario.replications if replications is None else replications
     scenario = replace(scenario, replications=replications, seed=scenario.seed if seed is None else seed)
     scenario.check_memory_needed()
@@ -81,6 +78,13 @@ def run(  # noqa: PLR0913 - all by name
     run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
     found = _at_some_tick(partial(run_here, scenario, draws, **kept))
     return replace(found, deterministic=scenario.deterministic and not own)  # what is the user's own may draw
+
+
+def _check(engine: str, scenario: Scenario) -> None:
+    if engine not in get_args(Engine):
+        raise ScenarioError(f"engine: {engine!r} found, one of {', '.join(get_args(Engine))} allowed")
+    if not scenario.configurations:
+        raise ScenarioError("configurations: none found, at least one allowed")
 
 
 def _at_some_tick(simulate: Callable[..., RunSet]) -> RunSet:

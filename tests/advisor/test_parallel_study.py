@@ -119,8 +119,6 @@ def test_bad_input_is_one_line(tmp_path, words, told):
         ({"sizes": "100,200"}, "--sizes: 100,200 found, one size allowed"),
         ({"sizes": "0"}, "--sizes: 0 found"),
         ({"sizes": "10000000000"}, "--sizes: 10000000000 found"),
-        ({"args": ["n=5"]}, "--args, --design: found"),
-        ({"parallel": False, "processes": "2"}, "--processes: found, with --parallel allowed"),
         ({"link": Path("none.json")}, "none.json: no such file"),
     ],
 )

@@ -7,7 +7,6 @@ seconds and measured in turn, so that a slow or busy machine judges alike.
 import contextlib
 import io
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -17,8 +16,9 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -136,42 +136,56 @@ def run_alone(case: Case, good: Path) -> Ending:
         return _process(case.arguments, folder)
 
 
+def run_all_alone(cases: Sequence[Case], good: Path) -> list[Ending]:
+    """Each in a process of its own, on all cores."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(partial(run_alone, good=good), cases))
+
+
 @cache
 def check_s(good: Path) -> float:
-    """CPU seconds of `apportion check` of a small scenario, the less of two, in a process of its own."""
-    return min(_process(("check", "first-run.yaml"), good).cpu_s for _ in range(2))
+    """CPU seconds of `apportion check` of a small scenario in a process of its own, the least while all cores do so."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return min(pool.map(lambda _: _process(("check", "first-run.yaml"), good).cpu_s, range(4)))
 
 
 def _process(arguments: Sequence[str], folder: Path) -> Ending:
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as used:
         child = subprocess.Popen(
-            [*APPORTION, *arguments],
+            [sys.executable, "-S", "-E", "-c", _START, str(used.fileno()), str(ADDRESSES), *APPORTION, *arguments],
             cwd=folder,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
-            preexec_fn=_bound,  # noqa: PLW1509 - nothing here runs threads that hold locks
+            pass_fds=[used.fileno()],
+            start_new_session=True,
         )
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-            if pid:
-                break
-            if time.monotonic() > end:
-                child.kill()
-                _, status, usage = os.wait4(child.pid, 0)
-                break
-            time.sleep(0.005)
-        child.returncode = os.waitstatus_to_exitcode(status)
+        try:
+            child.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
         said.seek(0)
-        text = said.read().decode(errors="backslashreplace")
-    return Ending(child.returncode, text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+        used.seek(0)
+        cpu_s, height_kb = map(float, used.read().split() or (math.inf, math.inf))
+        return Ending(child.returncode, said.read().decode(errors="backslashreplace"), cpu_s, int(height_kb) * 1024)
 
 
-def _bound() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+_START = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+pid = os.fork()
+if not pid:
+    os.close(int(sys.argv[1]))
+    os.execv(sys.argv[3], sys.argv[3:])
+_, status, usage = os.wait4(pid, 0)
+os.write(int(sys.argv[1]), f"{usage.ru_utime + usage.ru_stime} {usage.ru_maxrss}".encode())
+code = os.waitstatus_to_exitcode(status)
+sys.exit(code if code >= 0 else 128 - code)
+"""
+"""Starts the command from a process with hardly any memory: the most that a process held counts that of its parent."""
 
 
 @contextlib.contextmanager

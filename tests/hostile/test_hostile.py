@@ -4,7 +4,7 @@ import pytest
 
 from tests.hostile.generated import cases
 from tests.hostile.good import make_good
-from tests.hostile.running import check_s, run_alone, run_here
+from tests.hostile.running import check_s, run_all_alone, run_here
 from tests.hostile.written import written
 
 WRITTEN = written()
@@ -29,21 +29,30 @@ def test_a_seed_always_gives_the_same_cases(good):
     assert first != other
 
 
-def faults_of(listed, run, good):
-    """What was broken, and how many cases were refused."""
+def faults_of(listed, good):
+    """What was broken in this process, and the exit codes."""
+    return judged(listed, [run_here(case, good) for case in listed], good)
+
+
+def faults_alone(listed, good):
+    """What was broken in processes of their own."""
+    return judged(listed, run_all_alone(listed, good), good)[0]
+
+
+def judged(listed, endings, good):
     limit_s = check_s(good)
-    endings = [(case, run(case, good)) for case in listed]
-    return [fault for case, ending in endings for fault in ending.faults(case, limit_s)], [e.exit for _, e in endings]
+    broken = [fault for case, ending in zip(listed, endings, strict=True) for fault in ending.faults(case, limit_s)]
+    return broken, [ending.exit for ending in endings]
 
 
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
 def test_a_written_case_ends_as_it_states(good, case):
-    faults, _ = faults_of([case], run_here, good)
+    faults, _ = faults_of([case], good)
     assert not faults, "\n".join(faults)
 
 
 def test_generated_cases_are_taken_or_refused_by_line(good):
-    faults, exits = faults_of(cases(good, QUICK, SEED), run_here, good)
+    faults, exits = faults_of(list(cases(good, QUICK, SEED)), good)
     assert not faults, "\n".join(faults)
     assert QUICK / 2 < exits.count(2) < QUICK  # mistakes, and some that leave a file good
 
@@ -51,19 +60,19 @@ def test_generated_cases_are_taken_or_refused_by_line(good):
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, len(WRITTEN), GROUP))
 def test_written_cases_end_so_in_processes_of_their_own(good, first):
-    faults, _ = faults_of(WRITTEN[first : first + GROUP], run_alone, good)
+    faults = faults_alone(WRITTEN[first : first + GROUP], good)
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, GENERATED, GROUP))
 def test_generated_cases_end_so_in_processes_of_their_own(good, first):
-    faults, _ = faults_of(list(cases(good, GENERATED, SEED))[first : first + GROUP], run_alone, good)
+    faults = faults_alone(list(cases(good, GENERATED, SEED))[first : first + GROUP], good)
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_cases_of_other_seeds_are_taken_or_refused_by_line(good, seed):
-    faults, _ = faults_of(cases(good, 400, seed), run_here, good)
+    faults, _ = faults_of(list(cases(good, 400, seed)), good)
     assert not faults, "\n".join(faults)

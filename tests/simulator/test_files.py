@@ -59,11 +59,11 @@ def test_reading_is_bounded(tmp_path):
         files.read_bytes(path, limit_bytes=99)
 
 
-@pytest.mark.parametrize("text", ["[1" + "0" * 10**6 + "]", "[1e999]", "[-1e999]", "[0." + "1" * 10**6 + "]"])
+@pytest.mark.parametrize("text", ["[1" + "0" * 10**6 + "]", "[1e999]", "[-1e999]"])
 def test_json_holds_numbers_that_doubles_hold(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(ScenarioError, match=r"x\.json: .* found") as caught:
+    with pytest.raises(ScenarioError, match=r"x\.json: .* beyond the largest number") as caught:
         files.read_json(path)
     assert len(caught.value.lines[0]) < 300
     path.write_text("[1" + "0" * 307 + ", 1.5e308]")

@@ -111,7 +111,7 @@ class RunTable:
         self.walls.setdefault((size, allocation), []).append(told["wall_s"])
 
     def _drop_damaged(self) -> None:
-        """Cut off what a crash left at the end: lines that are no row of this table."""
+        """Cut off what a crash left at the end: part of a line, or lines that are no text; what is text is somebody's."""
         files.end_with_line(self._path)
         text = files.read_bytes(self._path)
         if b"\n" not in text and _line(self._columns).encode().startswith(text):
@@ -119,7 +119,7 @@ class RunTable:
             return
         lines = text.splitlines(keepends=True)
         whole = len(lines)
-        while whole > 1 and not _is_row(lines[whole - 1], len(self._columns)):
+        while whole > 1 and _is_garbage(lines[whole - 1]):
             whole -= 1
         if whole < len(lines):
             files.write_bytes(self._path, b"".join(lines[:whole]))
@@ -162,13 +162,12 @@ class RunTable:
             )
 
 
-def _is_row(line: bytes, columns: int) -> bool:
-    """Whether a line has a number, or nothing, in each of so many columns."""
+def _is_garbage(line: bytes) -> bool:
+    """Whether a line holds what no text does."""
     try:
-        cells = line.decode().rstrip("\r\n").split(",")
-        return len(cells) == columns and all(np.isfinite(float(cell)) for cell in cells if cell)
-    except ValueError:
-        return False
+        return not line.decode().rstrip("\r\n").isprintable()
+    except UnicodeDecodeError:
+        return True
 
 
 def _line(cells: Sequence[str]) -> str:
