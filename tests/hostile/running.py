@@ -6,6 +6,7 @@ seconds and measured in turn, so that a slow or busy machine judges alike.
 
 import contextlib
 import io
+import math
 import os
 import shutil
 import signal

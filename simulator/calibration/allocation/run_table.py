@@ -111,7 +111,7 @@ class RunTable:
         self.walls.setdefault((size, allocation), []).append(told["wall_s"])
 
     def _drop_damaged(self) -> None:
-        """Cut off what a crash left at the end: part of a line, or lines that are no text; what is text is somebody's."""
+        """Cut off what a crash left at the end: part of a line, or lines that are no text."""
         files.end_with_line(self._path)
         text = files.read_bytes(self._path)
         if b"\n" not in text and _line(self._columns).encode().startswith(text):

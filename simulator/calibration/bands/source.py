@@ -14,6 +14,8 @@ from simulator.models.speed import SpeedBand
 Floats = NDArray[np.float64]
 
 COLUMNS = ("size_elements", "volume", "cpu_s")
+SPEEDS = (1e-100, 1e100)
+"""Volume per second of a recorded run: beyond, products of speeds are no numbers."""
 """Columns that a recorded table has; `wall_s` may follow."""
 
 
@@ -204,6 +206,13 @@ def recorded_sizes(table: Table) -> ReplaySource:
         f"{table.place}:{table.lines[i]}: {name}: {column[i]:g} found, a number above 0 allowed"
         for name, column in columns.items()
         for i in np.flatnonzero(column <= 0)
+    ]
+    with np.errstate(all="ignore"):
+        speeds = {name: columns["volume"] / columns[name] for name in names[2:]}
+    faults = faults or [
+        f"{table.place}:{table.lines[i]}: volume over {name} is {speed[i]:g} per second; check the units"
+        for name, speed in speeds.items()
+        for i in np.flatnonzero(~((speed > SPEEDS[0]) & (speed < SPEEDS[1])))
     ]
     sizes = columns["size_elements"]
     faults += [

@@ -108,6 +108,7 @@ def test_a_recorded_load_lowers_the_cuts(tmp_path):
     [
         (("--replay", "bad.csv"), 2, "error: bad.csv:3: size_elements: 5 after 10 found"),
         (("--replay", "none.csv"), 2, "none.csv: no such file"),
+        (("--replay", "instant.csv"), 2, "error: instant.csv:3: volume over cpu_s is inf per second; check the units"),
         ((), 2, "one of --kernel, --command, --replay allowed"),
         (("--replay", DGEMM, "--method", "best"), 2, "method: 'best' found"),
         (("--replay", DGEMM, "--budget", "1us"), 1, "too small for two points"),
@@ -119,6 +120,7 @@ def test_a_recorded_load_lowers_the_cuts(tmp_path):
 )
 def test_bad_input_is_one_line(tmp_path, arguments, code, found):
     (tmp_path / "bad.csv").write_text("size_elements,volume,cpu_s\n10,1,1\n5,1,1\n")
+    (tmp_path / "instant.csv").write_text("size_elements,volume,cpu_s\n5,1,1\n10,1e300,1e-300\n")
     done = apportion("calibrate", "speed", *arguments, cwd=tmp_path)
     assert done.returncode == code
     assert found in done.stderr
