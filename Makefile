@@ -28,8 +28,8 @@ lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary simulator advisor
 
-verify: lint  ## every test, the slow ones too; a skipped test is a failure
-	@$(BIN)/python -m pytest -q -m "" --no-skips
+verify: lint  ## every test, the slow ones too, and which take longest; a skipped test is a failure
+	@$(BIN)/python -m pytest -q -m "" --no-skips --durations=25
 
 bench: $(VENV)/.ok  ## engines beside SimPy and SimGrid (a table and out/bench.json), then the other benchmarks
 	@$(BIN)/python -m tests.benchmarks.bench

@@ -39,7 +39,7 @@ def test_description_agrees_with_an_independent_tool():
     found = describe(samples)
     assert (found["low"], found["high"]) == (pytest.approx(low), pytest.approx(high))
     assert found["median"] == np.median(samples)
-    assert describe(samples[:1])["low"] == samples[0]
+    assert describe(samples[:1])["low"] is None
 
 
 RUNS = 248

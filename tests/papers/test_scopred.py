@@ -137,6 +137,7 @@ def test_both_texts_print(result):
 
 
 @pytest.mark.benchmark
+@pytest.mark.benchmark
 def test_fit_and_one_prediction_take_five_milliseconds():
     own = [row for row in rows("scopred_observations") if row["application"] == "HPL"]
     values = {name: [float(row[name]) for row in own] for name in ("N", "P", "Q")}

@@ -41,7 +41,7 @@ class Long:
     amount: Callable[[], int]
     """How much of it is kept on disk."""
     most: int
-    """Of that, up to where it is ended."""
+    """Of that, up to where each start is ended."""
     again: list[object] = field(default_factory=list)
     """Options of the command that goes on."""
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -85,9 +85,9 @@ class Long:
 def ended(long: Long, seed: int, by: signal.Signals) -> None:
     """Start it, end it at a moment after some work was kept, and see how it ends."""
     moment = np.random.default_rng([seed, long.most])
-    wanted, later_s = moment.integers(1, long.most), moment.random() * 0.1
+    wanted, later_s = long.amount() + moment.integers(1, long.most), moment.random() * 0.1
     for _ in range(5):  # on a busy machine it may have ended before we look
-        process = long.start()
+        process = long.start(*(long.again if long.amount() else ()))
         until = time.monotonic() + PATIENCE_S
         while long.amount() < wanted and process.poll() is None and time.monotonic() < until:
             time.sleep(0.002)
@@ -121,14 +121,12 @@ def slow(some: list[tuple[int, signal.Signals]]) -> list:
 
 
 MOMENTS = pytest.mark.parametrize(("seed", "by"), [*moments(2, skip=1), *slow(moments(18, skip=3))])
-SLOW_MOMENTS = pytest.mark.parametrize(("seed", "by"), slow(moments(20, skip=1)))
-"""Of `whatif`: each start of a cluster takes seconds."""
 
 
 def sweep_of(folder: Path, out: str) -> Long:
-    points = ["--vary", "application.parameters.n=1600..1612", "--replications", "100", "--workers", "2"]
+    points = ["--vary", "application.parameters.n=1600..1639", "--replications", "100", "--workers", "2"]
     words = ["whatif", write(folder), *points, "-o", folder / out]
-    return Long(words, lambda: len(finished(folder / out)), 8, ["--resume"])
+    return Long(words, lambda: len(finished(folder / out)), 5, ["--resume"])
 
 
 @pytest.fixture(scope="module")
@@ -138,11 +136,15 @@ def whole_sweep(tmp_path_factory):
     return contents(folder / "out")
 
 
-@SLOW_MOMENTS
-def test_whatif(tmp_path, whole_sweep, seed, by):
-    long = sweep_of(tmp_path, "out")
-    ended(long, seed, by)
-    before = {path: path.stat().st_mtime_ns for path in finished(tmp_path / "out")}
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1, 21, 5))
+def test_whatif(tmp_path, whole_sweep, first):
+    """Ended five times in a row, since each start of a cluster takes seconds."""
+    long, before = sweep_of(tmp_path, "out"), {}
+    for seed, by in moments(5, skip=first):
+        ended(long, seed, by)
+        assert {path: path.stat().st_mtime_ns for path in before} == before
+        before = {path: path.stat().st_mtime_ns for path in finished(tmp_path / "out")}
     said = long.to_end(*long.again)
     assert f"{len(before)} of them finished earlier" in said
     assert {path: path.stat().st_mtime_ns for path in before} == before

@@ -23,6 +23,7 @@ def simulated(name="shared-pes.yaml", replications=None, changes=()):
         "engine": runs.engine,
         "replications": int(runs.makespan_ticks.shape[1]),
         "seed": runs.seed,
+        "deterministic": runs.deterministic,
         "configurations": [
             {
                 "name": configuration.name,

@@ -10,12 +10,9 @@ from simulator import CalibrationError
 from simulator.calibration import LinkPlan, measure_link_times
 from simulator.calibration.pingpong import campaign, mpi
 from simulator.calibration.pingpong.mpi import mpi_pairs
+from tests.support.processes import relatives
 
 CPUS = sorted(os.sched_getaffinity(0))
-
-
-def relatives():
-    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_ranks_exchange_messages_and_end():

@@ -14,13 +14,10 @@ import pytest
 from simulator import CalibrationError
 from simulator.calibration import CommandRanks, Competitor, Ranks
 from tests.simulator.platforms import trace
+from tests.support.processes import relatives
 
 CPUS = sorted(os.sched_getaffinity(0))
 PAIR = [CPUS[0], CPUS[-1]]
-
-
-def relatives():
-    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.slow
@@ -38,7 +35,7 @@ def test_the_product_is_right_for_every_partition():
 def test_ranks_run_where_they_were_put():
     with Ranks(PAIR) as ranks:
         ranks.prepare("dgemm", 16, 16)  # both have started
-        children = psutil.Process().children()
+        children = [psutil.Process(pid) for pid in relatives()]
         assert [child.cpu_affinity() for child in sorted(children, key=lambda c: c.pid)] == [[cpu] for cpu in PAIR]
 
 

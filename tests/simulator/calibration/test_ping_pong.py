@@ -17,14 +17,11 @@ from simulator.calibration.pingpong.channels import Buffers, StreamChannel, run_
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
 from simulator.machine import this_machine
 from tests.stored_points import rewrite
+from tests.support.processes import relatives
 
 CPUS = sorted(os.sched_getaffinity(0))
 PAIRS = [(CPUS[0], CPUS[-1])] * 2
 PATTERNS = ("one_way", "exchange", "pairs")
-
-
-def relatives():
-    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_sizes_are_powers_of_two_and_the_middle_between_them():
@@ -46,7 +43,7 @@ def test_messages_go_over_every_medium(medium, count):
     """Small ones, and ones larger than every buffer, which both ends send at once; what comes back is compared."""
     with local_pairs(medium, PAIRS[:count]) as pairs:
         pairs.sample_s("pairs", 1, rounds=1, batches=1)  # all have started
-        children = sorted(psutil.Process().children(), key=lambda child: child.pid)
+        children = sorted([psutil.Process(pid) for pid in relatives()], key=lambda child: child.pid)
         assert [child.cpu_affinity() for child in children] == [[CPUS[0]], [CPUS[-1]]] * count
         for size in (1, 4096, 4097, 3 * 2**20):
             for pattern in PATTERNS:

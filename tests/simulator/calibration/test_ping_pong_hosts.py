@@ -10,7 +10,6 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
-import psutil
 import pytest
 
 from simulator import CalibrationError, ScenarioError
@@ -20,6 +19,7 @@ from simulator.calibration.pingpong.hosts import connected_pairs, listener_over_
 from simulator.calibration.pingpong.pairs import tcp_ends
 from simulator.calibration.pingpong.serve import serve
 from simulator.calibration.pingpong.wire import PeerError
+from tests.support.processes import relatives
 
 CPUS = sorted(os.sched_getaffinity(0))
 
@@ -66,7 +66,7 @@ def test_a_session(host, cpus):
                 for size in (1, 2**20):
                     assert 0 < pairs.sample_s(pattern, size, rounds=2, batches=2) < 60
     assert found["served"] == {"connections": len(cpus), "failed": 0, "refused": 0}
-    assert [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE] == []
+    assert relatives() == []
 
 
 def test_without_the_token_nobody_is_served():

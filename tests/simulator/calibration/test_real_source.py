@@ -18,6 +18,7 @@ from simulator.calibration.real.upper_end import Room, find_ends
 from simulator.calibration.usage import Usage
 from simulator.machine import memory_available_bytes
 from tests.stored_points import rewrite, stored
+from tests.support.processes import relatives
 
 CPU = max(os.sched_getaffinity(0))
 QUICK = {"cpu": CPU, "time_cap_s": 0.3}
@@ -31,10 +32,6 @@ def command(tmp_path, code, **options):
     return RealSource.of_command(
         line, **{"size": "n", "volume": "n", "max_size": 20_000, "store": tmp_path / "store.json", **QUICK, **options}
     )
-
-
-def relatives():
-    return [p.pid for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_a_kernel_is_measured_and_kept(tmp_path):
@@ -230,7 +227,7 @@ def test_fresh_runs_are_single_and_not_kept(tmp_path):
 @pytest.mark.slow
 def test_sizes_known_in_advance_are_measured_in_passes_and_go_on(tmp_path, monkeypatch):
     store, asked = tmp_path / "store.json", []
-    sizes = [3.0 * n * n for n in (30, 40, 50, 60)]
+    sizes = [3.0 * n * n for n in (60, 70, 80, 90)]  # above what any first-level cache holds
     with RealSource.of_kernel("dgemm", max_size=100_000, store=store, cpu=CPU, time_cap_s=5) as source:
         for size in sizes[:3]:
             source.visit(size)

@@ -18,6 +18,7 @@ from simulator.calibration.allocation import output as output_module
 from simulator.calibration.allocation.output import make_reader
 from simulator.calibration.parallel import pin
 from simulator.errors import CalibrationError
+from tests.support.processes import relatives
 
 ROOT = Path(__file__).parents[4]
 SLOW = pytest.mark.slow
@@ -89,12 +90,6 @@ def kept(tmp_path):
     with (tmp_path / "runs.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     return Counter((row["N"], *(row[f"{k}.{c}"] for k in ("fast", "slow") for c in ("pes", "procs"))) for row in rows)
-
-
-def relatives():
-    """Processes of ours but the interpreter's resource tracker, which clusters of other tests leave until it ends."""
-    alive = [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
-    return [p for p in alive if "multiprocessing.resource_tracker" not in " ".join(p.cmdline())]
 
 
 def test_every_planned_run_is_made_and_read(planned, tmp_path, capsys):

@@ -61,14 +61,7 @@ def only_direct(monkeypatch):
 
 @pytest.mark.slow
 @given(scenario=scenarios())
-@settings(max_examples=250, deadline=None)
-def test_both_engines_say_the_same_of_every_operation(scenario):
-    assert outcome(compiled, scenario, log_replications=2) == outcome(process, scenario, log_replications=2)
-
-
-@pytest.mark.slow
-@given(scenario=scenarios())
-@settings(max_examples=20_000, deadline=None)
+@settings(max_examples=5_000, deadline=None)
 def test_both_engines_say_the_same_of_every_operation_of_many_programs(scenario):
     assert outcome(compiled, scenario, log_replications=2) == outcome(process, scenario, log_replications=2)
 

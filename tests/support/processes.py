@@ -1,0 +1,18 @@
+"""What a test leaves running."""
+
+import psutil
+
+TRACKER = "multiprocessing.resource_tracker"
+"""Python's own helper, which stays until the process that first shared a lock ends."""
+
+
+def relatives():
+    """Numbers of the children of the test's own process, and of theirs, that have not ended."""
+    return [child.pid for child in psutil.Process().children(recursive=True) if _lives(child)]
+
+
+def _lives(child):
+    try:
+        return child.status() != psutil.STATUS_ZOMBIE and TRACKER not in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:
+        return False
