@@ -1,10 +1,13 @@
 """Results folders of sweeps: damaged files, other processes, full disks, folders that go away."""
 
+import contextlib
 import errno
 import json
 import os
 import resource
 import subprocess
+import threading
+import time
 from contextlib import contextmanager
 from functools import partial
 
@@ -215,18 +218,30 @@ def whatif(path, folder, *more, **options):
 
 @pytest.fixture
 def disk(tmp_path):
-    """A file system of 64 KiB, for more than that; where mounting is not allowed, a folder as any."""
+    """A file system of 8 MiB; where mounting is not allowed, a folder as any."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True, check=False)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True, check=False)
     yield folder, not done.returncode
     if not done.returncode:
         subprocess.run(["umount", folder], check=True)
 
 
+def fill_for_real(folder, out):
+    """Take all that is left of a disk once a first point was kept there."""
+    until = time.monotonic() + 120
+    while not list(out.glob("points/*")) and time.monotonic() < until:
+        time.sleep(0.001)
+    with (folder / "filler").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(bytes(4096))
+
+
 @pytest.mark.slow
 def test_a_disk_that_is_really_full(tmp_path, disk):
     path, (folder, mounted) = write(tmp_path), disk
+    if mounted:
+        threading.Thread(target=fill_for_real, args=(folder, folder / "out"), daemon=True).start()
     undisturbed = whatif(path, tmp_path / "whole", "--replications", "900")
     assert undisturbed.returncode == 0, undisturbed.stderr
     options = {} if mounted else {"preexec_fn": partial(limited, 8000)}
@@ -244,7 +259,7 @@ def test_a_disk_that_is_really_full(tmp_path, disk):
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     assert manifest["files"] == []
     if mounted:
-        subprocess.run(["mount", "-o", "remount,size=4m", folder], check=True)
+        (folder / "filler").unlink()
     done = whatif(path, folder / "out", "--replications", "900", "--resume")
     assert done.returncode == 0, done.stderr
     assert contents(folder / "out") == whole
@@ -257,5 +272,7 @@ def test_a_disk_that_cannot_be_written(tmp_path, disk):
         return  # nothing here that root cannot write
     subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
     done = whatif(write(tmp_path), folder / "out")
-    said = f"error: {folder / 'out'}: read-only file system, a folder that can be written allowed\n"
+    said = (
+        f"error: --output: {folder / 'out'}: nothing can be written there (read-only file system); name another place\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
