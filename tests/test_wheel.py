@@ -92,7 +92,7 @@ def test_the_wheel_holds_the_packages_and_their_data(wheel):
         assert not [name for name in names if unwanted in f"/{name}"]
     data = {f"simulator/_data/{name}" for name in shipped.everything()}
     assert data <= set(names)
-    for path in ROOT.glob("*/**/templates/**/*"):
+    for path in (path for package in ("simulator", "advisor") for path in (ROOT / package).glob("**/templates/**/*")):
         assert not path.is_file() or path.relative_to(ROOT).as_posix() in names
     assert {"simulator/py.typed", "advisor/py.typed", "simulator/_data/scenarios/scenario.schema.json"} <= set(names)
     assert wheel.stat().st_size < MOST_BYTES

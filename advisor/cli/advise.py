@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,13 +126,17 @@ def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | Non
 def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[None]:
     """Keep the runs of the search in or beside what is written, until it is."""
     from advisor.recommendation import recommend
-    from simulator import Interrupted, dump_scenario, files
+    from simulator import Interrupted, ScenarioError, dump_scenario, files
     from simulator.sweep import keeping, version_of
 
-    if output is None:
+    text = None
+    if output is not None:
+        with suppress(ScenarioError):  # what no file can hold cannot be known again
+            text = dump_scenario(scenario, model=None if scenario.application.model is None else "a model")
+    if output is None or text is None:
         yield
         return
-    about = {"scenario": dump_scenario(scenario), "inputs": dict(scenario.inputs), "version": version_of(recommend)}
+    about = {"scenario": text, "inputs": dict(scenario.inputs), "version": version_of(recommend)}
     search = files.digest(json.dumps(about | asked, sort_keys=True).encode())
     name = f"search-{search.partition(':')[2][:8]}.partial"  # another search's runs are not ours to remove
     path = output.with_name(f"{output.name}.{name}") if output.suffix == ".json" else output / name
