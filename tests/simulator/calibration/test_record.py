@@ -16,7 +16,10 @@ from simulator.machine import busy_seconds, runnable_now
 
 INTERVAL_S = 0.1
 POINTS = 0.05
-RECORD = "import sys; from pathlib import Path; from simulator.calibration import record_load as r; "
+RECORD = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"  # a script's background ignores it
+    "from pathlib import Path; from simulator.calibration import record_load as r; "
+)
 
 
 def start_recording(path, interval_s=INTERVAL_S):
