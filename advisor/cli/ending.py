@@ -194,7 +194,7 @@ def _end_descendants() -> None:
 def _open_closed() -> None:
     """The null device in the place of standard streams that are closed, so that no other file gets their numbers.
 
-    That of standard output is open for reading only: whoever prints there hears that nobody gets it.
+    That of standard output is open for reading only: a command that prints there learns that nobody reads it.
     """
     for number in (0, 1, 2):
         try:
