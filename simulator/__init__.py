@@ -4,10 +4,7 @@ Public names are listed in `__all__` and resolved when first used, so that `impo
 """
 
 # Layers (a module imports only from earlier lines; names on one line do not import each other):
-#   errors
-#   ties, units, topology, notebook
-#   files, machine
-#   randomness, provenance, formula, shipped
+#   base
 #   models
 #   networks
 #   platform, program, columns, configuration
@@ -31,14 +28,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator import calibration, characterisation, plots, sweep, whatif
     from simulator.applications import matmul
-    from simulator.comparison import Comparison, compare
-    from simulator.configuration import Configuration
-    from simulator.engines import run
-    from simulator.engines.compiled import cache_folder, on_compile
-    from simulator.engines.log import Step, critical_path, waits_by_pe
-    from simulator.engines.waited_for import Message, Part, waited_for
-    from simulator.errors import (
+    from simulator.base import files, formula, notebook, provenance, randomness, shipped, ties, units
+    from simulator.base.errors import (
         ApportionError,
         CalibrationError,
         Interrupted,
@@ -47,9 +40,15 @@ if TYPE_CHECKING:
         WriteError,
         shortage,
     )
+    from simulator.base.machine import Machine, require_linux, this_machine
+    from simulator.comparison import Comparison, compare
+    from simulator.configuration import Configuration
+    from simulator.engines import run
+    from simulator.engines.compiled import cache_folder, on_compile
+    from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.job_files import JOB_FILES, job_lines
     from simulator.load_traces import read_trace
-    from simulator.machine import Machine, require_linux, this_machine
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
@@ -79,17 +78,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Application": "simulator.scenario",
-    "ApportionError": "simulator.errors",
-    "CalibrationError": "simulator.errors",
+    "ApportionError": "simulator.base.errors",
+    "CalibrationError": "simulator.base.errors",
     "Comparison": "simulator.comparison",
     "Configuration": "simulator.configuration",
-    "Interrupted": "simulator.errors",
+    "Interrupted": "simulator.base.errors",
     "JOB_FILES": "simulator.job_files",
     "JoinedPlatform": "simulator.scenario_file.joined",
     "LinkModel": "simulator.models.network",
     "Load": "simulator.platform",
     "LoadTrace": "simulator.models.load",
-    "Machine": "simulator.machine",
+    "Machine": "simulator.base.machine",
     "Message": "simulator.engines.waited_for",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform",
@@ -98,12 +97,12 @@ _HOMES = {
     "Results": "simulator.result_files",
     "RunSet": "simulator.results",
     "Scenario": "simulator.scenario",
-    "ScenarioError": "simulator.errors",
+    "ScenarioError": "simulator.base.errors",
     "SimgridExport": "simulator.platform_export",
     "SpeedBand": "simulator.models.speed",
     "Step": "simulator.engines.log",
-    "TraceError": "simulator.errors",
-    "WriteError": "simulator.errors",
+    "TraceError": "simulator.base.errors",
+    "WriteError": "simulator.base.errors",
     "availability": "simulator.models.load",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.result_tables",
@@ -132,35 +131,35 @@ _HOMES = {
     "process_lines": "simulator.process_table",
     "read_template": "simulator.scenario_file",
     "read_trace": "simulator.load_traces",
-    "require_linux": "simulator.machine",
+    "require_linux": "simulator.base.machine",
     "resolved_text": "simulator.scenario_file",
     "run": "simulator.engines",
     "save_runs": "simulator.result_files",
     "scenario_schema": "simulator.scenario_file",
-    "shortage": "simulator.errors",
+    "shortage": "simulator.base.errors",
     "template_of": "simulator.scenario_file",
-    "this_machine": "simulator.machine",
+    "this_machine": "simulator.base.machine",
     "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
     "write_timeline": "simulator.timelines",
 }
 """Public name -> the module that it comes from."""
 
-_MODULES = (
-    "calibration",
-    "characterisation",
-    "files",
-    "formula",
-    "notebook",
-    "plots",
-    "provenance",
-    "randomness",
-    "shipped",
-    "sweep",
-    "ties",
-    "units",
-    "whatif",
-)
+_MODULES = {
+    "calibration": "simulator.calibration",
+    "characterisation": "simulator.characterisation",
+    "files": "simulator.base.files",
+    "formula": "simulator.base.formula",
+    "notebook": "simulator.base.notebook",
+    "plots": "simulator.plots",
+    "provenance": "simulator.base.provenance",
+    "randomness": "simulator.base.randomness",
+    "shipped": "simulator.base.shipped",
+    "sweep": "simulator.sweep",
+    "ties": "simulator.base.ties",
+    "units": "simulator.base.units",
+    "whatif": "simulator.whatif",
+}
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
@@ -247,7 +246,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

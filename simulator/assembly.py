@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import check_room
 from simulator.collectives import expand
 from simulator.columns import Columns, FarmTable, Kind, Slot
-from simulator.errors import ScenarioError
-from simulator.machine import check_room
 from simulator.program import (
     ANY,
     NOBODY,

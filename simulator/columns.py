@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 
 class Kind(IntEnum):

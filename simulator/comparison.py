@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import notebook, units
+from simulator.base import notebook, units
+from simulator.base.errors import ScenarioError
 from simulator.engines import run
-from simulator.errors import ScenarioError
 from simulator.results import RunSet, half_interval, interval_note, rows_of
 from simulator.scenario import Scenario
 from simulator.scenario_file import load_scenario

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 MOST_CONFIGURATIONS = 10_000
 """Most configurations of a scenario: a sweep (`apportion whatif`) is for more."""

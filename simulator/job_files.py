@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from simulator import files
-from simulator.errors import ScenarioError
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.results import RunSet
 from simulator.scenario import Scenario
 

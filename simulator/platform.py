@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import notebook, units
-from simulator.errors import ScenarioError, meant
+from simulator.base import notebook, units
+from simulator.base.errors import ScenarioError, meant
 from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from simulator import files
+from simulator.base import files
 from simulator.results import RunSet
 from simulator.scenario import Scenario
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import files, notebook
-from simulator.errors import ScenarioError
+from simulator.base import files, notebook
+from simulator.base.errors import ScenarioError
 from simulator.result_tables import (
     FORMS,
     LIMIT_BYTES,

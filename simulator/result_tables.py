@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import files
-from simulator.errors import ScenarioError
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pandas as pd

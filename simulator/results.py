@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import notebook, units
+from simulator.base import notebook, units
 
 if TYPE_CHECKING:
     import pandas as pd

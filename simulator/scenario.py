@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import notebook, randomness, units
 from simulator.applications import Parameters, Work, make_work
 from simulator.assembly import assemble
+from simulator.base import notebook, randomness, units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import check_room
 from simulator.characterisation.templates.making import with_parameters
 from simulator.characterisation.templates.work import SegWork
 from simulator.columns import Kind
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
-from simulator.machine import check_room
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import units
-from simulator.errors import ApportionError, ScenarioError
+from simulator.base import units
+from simulator.base.errors import ApportionError, ScenarioError
 from simulator.scenario_file import Template, scenario_schema
 
 MOST_POINTS = 100_000

@@ -29,7 +29,7 @@ THREE = ("Haswell", "SkylakeX", "Nehalem")
 TESTS = (
     "tests/simulator/models",
     "tests/simulator/scenario_file/test_link_models.py",
-    "tests/simulator/test_ties.py",
+    "tests/simulator/base/test_ties.py",
     "tests/advisor/test_allocators.py",
     "tests/advisor/test_ranking.py",
 )

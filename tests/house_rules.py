@@ -13,11 +13,11 @@ MAX_FUNCTION_LINES = 60
 LONG_FUNCTION_LINES = 40
 LAYERS_HEADING = "# Layers (a module imports only from earlier lines; names on one line do not import each other):"
 
-FILE_OWNERS = ("simulator/files.py", "simulator/calibration/history.py")
+FILE_OWNERS = ("simulator/base/files.py", "simulator/calibration/history.py")
 SIMPY_OWNERS = ("simulator/engines/actor.py", "simulator/engines/resources/")
 CLOCK_OWNERS = ("simulator/calibration/", "simulator/characterisation/", "simulator/sweep/", "advisor/")
 # machine.py reads /proc and /sys itself, because it imports no other room; it opens nothing else.
-SYSTEM_OWNERS = ("simulator/machine.py",)
+SYSTEM_OWNERS = ("simulator/base/machine.py",)
 
 OPENING = {"open", "fdopen", "read_text", "write_text", "read_bytes", "write_bytes"}
 CLOCKS = {
@@ -220,7 +220,7 @@ def file_owner(sources: Sources) -> list[str]:
         for path, tree in parsed(sources)
         if path not in FILE_OWNERS + SYSTEM_OWNERS
         for line, call in calls(tree)
-        if (call.split(".")[-1] in OPENING and not call.startswith(("simulator.files.", "webbrowser.")))
+        if (call.split(".")[-1] in OPENING and not call.startswith(("simulator.base.files.", "simulator.files.", "webbrowser.")))
         or call in {"os.replace", "os.rename"}
     ]
 
@@ -240,11 +240,11 @@ def system_owner(sources: Sources) -> list[str]:
 def generator_owner(sources: Sources) -> list[str]:
     faults = []
     for path, tree in parsed(sources):
-        if path == "simulator/randomness.py":
+        if path == "simulator/base/randomness.py":
             continue
         made = [(line, call) for line, call in calls(tree) if call.split(".")[-1] in MAKERS or "numpy.random" in call]
         made += [(line, module) for line, module, _ in imports(path, tree) if module in {"random", "secrets"}]
-        faults += [f"{path}:{line}: {what} outside simulator/randomness.py" for line, what in made]
+        faults += [f"{path}:{line}: {what} outside simulator/base/randomness.py" for line, what in made]
     return faults
 
 

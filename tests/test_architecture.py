@@ -33,7 +33,7 @@ HEAVY += ["scipy", "simpy", "yaml"]
 TOP_LEVEL = {"pyproject.toml", "README.md", "simulator", "advisor", "traces", "scenarios", "tests"}
 TOP_LEVEL |= {"Makefile", "LICENSE", "CHANGELOG.md"}
 
-FILES, MODEL, LOG = "simulator/files.py", "simulator/models/speed.py", "simulator/engines/log.py"
+FILES, MODEL, LOG = "simulator/base/files.py", "simulator/models/speed.py", "simulator/engines/log.py"
 SEARCH = "advisor/search.py"
 MAP = f"{LAYERS_HEADING}\n#   errors, units\n#   files\n#   models\n#   calibration\n\n__all__ = ['run', 'units']\n"
 HOUSE = {
@@ -43,10 +43,15 @@ HOUSE = {
 
 # rule, path, source, and a part of the breach it must report (None: it must accept).
 EXAMPLES: list[tuple[Rule, str, str, str | None]] = [
-    (import_order, MODEL, "from simulator.files import read_text; from simulator.models import load", None),
+    (import_order, MODEL, "from simulator.base.files import read_text; from simulator.models import load", None),
     (import_order, MODEL, "from . import load; from ..units import parse; import numpy", None),
-    (import_order, "simulator/errors.py", "from simulator.units import parse", "errors imports units"),
-    (import_order, "simulator/errors.py", "def f():\n    from simulator import units\n", "py:2: errors imports units"),
+    (import_order, "simulator/base/errors.py", "from simulator.base.units import parse", "errors imports units"),
+    (
+        import_order,
+        "simulator/base/errors.py",
+        "def f():\n    from simulator import units\n",
+        "py:2: errors imports units",
+    ),
     (import_order, FILES, "from .models.speed import Cut", "files imports models"),
     (import_order, FILES, "from . import models", "files imports models"),
     (import_order, FILES, "import simulator.models", "files imports models"),
@@ -60,10 +65,10 @@ EXAMPLES: list[tuple[Rule, str, str, str | None]] = [
     (public_only, SEARCH, "import simulator as sim; sim.run(); sim.calibration.measure(sim.units.parse)", None),
     (public_only, SEARCH, "from simulator.calibration.measure import loop", "calibration.measure.loop"),
     (public_only, SEARCH, "from simulator.calibration import loop", "calibration.loop"),
-    (public_only, SEARCH, "from simulator.units import parse", "units.parse"),
-    (public_only, SEARCH, "from simulator import files", "simulator.files"),
+    (public_only, SEARCH, "from simulator.base.units import parse", "units.parse"),
+    (public_only, SEARCH, "from simulator import files", "simulator.base.files"),
     (public_only, SEARCH, "import simulator.calibration.measure", "calibration.measure"),
-    (public_only, SEARCH, "import simulator as sim; sim.files.read_text()", "search.py:1: simulator.files"),
+    (public_only, SEARCH, "import simulator as sim; sim.files.read_text()", "search.py:1: simulator.base.files"),
     (simpy_owner, "simulator/engines/actor.py", "import simpy", None),
     (simpy_owner, LOG, "from simpy.events import Event", "simpy"),
     (file_owner, FILES, "open('x')", None),
@@ -72,11 +77,11 @@ EXAMPLES: list[tuple[Rule, str, str, str | None]] = [
     (file_owner, SEARCH, "Path('x').open()", "open"),
     (file_owner, SEARCH, "path.write_text('x')", "write_text"),
     (file_owner, SEARCH, "from os import replace; replace(a, b)", "os.replace"),
-    (system_owner, "simulator/machine.py", "a = '/proc/cpuinfo'", None),
+    (system_owner, "simulator/base/machine.py", "a = '/proc/cpuinfo'", None),
     (system_owner, FILES, "a = '/process'", None),
     (system_owner, FILES, "a = f'/proc/{pid}/stat'", "/proc"),
     (system_owner, FILES, "a = '/sys'", "/sys"),
-    (generator_owner, "simulator/randomness.py", "import numpy as np; np.random.default_rng(1)", None),
+    (generator_owner, "simulator/base/randomness.py", "import numpy as np; np.random.default_rng(1)", None),
     (generator_owner, MODEL, "import numpy as np; draw = lambda g: g.random(); kind = np.random.Generator", None),
     (generator_owner, MODEL, "import numpy as np; np.random.default_rng()", "default_rng"),
     (generator_owner, MODEL, "import numpy as np; np.random.seed(1)", "seed"),
@@ -102,7 +107,7 @@ RULES = list(dict.fromkeys(rule for rule, *_ in EXAMPLES))
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_house_keeps_the_rule(rule: Rule):
     sources = tree_sources()
-    assert {"simulator/errors.py", "advisor/__init__.py"} <= sources.keys()
+    assert {"simulator/base/errors.py", "advisor/__init__.py"} <= sources.keys()
     assert rule(sources) == []
 
 

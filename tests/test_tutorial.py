@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simulator import files
-from simulator.machine import this_machine
+from simulator.base.machine import this_machine
 
 ROOT = Path(__file__).parent.parent
 SHOWN = {"csv": "targets.csv", "yaml": "scenario.yaml", "json": "link.json"}

@@ -10,7 +10,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator import load_scenario, run
-from simulator.machine import this_machine
+from simulator.base.machine import this_machine
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "scenarios" / "tutorial"

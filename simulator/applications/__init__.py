@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from simulator.applications import cholesky, ep, farm, fft, hpl, matmul, matmul_2d, modelled, sort, stencil
 from simulator.applications.parameters import Field, Parameters
 from simulator.applications.work import Work
+from simulator.base.errors import ScenarioError, meant
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError, meant
 from simulator.program import Program
 
 if TYPE_CHECKING:

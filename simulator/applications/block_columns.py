@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

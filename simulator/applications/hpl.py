@@ -47,8 +47,8 @@ from simulator.applications.parameters import (
 )
 from simulator.applications.team import Team
 from simulator.applications.work import Work
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from simulator.program import NOBODY, Broadcast, BroadcastAlgorithm, Compute, Exchange, Loop, Operation, Program
 
 if TYPE_CHECKING:

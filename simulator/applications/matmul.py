@@ -8,8 +8,8 @@ import numpy as np
 
 from simulator.applications.parameters import ORDER, Field, Parameters, read
 from simulator.applications.work import Work
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from simulator.program import Compute, Loop, Program, Recv, Send
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ import numpy as np
 from simulator.applications.parameters import BROADCAST, ORDER, Choice, Field, Parameters, Whole, check_steps, read
 from simulator.applications.team import Floats, Ints
 from simulator.applications.work import Work
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from simulator.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
 
 if TYPE_CHECKING:

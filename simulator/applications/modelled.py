@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simulator.applications.parameters import Parameters
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from simulator.program import Compute, Program
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from simulator import units
-from simulator.errors import ScenarioError, meant
+from simulator.base import units
+from simulator.base.errors import ScenarioError, meant
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel

@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.base.tables import read_shipped_table, read_table
     from simulator.calibration.allocation.campaign import Campaign, Limits, learned_costs, make_runs
     from simulator.calibration.allocation.candidates import every_configuration
     from simulator.calibration.allocation.choice import LEAST_SIZES, Wishes
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     )
     from simulator.calibration.speed_files import load_speed_model, model_kind, predict_speeds, save_speed_model
     from simulator.calibration.speeds import Measurements, fit_speed, measure
-    from simulator.calibration.tables import read_shipped_table, read_table
     from simulator.calibration.usage import Usage
 
 _HOMES = {
@@ -176,8 +176,8 @@ _HOMES = {
     "read_memory_times": "simulator.calibration.memory_files",
     "read_network_table": "simulator.calibration.network_files",
     "read_plan": "simulator.calibration.allocation.plan",
-    "read_shipped_table": "simulator.calibration.tables",
-    "read_table": "simulator.calibration.tables",
+    "read_shipped_table": "simulator.base.tables",
+    "read_table": "simulator.base.tables",
     "record_load": "simulator.calibration.record",
     "record_runs": "simulator.calibration.history_record",
     "save_allocation_fit": "simulator.calibration.allocation.fit_file",

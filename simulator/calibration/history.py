@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulator import files
-from simulator.errors import ApportionError, ScenarioError
+from simulator.base import files
+from simulator.base.errors import ApportionError, ScenarioError
 
 TOTAL = "total"
 """Name of the time of a whole run; the other names are parts of it (computation, communication, ...)."""

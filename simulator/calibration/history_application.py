@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from simulator import units
 from simulator.applications import matmul
+from simulator.base import units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine, require_linux, this_machine
 from simulator.calibration.history import TOTAL
 from simulator.calibration.history_record import Point, Runner
 from simulator.calibration.kernels import kernel as find_kernel
 from simulator.calibration.parallel.children import NoAnswerError
 from simulator.calibration.parallel.ranks import Ranks
-from simulator.errors import ScenarioError
-from simulator.machine import Machine, require_linux, this_machine
 
 APPLICATIONS = ("matmul",)
 """What can be recorded by its name alone."""

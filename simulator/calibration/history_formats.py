@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simulator import files, units
+from simulator.base import files, units
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.tables import parse_table
+from simulator.base.units import to_number
 from simulator.calibration.history import TOTAL, RunRecord, is_history
-from simulator.calibration.tables import parse_table
-from simulator.errors import MALFORMED, ScenarioError
-from simulator.units import to_number
 
 IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
 EXPORTS = ("csv", "extrap", "extrap-json")

@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from simulator import files, units
+from simulator.base import files, units
+from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.machine import this_machine
+from simulator.base.units import to_number
 from simulator.calibration.history import TOTAL, RunRecord
-from simulator.errors import CalibrationError, ScenarioError
-from simulator.machine import this_machine
-from simulator.units import to_number
 
 _PLACE = re.compile(r"\{(\w+)\}")
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from simulator import files
-from simulator.errors import MALFORMED, ApportionError, ScenarioError
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
 
 SYNC_S = 1.0
 """A line waits for the disk only if none did for this long: points that take minutes all do, quick ones once a pass."""

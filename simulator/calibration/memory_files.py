@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files, ties
-from simulator.calibration.tables import MAX_FAULTS, Table, read_table
-from simulator.errors import MALFORMED, ScenarioError
-from simulator.machine import Machine
+from simulator.base import files, ties
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.machine import Machine
+from simulator.base.shipped import locate
+from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel
 from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
-from simulator.shipped import locate
 
 FORMAT = 1
 TIME = "time_per_word_s"
@@ -123,7 +123,7 @@ def fit_memory(
     ScenarioError
         If not even the simplest form can be fitted.
     """
-    from simulator.provenance import provenance
+    from simulator.base.provenance import provenance
 
     selection = select_model(times)
     comparison = () if machine is None else _compared(selection.chosen, machine)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import files
-from simulator.calibration.tables import Table, read_table
-from simulator.errors import MALFORMED, ScenarioError
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.provenance import provenance
+from simulator.base.shipped import locate
+from simulator.base.tables import Table, read_table
 from simulator.models.network import (
     CRITERION,
     NetworkFit,
@@ -21,8 +23,6 @@ from simulator.models.network import (
     fit_network,
     make_points,
 )
-from simulator.provenance import provenance
-from simulator.shipped import locate
 
 FORMAT = 1
 MAX_FAULTS = 20

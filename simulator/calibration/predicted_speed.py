@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import this_machine
+from simulator.base.provenance import provenance
 from simulator.calibration.memory_files import load_memory_model, named_levels
 from simulator.calibration.real_source import RealSource
 from simulator.calibration.speed_files import load_speed_model
-from simulator.errors import ScenarioError
-from simulator.machine import this_machine
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
 from simulator.models.memory.model import MemoryModel
 from simulator.models.predicted_speed import KERNEL_USES, alone_s, speeds_from
 from simulator.models.speed import SpeedBand, cut_from_samples
-from simulator.provenance import provenance
 
 
 @dataclass(frozen=True)

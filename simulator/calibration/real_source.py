@@ -12,7 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine, memory_available_bytes, require_linux, this_machine
+from simulator.base.randomness import stream
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
@@ -23,9 +26,6 @@ from simulator.calibration.real.sampling import Effort, RealPoint, sample_point,
 from simulator.calibration.real.subjects import KernelSubject, Subject, command_subject, largest_taken
 from simulator.calibration.real.upper_end import Ends, Room, find_ends
 from simulator.calibration.usage import Usage
-from simulator.errors import ScenarioError
-from simulator.machine import Machine, memory_available_bytes, require_linux, this_machine
-from simulator.randomness import stream
 
 MEMORY_SHARE = 0.5
 """Share of the memory available now that a kernel may take."""

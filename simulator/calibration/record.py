@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from simulator import files
-from simulator.errors import CalibrationError, ScenarioError
+from simulator.base import files
+from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.machine import busy_seconds, require_linux, runnable_now, this_machine
 from simulator.load_traces.recording import RecordingHead, read_head
-from simulator.machine import busy_seconds, require_linux, runnable_now, this_machine
 
 LOOK_S = 0.05
 """Longest time between two looks at the run queue."""

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from simulator import files
-from simulator.errors import ScenarioError
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.models.resource import HardwareModel
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import Formula, parse
+from simulator.base.shipped import locate
+from simulator.base.tables import Table, read_table
 from simulator.calibration.history import RunRecord, is_history, list_runs
-from simulator.calibration.tables import Table, read_table
-from simulator.errors import ScenarioError
-from simulator.formula import Formula, parse
 from simulator.models.regression.runs import Runs, make_runs
 from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
-from simulator.shipped import locate
 
 USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
 """Columns taken as the measured time when none is named, in this order."""
@@ -70,9 +70,9 @@ def fit_table(
         If the table, a formula or their combination cannot be fitted; one line per fault.
     """
     path = locate(path)
+    from simulator.base.provenance import provenance
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import fit
-    from simulator.provenance import provenance
 
     table = _runs_table(path, application, version)
     parsed = _formulas(formulas, responses, table)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.tables import read_table
 from simulator.calibration.bands.built import BuiltBand
-from simulator.calibration.tables import read_table
-from simulator.errors import MALFORMED, ScenarioError
 from simulator.models.speed import SpeedBand
 
 FORMAT = 1

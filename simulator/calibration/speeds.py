@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simulator import files, notebook, randomness
+from simulator.base import files, notebook, randomness
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import require_linux, this_machine
+from simulator.base.provenance import provenance
+from simulator.base.shipped import locate
 from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, build
 from simulator.calibration.bands.source import read_recorded_sizes
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.measuring import Measurement, Point, measure_speeds, measured_bands
 from simulator.calibration.parallel.ranks import Ranks
 from simulator.calibration.real_source import RealSource
-from simulator.errors import ScenarioError
-from simulator.machine import require_linux, this_machine
 from simulator.models.speed import SpeedBand
-from simulator.provenance import provenance
-from simulator.shipped import locate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from simulator.base.errors import ScenarioError
 from simulator.collectives import broadcast, everyone, trees
 from simulator.collectives.party import Ints, Party
 from simulator.columns import Kind, Slot
-from simulator.errors import ScenarioError
 from simulator.program import AllReduce, AllToAll, Broadcast, Collective, Gather, Reduce, Scatter
 
 __all__ = ["ALGORITHMS", "expand"]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from simulator.base.errors import ScenarioError
 from simulator.columns import Columns, FarmTable
 from simulator.costs.ticks import Floats, Ticks, rounded
-from simulator.errors import ScenarioError
 from simulator.scenario import Scenario
 
 

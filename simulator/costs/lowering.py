@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.assembly import assemble
+from simulator.base.errors import ScenarioError
 from simulator.columns import Columns, Kind
 from simulator.costs.computations import bands_have_width, computation_s, farm_ticks
 from simulator.costs.memory import lost_s
 from simulator.costs.messages import capacities, message_costs
 from simulator.costs.ticks import Ticks, to_ticks
-from simulator.errors import ScenarioError
 from simulator.networks import Contention
 from simulator.scenario import Draws, Scenario, check_memory
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.errors import ScenarioError
 from simulator.columns import Columns, Kind
 from simulator.costs.ticks import Floats, Ticks, rounded, to_ticks
 from simulator.costs.turns import turns_s
-from simulator.errors import ScenarioError
 from simulator.networks import Network
 from simulator.platform import Platform
 

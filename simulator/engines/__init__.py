@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal, get_args
 
+from simulator.base.errors import ScenarioError, UnsupportedProgram
 from simulator.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines import process
 from simulator.engines.choice import worth_compiling
 from simulator.engines.process import CustomOperation, Progress, Sharing
-from simulator.errors import ScenarioError, UnsupportedProgram
 from simulator.results import RunSet
 from simulator.scenario import Scenario, draw
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterable
 
+from simulator.base.errors import ScenarioError, SimulationError, TraceError
 from simulator.columns import Kind
 from simulator.costs import Costs
-from simulator.errors import ScenarioError, SimulationError, TraceError
 from simulator.platform import Platform
 from simulator.program import ANY
 

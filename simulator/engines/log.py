@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.assembly import assemble
+from simulator.base.errors import ScenarioError
 from simulator.columns import Columns, Kind
 from simulator.costs.messages import message_costs
 from simulator.engines.faults import link_name
-from simulator.errors import ScenarioError
 from simulator.program import ANY
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Scenario

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, Core, MemoryUnit, Topology
 from simulator.foreign_platforms.xml_tree import Element, read_xml
-from simulator.topology import INSTRUCTION, MEMORY_SIDE, CacheUnit, Core, MemoryUnit, Topology
 
 MAX_NUMBER = 2**63
 MAX_CPUS = 2**16

@@ -6,9 +6,9 @@ The ways are those of SimGrid 3.32 (StarZone.cpp, TorusZone.cpp, FatTreeZone.cpp
 from itertools import product
 from math import prod
 
+from simulator.base.units import to_whole
 from simulator.foreign_platforms.simgrid_zones import DOWN, UP, Way, Zone, Zones, amount, radical
 from simulator.foreign_platforms.xml_tree import Element
-from simulator.units import to_whole
 
 MAX_ROUTED = 600
 """Hosts of a torus or fat tree, every pair of which gets its way written out."""

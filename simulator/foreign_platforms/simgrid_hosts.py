@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
+from simulator.base.units import to_whole
 from simulator.foreign_platforms.simgrid_zones import MOST_HOSTS, amount
 from simulator.foreign_platforms.xml_tree import Element
 from simulator.load_traces import read_profile
@@ -14,7 +15,6 @@ from simulator.models.load import LoadTrace
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link
 from simulator.platform import PE, Load, Node
-from simulator.units import to_whole
 
 NODE_PROPERTY = "apportion.node"
 """Property of a host that names the node whose PE it is."""

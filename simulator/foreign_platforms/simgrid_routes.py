@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.foreign_platforms.simgrid_hosts import NODE_PROPERTY, properties
 from simulator.foreign_platforms.simgrid_zones import UP, Zone, Zones
 from simulator.models.network import LinkModel

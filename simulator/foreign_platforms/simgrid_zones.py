@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.foreign_platforms.xml_tree import Element
 from simulator.networks import Link
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from simulator import files
-from simulator.errors import ScenarioError
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 64

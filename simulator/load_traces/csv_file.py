@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator import files
-from simulator.errors import TraceError
+from simulator.base import files
+from simulator.base.errors import TraceError
+from simulator.base.shipped import locate
+from simulator.base.units import to_number
 from simulator.load_traces.recording import TITLE
 from simulator.models.load import AfterEnd, Floats, LoadTrace
-from simulator.shipped import locate
-from simulator.units import to_number
 
 TRACE_COLUMNS = ("load", "available")
 """Columns that a trace is read from by itself; any other must be asked for by name."""

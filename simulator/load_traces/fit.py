@@ -7,8 +7,8 @@ from typing import get_args
 
 import numpy as np
 
-from simulator import ties
-from simulator.errors import TraceError
+from simulator.base import ties
+from simulator.base.errors import TraceError
 from simulator.load_traces.generate import AR1, BlockBootstrap, Constant, Diurnal, Generator, OnOff, Stays
 from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import regular_step

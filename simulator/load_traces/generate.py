@@ -7,8 +7,8 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from simulator import units
-from simulator.errors import ScenarioError, TraceError
+from simulator.base import units
+from simulator.base.errors import ScenarioError, TraceError
 from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import regular_step
 

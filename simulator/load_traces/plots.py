@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.load_traces.study import StudyRow
 from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import LoadFunctions

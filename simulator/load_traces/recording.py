@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from simulator import files
-from simulator.errors import MALFORMED, ScenarioError, TraceError
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ScenarioError, TraceError
 
 TITLE = "# Apportion load trace, recorded"
 _HEAD_LINES = 1000

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator import units
-from simulator.errors import ScenarioError, TraceError
+from simulator.base import units
+from simulator.base.errors import ScenarioError, TraceError
 from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import check_lengths, regular_step
 from simulator.models.load_window import LoadWindow

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.models.load import AvailabilityRule, Floats, LoadTrace, availability
 
 _Ints = NDArray[np.intp]

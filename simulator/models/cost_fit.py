@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import ties
-from simulator.errors import ScenarioError
+from simulator.base import ties
+from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.str_]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 NORMAL_90 = 1.645
 """Normal quantile of a two-sided 90 % interval, with the digits that table 7 of the paper is made with."""

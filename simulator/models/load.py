@@ -6,8 +6,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import notebook
-from simulator.errors import TraceError
+from simulator.base import notebook
+from simulator.base.errors import TraceError
 
 Floats = NDArray[np.float64]
 AvailabilityRule = Literal["idle", "fair", "given"]

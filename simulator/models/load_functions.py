@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import notebook
-from simulator.errors import TraceError
+from simulator.base import notebook
+from simulator.base.errors import TraceError
 from simulator.models.load import Floats, LoadTrace
 
 Integers = NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.models.load import Floats
 from simulator.models.load_functions import LoadFunctions, check_lengths, fixed_point, from_sums, to_fixed
 

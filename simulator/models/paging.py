@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse, shared_access_time_s
 
 SWAP = "swap"

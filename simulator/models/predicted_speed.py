@@ -23,7 +23,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse, access_time_s
 from simulator.models.speed import SpeedBand
 

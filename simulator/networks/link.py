@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network import MessageModel, scaled_model
 
 

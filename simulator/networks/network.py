@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network import LinkModel, MessageModel, PacketModel, scaled_model
 from simulator.networks.link import Link
 

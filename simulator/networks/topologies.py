@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.networks.link import Link
 from simulator.networks.network import DOWN, UP, Ints
 

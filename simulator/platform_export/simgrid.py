@@ -11,13 +11,13 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
+from simulator.base.provenance import versions
 from simulator.foreign_platforms.simgrid_routes import MAX_NODES
 from simulator.models.load import LoadTrace, availability
 from simulator.platform import Load, Platform
 from simulator.platform_export.losses import find_losses, flat
 from simulator.platform_export.zones import Writing, fresh
-from simulator.provenance import versions
 from simulator.scenario import Draws, Scenario, draw
 
 MAX_ELEMENTS = 900_000

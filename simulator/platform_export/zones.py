@@ -7,7 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.foreign_platforms.simgrid_hosts import NODE_PROPERTY
 from simulator.foreign_platforms.simgrid_routes import MAX_NODES
 from simulator.models.network import LinkModel, MessageModel

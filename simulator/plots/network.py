@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from simulator import units
+from simulator.base import units
 from simulator.plots.frame import INK, PAPER, SERIES, Entry, drawing, legend, svg
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from simulator import units
+from simulator.base import units
 from simulator.plots.frame import INK, SERIES, Entry, drawing, label, legend, number, numbers, svg
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simulator import units
+from simulator.base import units
 from simulator.plots.frame import INK, PAPER, SERIES, drawing, label, legend, svg
 from simulator.plots.speed_model import draw_band, figure_kind, save
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simulator import files
+from simulator.base import files
 from simulator.plots.speed_model import figure_kind
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from simulator import units
+from simulator.base import units
 from simulator.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, svg
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import ScenarioError, meant
+from simulator.base.errors import ScenarioError, meant
+from simulator.base.shipped import locate
 from simulator.platform import Platform
 from simulator.scenario import Change, Scenario
 from simulator.scenario_file.changes import with_changes
@@ -23,7 +24,6 @@ from simulator.scenario_file.platforms import make_platform
 from simulator.scenario_file.resolve import resolve
 from simulator.scenario_file.schemas import KINDS, file_schema
 from simulator.scenario_file.yaml_text import Document, read_value
-from simulator.shipped import locate
 
 __all__ = [
     "Template",

@@ -7,11 +7,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from simulator import units
-from simulator.errors import ScenarioError, meant
+from simulator.base import units
+from simulator.base.errors import ScenarioError, meant
+from simulator.base.units import to_whole
 from simulator.scenario import Change
 from simulator.scenario_file.yaml_text import Document, read_value
-from simulator.units import to_whole
 
 Expand = Callable[[Any], Any]
 """Levels that are a model -> the levels written out."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from simulator import units
-from simulator.errors import ScenarioError
+from simulator.base import units
+from simulator.base.errors import ScenarioError
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand

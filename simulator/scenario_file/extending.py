@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from simulator import files
-from simulator.errors import ScenarioError
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.scenario_file.changes import step
 from simulator.scenario_file.faults import validated
 from simulator.scenario_file.forms import BaseForm, ExtendsForm, HeadForm, ScenarioForm

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.scenario_file.form import Form
 from simulator.scenario_file.yaml_text import Document, PlacedError
 

@@ -18,8 +18,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from simulator import units
-from simulator.errors import ScenarioError, meant
+from simulator.base import units
+from simulator.base.errors import ScenarioError, meant
 from simulator.scenario_file.shapes import IS_FILE
 
 MOST_FAULTS = 101

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from simulator import files, units
 from simulator.applications.parameters import Parameters
-from simulator.errors import ScenarioError
+from simulator.base import files, units
+from simulator.base.errors import ScenarioError
 from simulator.scenario_file.named_files import NamedFiles
 
 KEY = "hpl_dat"

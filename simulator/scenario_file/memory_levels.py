@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simulator import units
-from simulator.errors import ScenarioError, meant
+from simulator.base import units
+from simulator.base.errors import ScenarioError, meant
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
 from simulator.models.paging import SWAP, SwapTimes, resident_levels
 from simulator.models.predicted_speed import KERNEL_USES, predicted_band, rescaled

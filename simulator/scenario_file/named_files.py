@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simulator import files
+from simulator.base import files
 from simulator.calibration.resource_files import load_resource_model
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace

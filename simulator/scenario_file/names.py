@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 MAX_NAMES = 1_000_000
 """Most names of one pattern, and most PEs of a platform: they take some 7 s and 600 MB to make."""

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from pydantic import TypeAdapter
 
-from simulator.errors import ScenarioError, meant
+from simulator.base.errors import ScenarioError, meant
 from simulator.models.network import (
     FittedForm,
     KnotsModel,

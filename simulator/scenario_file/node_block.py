@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from simulator import units
+from simulator.base import units
+from simulator.base.machine import Core, SharedCache, Topology
 from simulator.models.memory import MemoryLevel
 from simulator.scenario_file.dump import duration, size
 from simulator.scenario_file.names import expanded
-from simulator.topology import Core, SharedCache, Topology
 
 WIDTH = 116
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")

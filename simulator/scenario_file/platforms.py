@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.foreign_platforms import read_simgrid
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from simulator import files, units
 from simulator.applications import PARAMETERS
 from simulator.applications.parameters import MOST_STEPS, Duration, Field
+from simulator.base import files, units
 from simulator.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
 from simulator.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.extending import MOST_FILES

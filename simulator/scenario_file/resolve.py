@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.applications import make_work
+from simulator.base.errors import ScenarioError
 from simulator.configuration import MOST_PLACED, MOST_PROCESSES, Configuration
-from simulator.errors import ScenarioError
 from simulator.platform import Platform
 from simulator.scenario import (
     Application,

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import ScenarioError
 from simulator.configuration import MOST_CONFIGURATIONS
-from simulator.errors import ScenarioError
 
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _END = re.compile(r"(.*) \(at end of document\)", re.DOTALL)

@@ -14,9 +14,9 @@ from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from simulator import files, units
+from simulator.base import files, units
+from simulator.base.errors import ApportionError, ScenarioError, on_one_line
 from simulator.configuration import MOST_CONFIGURATIONS
-from simulator.errors import ApportionError, ScenarioError, on_one_line
 from simulator.scenario_file.toml_text import toml_nodes
 
 MAX_BYTES = 16 * 2**20

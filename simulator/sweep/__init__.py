@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from simulator.errors import Interrupted, SweepError
+from simulator.base.errors import Interrupted, SweepError
 from simulator.result_files import makespans_s as configurations_of
 from simulator.result_tables import Form
 from simulator.sweep.clusters import cores_here, existing, local

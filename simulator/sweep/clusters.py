@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simulator import files
-from simulator.errors import ScenarioError, SweepError, reason, shortage
+from simulator.base import files
+from simulator.base.errors import ScenarioError, SweepError, reason, shortage
 
 if TYPE_CHECKING:
     from distributed import Client

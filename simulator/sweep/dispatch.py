@@ -11,7 +11,7 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from simulator.errors import SweepError
+from simulator.base.errors import SweepError
 from simulator.sweep.plan import Plan
 
 if TYPE_CHECKING:

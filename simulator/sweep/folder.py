@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simulator import files
-from simulator.errors import ApportionError, ScenarioError, SweepError
-from simulator.provenance import provenance
+from simulator.base import files
+from simulator.base.errors import ApportionError, ScenarioError, SweepError
+from simulator.base.provenance import provenance
 from simulator.result_files import FORMAT, is_manifest, point_runs
 from simulator.result_tables import FORMS, LIMIT_BYTES, Form, check_form, kinds_of, run_frames, write_table
 from simulator.sweep.plan import Plan

@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import files
+from simulator.base import files
 from simulator.engines import run as simulate
 from simulator.result_files import sealed, unsealed
 from simulator.results import RunSet

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from simulator import files
-from simulator.errors import ApportionError, ScenarioError
-from simulator.provenance import versions
+from simulator.base import files
+from simulator.base.errors import ApportionError, ScenarioError
+from simulator.base.provenance import versions
 from simulator.scenario import Scenario
 from simulator.scenario_file import Template, dump_scenario, read_template
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simulator import files
-from simulator.errors import ApportionError, ScenarioError, SweepError
+from simulator.base import files
+from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.result_files import read_point, unsealed
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from simulator import units
-from simulator.errors import ScenarioError, SweepError
+from simulator.base import units
+from simulator.base.errors import ScenarioError, SweepError
 from simulator.sweep.clusters import close, quiet_logs, settings
 
 if TYPE_CHECKING:

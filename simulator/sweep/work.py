@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.engines import run
-from simulator.errors import ApportionError, ScenarioError, SweepError
 from simulator.platform import Platform
 from simulator.result_files import sealed
 from simulator.scenario import Scenario

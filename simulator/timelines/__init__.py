@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simulator import files
-from simulator.errors import ScenarioError
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.results import RunSet
 from simulator.scenario import Scenario, draw
 from simulator.timelines.chrome import events

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simulator import files
+from simulator.base import files
 from simulator.columns import Kind
 from simulator.timelines.words import NAMES, View, details
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from simulator import run
+from simulator.base.errors import ApportionError
 from simulator.configuration import Configuration
-from simulator.errors import ApportionError
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network, Star

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
 from simulator.engines import run
-from simulator.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.network import LinkModel
 from simulator.models.paging import SwapTimes

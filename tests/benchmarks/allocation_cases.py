@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from simulator.base.randomness import stream
 from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Link, Network, Star
 from simulator.platform import PE, Load, Platform
-from simulator.randomness import stream
 from simulator.scenario import Application, Scenario
 
 KERNEL = "k"

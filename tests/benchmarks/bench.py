@@ -23,7 +23,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from simulator.errors import UnsupportedProgram
+from simulator.base.errors import UnsupportedProgram
 from tests.benchmarks import simgrid_cpp
 from tests.benchmarks.scenarios import CASES, Case, Scenario
 from tests.benchmarks.simgrid_cpp import Sample

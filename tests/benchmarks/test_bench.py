@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from simulator.errors import UnsupportedProgram
+from simulator.base.errors import UnsupportedProgram
 from tests.benchmarks import bench, engines, simgrid_cpp
 from tests.benchmarks.bench import Sample
 from tests.benchmarks.scenarios import CASES

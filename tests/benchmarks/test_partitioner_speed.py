@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from advisor.partitioners import SpeedKinds, discontinuous, functional
-from simulator.randomness import stream
+from simulator.base.randomness import stream
 
 pytestmark = pytest.mark.benchmark
 HPOPTA = os.environ.get("HPOPTA_LIBRARY")

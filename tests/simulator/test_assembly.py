@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from simulator.assembly import assemble
+from simulator.base.errors import ScenarioError
 from simulator.columns import Kind
-from simulator.errors import ScenarioError
 from simulator.program import (
     NOBODY,
     Barrier,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import Configuration, job_lines, process_lines, run
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.job_files import intervals
 from simulator.load_traces import import_trace
 from tests.simulator.platforms import band, pe, scenario

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulator import randomness
+from simulator.base import randomness
+from simulator.base.errors import CalibrationError
+from simulator.base.files import read_output
+from simulator.base.machine import affinity
 from simulator.calibration.allocation.costs import Corrections, Floats, as_arrays
 from simulator.calibration.allocation.kinds import PEKind
 from simulator.calibration.allocation.output import KEEP_BYTES, MeasuredTimes
@@ -21,9 +24,6 @@ from simulator.calibration.parallel.children import Children
 from simulator.calibration.parallel.competitor import Competitor
 from simulator.calibration.parallel.launcher import ANYWHERE
 from simulator.calibration.parallel.outcome import failure
-from simulator.errors import CalibrationError
-from simulator.files import read_output
-from simulator.machine import affinity
 from simulator.models.load import LoadTrace
 
 LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import ScenarioError
 from simulator.calibration.allocation.kinds import PEKind
-from simulator.errors import ScenarioError
 
 Ints = NDArray[np.int64]
 MOST_CONFIGURATIONS = 20_000

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
+from simulator.base.errors import ScenarioError
 from simulator.calibration.allocation.candidates import every_configuration, fits_memory
 from simulator.calibration.allocation.costs import CostGuess, Floats, Ints
 from simulator.calibration.allocation.plan import PILOT, Allocation, ConstructionPlan, PlannedRun
-from simulator.errors import ScenarioError
 
 LEAST_SIZES = 3
 PROMISING = 1.5

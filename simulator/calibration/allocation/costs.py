@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
+from simulator.base.formula import Formula
 from simulator.calibration.allocation.kinds import PEKind
-from simulator.formula import Formula
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.base.shipped import locate
 from simulator.calibration.allocation.runs_file import read_allocation_runs
-from simulator.errors import ScenarioError
 from simulator.models.process_count.estimates import ProcessCountModel
 from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
-from simulator.shipped import locate
 
 FORMAT = 1
 KIND = "process_count"
@@ -105,7 +105,7 @@ def fit_allocation_table(path: str | Path, *, method: str = "pooled") -> Allocat
         If the table cannot be read, or its runs do not determine a model; one line per fault.
     """
     path = locate(path)
-    from simulator.provenance import provenance
+    from simulator.base.provenance import provenance
 
     runs, notes = read_allocation_runs(path)
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.platform import PE, Platform
 
 MOST_DEFAULT = 4

@@ -4,8 +4,8 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration.apex.mpi_launch import mpiexec
-from simulator.errors import ScenarioError
 
 BLOCK = 64
 """Columns of a block."""

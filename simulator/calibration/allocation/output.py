@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from simulator.errors import CalibrationError, ScenarioError
-from simulator.units import to_number
+from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.units import to_number
 
 MOST_CHARACTERS = 500
 """Longest pattern."""

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration.allocation.kinds import PEKind, PlacedPE
 from simulator.calibration.allocation.plan import Allocation
-from simulator.errors import ScenarioError
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
+from simulator.base.formula import parse
 from simulator.calibration.allocation.costs import CostGuess
 from simulator.calibration.allocation.kinds import PEKind
-from simulator.errors import MALFORMED, ApportionError, ScenarioError
-from simulator.formula import parse
 
 FORMAT = 1
 KIND = "allocation plan"

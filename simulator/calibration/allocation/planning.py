@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import parse
 from simulator.calibration.allocation.candidates import check_sizes
 from simulator.calibration.allocation.choice import Wishes, make_construction_plan
 from simulator.calibration.allocation.costs import CostGuess
 from simulator.calibration.allocation.kinds import kinds_of
 from simulator.calibration.allocation.plan import ConstructionPlan
-from simulator.errors import ScenarioError
-from simulator.formula import parse
 from simulator.platform import Platform
 
 WORK = "2/3*N**3"

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.calibration.allocation.output import OutputReader
 from simulator.calibration.allocation.placement import PlacedRank
-from simulator.errors import ScenarioError
 
 PIN = Path(__file__).parents[1] / "parallel" / "pin.py"
 _PLACE = re.compile(r"\{(\w+)\}")

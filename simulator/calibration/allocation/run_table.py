@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.base.tables import read_table
 from simulator.calibration.allocation.output import MeasuredTimes
 from simulator.calibration.allocation.plan import Allocation
 from simulator.calibration.journal import Journal
-from simulator.calibration.tables import read_table
-from simulator.errors import ScenarioError
 
 LOG_SUFFIX = ".log.jsonl"
 """What replaces `.csv` in the name of the log beside a table."""

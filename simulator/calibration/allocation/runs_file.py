@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.calibration.tables import MAX_FAULTS, Table, read_table
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
+from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.base.units import to_number
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
-from simulator.units import to_number
 
 PARTS = ("pes", "procs", "comp_s", "comm_s")
 """What a table can say of a kind, as `KIND.pes`; the last two are optional."""

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine
+from simulator.base.randomness import stream
 from simulator.calibration.apex.sweep import Sweep
 from simulator.calibration.memory_files import MemoryFit, fit_memory
-from simulator.errors import ScenarioError
-from simulator.machine import Machine
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.selection import Candidate, relative_errors
-from simulator.randomness import stream
 
 HELD_OUT_SHARE = 0.2
 """Share of the cells kept from the fit."""

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import Cell, block_of, room_for
 from simulator.calibration.kernels import apex_access as access
 from simulator.calibration.kernels.sized import WORD_BYTES
-from simulator.randomness import stream
 
 Piece = tuple[int, int, int, int]
 """Owner, place in its window, place in our buffer, words."""

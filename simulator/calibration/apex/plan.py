@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine, memory_available_bytes, require_linux
 from simulator.calibration.apex.mpi_launch import mpiexec
 from simulator.calibration.kernels.sized import WORD_BYTES
-from simulator.errors import ScenarioError
-from simulator.machine import Machine, memory_available_bytes, require_linux
 
 ALPHAS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0)
 LENGTHS = (1, 4, 16, 64, 256, 1024, 4096)

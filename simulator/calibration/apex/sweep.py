@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import files, units
+from simulator.base import files, units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine
+from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import MOST_PASSES, Cell, SweepPlan
 from simulator.calibration.apex.readers import Readers
 from simulator.calibration.apex.visits import Visit, Visits
-from simulator.errors import ScenarioError
-from simulator.machine import Machine
-from simulator.randomness import stream
 
 LEAST_PASSES = 3
 """Fewest visits to a cell: a median that one disturbed visit does not move."""

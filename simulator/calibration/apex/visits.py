@@ -6,9 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from simulator.base.machine import Machine
 from simulator.calibration.journal import Journal, read_entries
 from simulator.calibration.real.point_store import plain, refuse_others
-from simulator.machine import Machine
 
 FORMAT, KIND = 1, "apexmap visits"
 WHAT = "measurements of a memory sweep"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulator import ties
+from simulator.base import ties
 from simulator.calibration.bands.curve import Curve
 from simulator.calibration.bands.grid import grid_sizes
 from simulator.calibration.bands.session import BudgetSpentError, Session

@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration.bands.adaptive import Adaptive, build_adaptive
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.curve import Curve
@@ -13,7 +14,6 @@ from simulator.calibration.bands.grid import build_grid
 from simulator.calibration.bands.session import Session
 from simulator.calibration.bands.shape import check_shape
 from simulator.calibration.bands.source import Floats, ReplaySource, Source
-from simulator.errors import ScenarioError
 from simulator.models.speed import Cut, SpeedBand
 
 Method = Literal["adaptive", "gbbp", "grid"]

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from simulator import notebook
+from simulator.base import notebook
 from simulator.calibration.bands.shape import ShapeCheck
 from simulator.calibration.bands.source import PointMeasured, TableError
 from simulator.models.speed import Cut, SpeedBand

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from simulator import ties
+from simulator.base import ties
 from simulator.calibration.bands.source import Floats, PointMeasured
 
 NEAR, FAR = 2.0, 4.0

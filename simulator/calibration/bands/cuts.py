@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration.bands.source import PointMeasured
-from simulator.errors import ScenarioError
 from simulator.models.load import LoadTrace
 from simulator.models.load_functions import LoadFunctions, build_load_functions
 from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples

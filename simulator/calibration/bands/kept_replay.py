@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from simulator import files
+from simulator.base import files
 from simulator.calibration.bands.source import Floats, PointMeasured, ReplaySource
 from simulator.calibration.real.point_store import PointStore
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.source import PointMeasured, Source
-from simulator.errors import CalibrationError, ScenarioError
 from simulator.models.speed import Cut
 
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.tables import MAX_FAULTS, Table, read_table
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
+from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.models.speed import SpeedBand
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.randomness import stream
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.source import Floats
 from simulator.calibration.comparison.lanes import BuilderLane, GridLane, HeldOutLane, held_out_sizes
@@ -24,8 +26,6 @@ from simulator.calibration.real.sampling import Effort, RealPoint
 from simulator.calibration.real.subjects import KernelSubject
 from simulator.calibration.real.upper_end import Ends
 from simulator.calibration.real_source import MEMORY_SHARE, RealSource
-from simulator.errors import CalibrationError, ScenarioError
-from simulator.randomness import stream
 
 METHODS = ("grid", "gbbp", "adaptive")
 HELD_OUT, PASSES = 36, 3

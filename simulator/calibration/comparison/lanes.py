@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from simulator import ties
+from simulator.base import ties
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.grid import grid_sizes

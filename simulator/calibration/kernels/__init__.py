@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.applications.matmul import problem_size, volume
+from simulator.base.errors import ScenarioError
 from simulator.calibration.kernels import dgemm, naive_matmul, operands
 from simulator.calibration.kernels.operands import Matrix
-from simulator.errors import ScenarioError
 
 __all__ = ["KERNELS", "Kernel", "kernel"]
 

@@ -1,9 +1,9 @@
 """All kernels of one parameter, by name."""
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration.kernels import apexmap, cholesky, dgemm, fft, integration, merge_sort, naive_matmul, triad
 from simulator.calibration.kernels.sized import SizedKernel
 from simulator.calibration.kernels.square_matmul import square
-from simulator.errors import ScenarioError
 
 SIZED_KERNELS = {
     kernel.name: kernel

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Self
 
-from simulator.errors import CalibrationError
+from simulator.base.errors import CalibrationError
 
 LIMIT_S = 300.0
 """How long a child may take to answer."""

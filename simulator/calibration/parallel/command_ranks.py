@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from simulator.base.errors import CalibrationError
 from simulator.calibration.parallel.children import Children
 from simulator.calibration.parallel.outcome import failure
 from simulator.calibration.parallel.ranks import RealRun
 from simulator.calibration.usage import Usage
-from simulator.errors import CalibrationError
 
 _START_S = 60.0
 """How long starting may take beside the run itself."""

@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from simulator.base.errors import CalibrationError
 from simulator.calibration.parallel.busy_loop import APART
 from simulator.calibration.parallel.children import Children
-from simulator.errors import CalibrationError
 from simulator.models.load import LoadTrace
 
 _LOOP = "simulator.calibration.parallel.busy_loop"

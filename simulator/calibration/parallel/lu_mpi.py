@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from simulator import randomness
+from simulator.base import randomness
 from simulator.calibration.parallel import blas
 
 Floats = NDArray[np.float64]

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.machine import Machine
+from simulator.base.randomness import stream
 from simulator.calibration.pingpong.channels import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
 from simulator.calibration.real.point_store import PointStore
-from simulator.errors import CalibrationError, ScenarioError
-from simulator.machine import Machine
-from simulator.randomness import stream
 
 SAMPLE_S = 0.005
 """A sample goes on for about this long, or for one round."""

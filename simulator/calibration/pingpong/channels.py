@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from simulator.errors import CalibrationError
+from simulator.base.errors import CalibrationError
 
 MAX_BYTES = 2**30
 """Largest message, so that no command of a peer can ask for all memory."""

@@ -9,10 +9,10 @@ import os
 import sys
 from typing import Any
 
+from simulator.base.errors import ApportionError
 from simulator.calibration.parallel import lifeline
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import Buffers, ChannelEndedError, StreamChannel, relay, run_sample
-from simulator.errors import ApportionError
 
 
 class Endpoint:

@@ -1,10 +1,10 @@
 """Measured message times become a network model."""
 
+from simulator.base.machine import this_machine
+from simulator.base.provenance import provenance
 from simulator.calibration.network_files import CalibratedNetwork
 from simulator.calibration.pingpong.measured import LinkMeasurement
-from simulator.machine import this_machine
 from simulator.models.network import fit_network, make_points
-from simulator.provenance import provenance
 
 
 def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetwork:

@@ -15,12 +15,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
+from simulator.base.errors import CalibrationError
 from simulator.calibration.parallel.children import Children
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import SILENCE_S
 from simulator.calibration.pingpong.pairs import ENDPOINT, Pairs
 from simulator.calibration.pingpong.wire import PeerError
-from simulator.errors import CalibrationError
 
 SERVE = "simulator.calibration.pingpong.serve"
 ANSWER_S = 5.0

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine, require_linux, this_machine
 from simulator.calibration.pingpong.campaign import (
     Plan,
     SizePoint,
@@ -22,8 +24,6 @@ from simulator.calibration.pingpong.channels import MAX_BYTES as MAX_BYTES_EVER
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
 from simulator.calibration.pingpong.mpi import mpi_pairs
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
-from simulator.errors import ScenarioError
-from simulator.machine import Machine, require_linux, this_machine
 
 MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
 """What lies between the processes -> its media, the default first."""

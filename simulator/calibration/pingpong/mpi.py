@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.calibration.parallel.children import NoAnswerError
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.pairs import Pairs
-from simulator.errors import CalibrationError, ScenarioError
 
 RANK = "simulator.calibration.pingpong.mpi_rank"
 START_S = 30.0

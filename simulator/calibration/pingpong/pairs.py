@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
+from simulator.base.errors import CalibrationError
 from simulator.calibration.parallel.children import Children
-from simulator.errors import CalibrationError
 
 ENDPOINT: Final = "simulator.calibration.pingpong.endpoint"
 LEAD_S = 0.01

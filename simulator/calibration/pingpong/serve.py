@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 
+from simulator.base.errors import ApportionError
 from simulator.calibration.parallel import lifeline
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import (
@@ -23,7 +24,6 @@ from simulator.calibration.pingpong.channels import (
     run_sample,
 )
 from simulator.calibration.pingpong.pairs import SAMPLE_LIMIT_S
-from simulator.errors import ApportionError
 
 COMMAND_S = math.ceil(SAMPLE_LIMIT_S + SILENCE_S)
 """How long one sample may take, waiting for the next command included."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Generator
 from typing import Any
 
-from simulator.errors import CalibrationError, ScenarioError
+from simulator.base.errors import CalibrationError, ScenarioError
 
 PROTOCOL = 1
 MAX_LINE_BYTES = 1024

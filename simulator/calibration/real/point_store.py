@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine
 from simulator.calibration.journal import Journal, read_entries
-from simulator.errors import ScenarioError
-from simulator.machine import Machine
 
 FORMAT, KIND = 2, "points"
 _FORMAT_1 = b'{"format": 1, "kind": "points"'

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import CalibrationError
 from simulator.calibration.parallel.children import Children
 from simulator.calibration.parallel.outcome import failure
 from simulator.calibration.real.subjects import CommandSubject, KernelSubject, Subject
 from simulator.calibration.usage import Usage
-from simulator.errors import CalibrationError
 
 _NO_MEMORY = re.compile(r"memory ?error|bad_alloc|cannot allocate|out of memory|unable to allocate", re.IGNORECASE)
 _START_S = 60.0

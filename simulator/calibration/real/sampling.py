@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from simulator.base.errors import CalibrationError
 from simulator.calibration.bands.source import Floats, PointMeasured
 from simulator.calibration.measuring import (
     LEAST_SAMPLE_S,
@@ -20,7 +21,6 @@ from simulator.calibration.measuring import (
 from simulator.calibration.real.runners import Runner
 from simulator.calibration.real.subjects import Subject
 from simulator.calibration.usage import Usage
-from simulator.errors import CalibrationError
 
 _MOST_INNER = 10**6
 _KEPT_WARM_UP = 1 / 3

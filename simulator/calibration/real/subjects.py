@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simulator.base.errors import FormulaError, ScenarioError
+from simulator.base.formula import Formula, parse
 from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKernel, largest_within
-from simulator.errors import FormulaError, ScenarioError
-from simulator.formula import Formula, parse
 
 _PLACE = re.compile(r"\{(\w+)\}")
 

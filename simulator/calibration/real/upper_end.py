@@ -5,12 +5,12 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from simulator import units
+from simulator.base import units
+from simulator.base.errors import ScenarioError
 from simulator.calibration.kernels.sized import LARGEST_N, largest_within
 from simulator.calibration.real.runners import Runner
 from simulator.calibration.real.sampling import Effort, inner_runs, one_of
 from simulator.calibration.real.subjects import Subject, largest_taken
-from simulator.errors import ScenarioError
 
 _PROBED_SHARE = 0.1
 """The time is predicted from a run that takes at least this share of the cap."""

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from simulator import machine as machines
+from simulator.base import machine as machines
+from simulator.base.errors import CalibrationError
+from simulator.base.provenance import provenance
+from simulator.base.randomness import stream
 from simulator.characterisation.costs.counting import counts_at, derive_sized
 from simulator.characterisation.costs.memory_term import (
     SWEEP_BYTES,
@@ -22,11 +25,8 @@ from simulator.characterisation.costs.suite import SUITE
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
 from simulator.characterisation.kernels.table import STUDY_KERNELS
-from simulator.errors import CalibrationError
 from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel
-from simulator.provenance import provenance
-from simulator.randomness import stream
 
 OnProgress = Callable[[str, float], None]
 COUNTING_SHARE = 0.7

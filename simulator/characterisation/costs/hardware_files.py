@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from simulator import files, machine
+from simulator.base import files, machine
+from simulator.base.errors import ScenarioError
 from simulator.calibration.resource_files import load_resource_model
 from simulator.characterisation.costs.run_store import fingerprint
-from simulator.errors import ScenarioError
 from simulator.models.resource import HardwareModel
 
 

@@ -7,12 +7,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from simulator import files
+from simulator.base import files
+from simulator.base.machine import Machine
 from simulator.calibration.journal import Journal, read_entries
 from simulator.calibration.real.point_store import plain
 from simulator.characterisation.costs.observations import Counts
 from simulator.characterisation.costs.timing import Times
-from simulator.machine import Machine
 
 FORMAT = 2
 _FORMAT_1 = b'{\n "format": 1,\n "kind": "cost runs"'

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.errors import CalibrationError
 from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, INTERMEDIATE, design_vector, guess_cycles
 from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
 from simulator.characterisation.costs.observations import KERNEL, MICRO, Observation, counted, operations
-from simulator.errors import CalibrationError
 from simulator.models.cost_fit import CostFit, fit_costs
 from simulator.models.resource import Cost, CostVector, HardwareModel, Method
 from simulator.models.resource.costs import FLOP_WEIGHTS

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import formula, units
-from simulator.errors import ScenarioError
-from simulator.randomness import stream
+from simulator.base import formula, units
+from simulator.base.errors import ScenarioError
+from simulator.base.randomness import stream
 
 Values: TypeAlias = Mapping[str, float]
 """Parameter -> value."""

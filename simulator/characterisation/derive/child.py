@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
 from simulator.characterisation.derive.machine import assembly, intermediate, native
 from simulator.characterisation.derive.machine.code import Counting
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.characterisation.derive import child, kinds, running
 from simulator.characterisation.derive.arguments import Arguments, Values, from_mapping
 from simulator.characterisation.derive.constructs import Counting
@@ -20,7 +21,6 @@ from simulator.characterisation.derive.steps import Counted, count_blocks
 from simulator.characterisation.derive.symbolic import loop_counts, working_set
 from simulator.characterisation.seg.evaluate import total_ruv
 from simulator.characterisation.seg.nodes import Graph, Seg
-from simulator.errors import ScenarioError
 from simulator.models.resource import Method
 
 PROFILE_LIMIT_S = 20.0

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import formula, ties
+from simulator.base import formula, ties
+from simulator.base.errors import FormulaError
+from simulator.base.formula import Formula, Term
 from simulator.characterisation.derive.arguments import Values
-from simulator.errors import FormulaError
-from simulator.formula import Formula, Term
 
 TOLERANCE = 0.01
 """Largest relative miss over the profiled runs of a formula that fits."""

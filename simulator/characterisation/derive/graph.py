@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from simulator.base.errors import FormulaError
 from simulator.characterisation.derive import fit
 from simulator.characterisation.derive.arguments import Values
 from simulator.characterisation.derive.constructs import Counting, principal
 from simulator.characterisation.derive.steps import Block, Choice, Piece, Repeat, Rest, Step, Straight
 from simulator.characterisation.seg.nodes import Branch, Call, Graph, Loop, Node, Processing
 from simulator.characterisation.seg.nodes import Sequence as Steps
-from simulator.errors import FormulaError
 from simulator.models.resource import Method, Ruv
 
 CHANCE = 3.0

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.characterisation.derive import child
 from simulator.characterisation.derive.arguments import Arguments
 from simulator.characterisation.derive.machine.code import Code, CodeBlock
 from simulator.characterisation.derive.source import Source
 from simulator.characterisation.derive.steps import PASS, Counted
-from simulator.errors import ScenarioError
 from simulator.models.resource import Method
 
 COMPILE_LIMIT_S = 300.0

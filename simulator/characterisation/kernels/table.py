@@ -1,8 +1,8 @@
 """All kernels of the study, by name."""
 
+from simulator.base.errors import ScenarioError
 from simulator.characterisation.kernels import cholesky, fft, integration, matmul, nbody, sieve, sort, stencil, triad
 from simulator.characterisation.kernels.study import StudyKernel
-from simulator.errors import ScenarioError
 
 STUDY_KERNELS: dict[str, StudyKernel] = {
     module.KERNEL.name: module.KERNEL

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator import formula
+from simulator.base import formula
+from simulator.base.errors import ScenarioError
 from simulator.characterisation.costs.calibration import compiled
 from simulator.characterisation.costs.observations import bytes_of
 from simulator.characterisation.costs.timing import Timed, time_in_turns
@@ -18,7 +19,6 @@ from simulator.characterisation.seg.nodes import Graph, Loop, Processing, Seg
 from simulator.characterisation.seg.text import timing_formula
 from simulator.characterisation.templates.making import make_seg_work
 from simulator.characterisation.templates.work import SegWork
-from simulator.errors import ScenarioError
 from simulator.models.resource import CostVector, HardwareModel, Method
 
 TIMED = HardwareModel("steps of known time", {"ct": CostVector.timed()})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.integration import integrate
 from simulator.calibration.kernels.merge_sort import Numbers, fill_numbers, merge_sort
@@ -14,7 +15,6 @@ from simulator.characterisation.costs.calibration import compiled
 from simulator.characterisation.kernels.table import study_kernel
 from simulator.characterisation.parallel.steps import keep_part
 from simulator.characterisation.templates.work import Asked
-from simulator.errors import ScenarioError
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.base.errors import FormulaError, ScenarioError, meant
+from simulator.base.formula import FUNCTIONS, Formula
 from simulator.characterisation.seg.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg, Sequence
 from simulator.characterisation.seg.walk import Place, walk
-from simulator.errors import FormulaError, ScenarioError, meant
-from simulator.formula import FUNCTIONS, Formula
 from simulator.models.resource import METHODS, Ruvs
 from simulator.models.resource.ruvs import bounds
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.errors import FormulaError, ScenarioError
+from simulator.base.formula import Formula
 from simulator.characterisation.seg.check import TOLERANCE
 from simulator.characterisation.seg.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg
 from simulator.characterisation.seg.walk import Place, bodies, parts_of
-from simulator.errors import FormulaError, ScenarioError
-from simulator.formula import Formula
 from simulator.models.resource import METHODS, CostVector, Method, Ruvs, Times
 from simulator.models.resource.ruvs import bounds
 

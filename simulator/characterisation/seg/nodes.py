@@ -7,8 +7,8 @@ CS-RR-279, University of Warwick, 1995.
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from simulator.errors import ScenarioError
-from simulator.formula import Formula
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import Formula
 from simulator.models.resource import NO_RUVS, Ruvs
 
 

@@ -3,8 +3,8 @@
 `t = t(v_assign) + N*(t(v_loop) + t(v_if) + P_max*t(v_assign))`: `t(v)` is what the resource model makes of a RUV.
 """
 
+from simulator.base.formula import Formula
 from simulator.characterisation.seg.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg, Sequence
-from simulator.formula import Formula
 from simulator.models.resource import Ruvs
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.randomness import stream
 from simulator.characterisation.costs.calibration import compiled
 from simulator.characterisation.costs.observations import bytes_of
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
@@ -16,11 +18,9 @@ from simulator.characterisation.seg.evaluate import expected_time
 from simulator.characterisation.seg.text import timing_formula
 from simulator.characterisation.study.methods import about, tools
 from simulator.characterisation.study.subjects import Subject, show_size
-from simulator.errors import CalibrationError, ScenarioError
 from simulator.models.error_summary import error_statistics
 from simulator.models.resource import CostVector, HardwareModel, Method
 from simulator.models.resource import Times as Range
-from simulator.randomness import stream
 
 OnProgress = Callable[[str, float], None]
 DERIVED: tuple[Method, ...] = ("poc", "hllc", "intcc", "icc")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simulator import formula, units
+from simulator.base import formula, units
+from simulator.base.errors import FormulaError, ScenarioError
 from simulator.characterisation.derive.arguments import (
     Arguments,
     Values,
@@ -17,7 +18,6 @@ from simulator.characterisation.derive.arguments import (
 from simulator.characterisation.derive.source import read_source
 from simulator.characterisation.kernels.study import StudyKernel
 from simulator.characterisation.kernels.table import study_kernel
-from simulator.errors import FormulaError, ScenarioError
 from simulator.models.resource import Guess, Ruv
 
 MOST_SIZES = 20

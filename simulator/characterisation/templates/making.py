@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from simulator.base.errors import FormulaError, ScenarioError, meant
+from simulator.base.formula import Formula, parse
 from simulator.characterisation.seg.check import check
 from simulator.characterisation.seg.evaluate import check_costs, used_methods
 from simulator.characterisation.seg.nodes import Graph, Seg
 from simulator.characterisation.templates import TEMPLATES
 from simulator.characterisation.templates.template import EVERYWHERE, Template
 from simulator.characterisation.templates.work import Asked, SegWork, Step
-from simulator.errors import FormulaError, ScenarioError, meant
-from simulator.formula import Formula, parse
 from simulator.models.resource import METHODS, HardwareModel, Method
 
 MOST_ITERATIONS = 1_000_000

@@ -7,8 +7,8 @@ then all compute. With one row there are no broadcasts along columns.
 
 import numpy as np
 
+from simulator.base.errors import ScenarioError
 from simulator.characterisation.templates.template import Ints, Stage, Template
-from simulator.errors import ScenarioError
 from simulator.program import Broadcast, Loop, Operation, Row
 
 

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.applications.team import Team
 from simulator.applications.work import Work
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import Formula
 from simulator.characterisation.seg.evaluate import expected_time
 from simulator.characterisation.seg.nodes import Seg
 from simulator.characterisation.templates.template import Template, repeated
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
-from simulator.formula import Formula
 from simulator.models.resource import HardwareModel, Method, Times
 from simulator.models.speed import SpeedBand
 from simulator.program import Compute, Program

@@ -15,9 +15,9 @@ from numba import types
 from numba.core import caching, compiler, serialize, typeinfer
 from numpy.typing import NDArray
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ApportionError
 from simulator.engines.compiled.place import cache_folder, on_compile
-from simulator.errors import ApportionError
 
 _TYPES = {
     type(None): types.void,

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from simulator import files
+from simulator.base import files
 
 __all__ = ["cache_folder", "on_compile"]
 

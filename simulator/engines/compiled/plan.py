@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.errors import UnsupportedProgram
 from simulator.columns import Kind
 from simulator.engines.compiled.cache import callee, compiled
-from simulator.errors import UnsupportedProgram
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]

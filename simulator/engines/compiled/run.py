@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.base.errors import UnsupportedProgram
 from simulator.columns import Kind
 from simulator.costs import lower, start_ticks
 from simulator.engines import process
 from simulator.engines.compiled import direct, general
 from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
-from simulator.errors import UnsupportedProgram
 from simulator.results import LoggedOperation, RunSet
 from simulator.scenario import Draws, Scenario
 

@@ -15,10 +15,10 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from simulator.base.errors import TraceError
 from simulator.costs import LAST_TICK, TickOverflowError
 from simulator.costs.ticks import rounded
 from simulator.engines.compiled.cache import callee, compiled
-from simulator.errors import TraceError
 from simulator.models.load import AfterEnd, AvailabilityRule
 from simulator.platform import PE
 

@@ -7,11 +7,11 @@ from itertools import count
 
 import simpy
 
+from simulator.base.errors import ApportionError
 from simulator.costs import LAST_TICK, TickOverflowError
 from simulator.engines import faults
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.service import EXACT, Service
-from simulator.errors import ApportionError
 
 
 class Usage:

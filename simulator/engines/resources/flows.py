@@ -8,12 +8,12 @@ from typing import Any
 
 import simpy
 
+from simulator.base.errors import SimulationError
 from simulator.engines import faults
 from simulator.engines.resources.filling import fill
 from simulator.engines.resources.flow_links import Flow, FlowLink
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.links import Movements
-from simulator.errors import SimulationError
 
 
 class FairLinks:

@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 
-from simulator.errors import ScenarioError, TraceError
+from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces.importers import (
     bitbrains,
     collectl,

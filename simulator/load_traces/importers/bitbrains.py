@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
 
 _USAGE = "CPU usage [%]"

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.load_traces.importers.source import (
     ImportOptions,
     Measure,

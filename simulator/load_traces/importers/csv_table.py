@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, instant, number, read_lines
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator import files
-from simulator.errors import TraceError
+from simulator.base import files
+from simulator.base.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
 
 _PAIR_BYTES = 16

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines
 from simulator.models.load import Floats
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simulator import files
-from simulator.errors import TraceError
+from simulator.base import files
+from simulator.base.errors import TraceError
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simulator import files
-from simulator.errors import MALFORMED, TraceError
+from simulator.base import files
+from simulator.base.errors import MALFORMED, TraceError
+from simulator.base.units import to_whole
 from simulator.load_traces.importers.source import (
     ImportOptions,
     Measure,
@@ -16,7 +17,6 @@ from simulator.load_traces.importers.source import (
     number,
     read_lines,
 )
-from simulator.units import to_whole
 
 _AVERAGE, _IDLE, _WAITING = "ldavg-1", "idle", "iowait"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.load_traces.generate import MOST_VALUES
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
 

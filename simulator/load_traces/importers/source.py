@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from simulator import files
-from simulator.errors import TraceError
+from simulator.base import files
+from simulator.base.errors import TraceError
+from simulator.base.units import to_number
 from simulator.load_traces.csv_file import TraceWarning
-from simulator.units import to_number
 
 Measure = Literal["load", "busy", "busy-percent", "available", "available-percent"]
 """What a source's numbers are: mean runnable processes; busy share of the processors; the share left to us."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.memory.forms import Floats, MemoryTimes, scattered
 
 LEAST_POINTS = 24

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.memory.forms import Constants, Floats, Form, MemoryTimes, hit_rates, run_shares
 
 PER_OCTAVE = 4

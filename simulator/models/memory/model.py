@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import notebook, units
-from simulator.errors import ScenarioError
+from simulator.base import notebook, units
+from simulator.base.errors import ScenarioError
 from simulator.models.memory.correction import Correction
 from simulator.models.memory.forms import Constants, Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
-from simulator.errors import ScenarioError
+from simulator.base import ties
+from simulator.base.errors import ScenarioError
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
 from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
 from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes, scattered

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
-from simulator.errors import ScenarioError
+from simulator.base import ties
+from simulator.base.errors import ScenarioError
 from simulator.models.network.fitted import Fit, Fitted, TooFewPoints
 from simulator.models.network.fitted_forms import FittedForm, PiecewiseModel
 from simulator.models.network.knots_fit import fit_knots

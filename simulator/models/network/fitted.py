@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.network.fitted_forms import FittedForm
 from simulator.models.network.points import NetworkPoints
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 LEAST_S = 1e-12

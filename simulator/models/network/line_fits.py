@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, line_design, relative_fit
 from simulator.models.network.fitted_forms import PiecewiseModel
 from simulator.models.network.points import NetworkPoints

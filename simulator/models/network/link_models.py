@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import notebook, units
-from simulator.errors import ScenarioError
+from simulator.base import notebook, units
+from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 

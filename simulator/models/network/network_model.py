@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PacketisedModel, PiecewiseModel
 from simulator.models.network.link_models import message_page
 

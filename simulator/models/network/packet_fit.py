@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, relative_fit, without_rounding
 from simulator.models.network.fitted_forms import PacketisedModel
 from simulator.models.network.points import NetworkPoints

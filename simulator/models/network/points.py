@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.process_count.estimates import ProcessCountModel
 from simulator.models.process_count.runs import AllocationRuns
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from simulator import ties
-from simulator.formula import Formula
+from simulator.base import ties
+from simulator.base.formula import Formula
 from simulator.models.regression.candidates import (
     NOISE_SD,
     PRIOR,

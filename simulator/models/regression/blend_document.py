@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.formula import parse
+from simulator.base.formula import parse
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.candidates import Design, Extra
 from simulator.models.regression.runs import Cells, Floats

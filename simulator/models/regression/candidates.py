@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
-from simulator.errors import FormulaError, ScenarioError
-from simulator.formula import Formula
+from simulator.base import ties
+from simulator.base.errors import FormulaError, ScenarioError
+from simulator.base.formula import Formula
 from simulator.models.regression.runs import Cells, Floats
 
 EXPONENT_SD = (0.01, 0.15)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, erfc, fdtrc
 
-from simulator import ties
-from simulator.errors import ScenarioError
+from simulator.base import ties
+from simulator.base.errors import ScenarioError
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.least_squares import fit_linear
 from simulator.models.regression.runs import Floats, Runs, cells_of

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simulator.errors import ScenarioError
-from simulator.formula import Formula, parse
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import Formula, parse
 from simulator.models.regression.blend import Blend, fit_blend
 from simulator.models.regression.least_squares import LinearFit, fit_linear
 from simulator.models.regression.runs import Cells, Floats, Runs, cells_of, resolution_s

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from simulator.errors import ScenarioError
-from simulator.formula import Formula, parse
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import Formula, parse
 from simulator.models.regression.runs import Floats, Runs
 
 RANK_TOLERANCE = 1e-10

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.least_squares import LinearFit
 from simulator.models.regression.runs import Floats

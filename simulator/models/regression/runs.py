@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 Floats = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator import files, notebook
-from simulator.errors import MALFORMED, ScenarioError
-from simulator.formula import Formula
+from simulator.base import files, notebook
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.formula import Formula
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.blend_document import blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit, linear_from_dict, linear_to_dict

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.resource.ruvs import METHODS, Method, Ruv, bounds
 from simulator.models.resource.times import Times
 

@@ -8,9 +8,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from simulator import files
-from simulator.errors import ScenarioError
-from simulator.provenance import provenance
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.base.provenance import provenance
 from simulator.scenario_file.dump import bandwidth, duration
 from simulator.scenario_file.joined.doubts import doubts
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from simulator import files
-from simulator.errors import MALFORMED, ScenarioError
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.machine import INSTRUCTION, SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.dump import message_data
-from simulator.topology import INSTRUCTION, SharedCache
 
 KINDS = ("speed", "memory", "network", "node")
 """Kinds of files that can be joined."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.joined.documents import (
@@ -24,7 +25,6 @@ from simulator.scenario_file.joined.documents import (
     read_document,
 )
 from simulator.scenario_file.node_block import shared_levels
-from simulator.topology import SharedCache
 
 UNNAMED = "unnamed"
 """What the kernel of a model is called that does not say."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import units
+from simulator.base import units
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.dump import level_data, size, speed_data

@@ -1,9 +1,9 @@
 """The application `seg` of a scenario: a graph, a template and the PEs' resource models put together."""
 
+from simulator.base.errors import ScenarioError
 from simulator.characterisation.seg.nodes import Seg
 from simulator.characterisation.templates.making import make_seg_work
 from simulator.characterisation.templates.work import Asked
-from simulator.errors import ScenarioError
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.resource import HardwareModel
 from simulator.platform import Platform

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simulator.base.errors import FormulaError, ScenarioError
+from simulator.base.formula import Formula, parse
+from simulator.base.shipped import locate
 from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg, Sequence, timing_formulas
 from simulator.characterisation.seg.check import faults
 from simulator.characterisation.seg.evaluate import used_methods
 from simulator.characterisation.seg.nodes import Node
 from simulator.characterisation.seg.walk import walk
-from simulator.errors import FormulaError, ScenarioError
-from simulator.formula import Formula, parse
 from simulator.models.resource import Guess, Method, Ruvs
 from simulator.scenario_file.faults import validated
 from simulator.scenario_file.segs.forms import (
@@ -27,7 +28,6 @@ from simulator.scenario_file.segs.forms import (
     SequenceForm,
 )
 from simulator.scenario_file.yaml_text import Document, read_document
-from simulator.shipped import locate
 
 Place = tuple[str | int, ...]
 ELSE = "else"

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from simulator.base.formula import Formula
 from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg
 from simulator.characterisation.seg.nodes import Node
 from simulator.characterisation.seg.walk import parts_of
 from simulator.characterisation.templates.work import SegWork
-from simulator.formula import Formula
 from simulator.models.resource import Amount, Guess, Ruvs
 from simulator.scenario_file.yaml_writing import yaml_text
 

@@ -114,8 +114,8 @@ def test_a_model_of_another_kind_and_bad_targets_are_refused(capsys, calibrated,
     )
     code, _, err = said(capsys, "predict", tmp_path / "l.json", "--at", at)
     assert (code, err) == (2, f"error: {at}:2: bytes: -5 found, whole bytes of at least 0 allowed\n")
+    from simulator.base.errors import ScenarioError
     from simulator.calibration import load_network_model
-    from simulator.errors import ScenarioError
 
     with pytest.raises(ScenarioError, match="kind: 'speed' found, format 1 of kind 'network' allowed"):
         load_network_model(speed)

@@ -103,7 +103,7 @@ def test_a_signal_while_dask_starts_works_or_ends_is_one_line(seed):
 
 
 def test_signals_are_taken_over_before_anything_heavy_is_imported():
-    heavy = ("typer", "rich", "difflib", "simulator.errors", "numpy")
+    heavy = ("typer", "rich", "difflib", "simulator.base.errors", "numpy")
     code = f"import sys, advisor.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

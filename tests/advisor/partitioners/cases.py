@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from advisor.partitioners import SpeedKinds
-from simulator.randomness import stream
+from simulator.base.randomness import stream
 
 NO_LIMIT = 10**12
 

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from advisor.partitioners import SpeedKinds, banded, functional
 from simulator import ScenarioError
-from simulator.randomness import stream
+from simulator.base.randomness import stream
 from tests.advisor.partitioners.cases import least_makespan, random_cases
 
 

@@ -6,7 +6,7 @@ import pytest
 from advisor.partitioners import SpeedKinds, discontinuous, functional, min_max
 from advisor.partitioners.min_max import least_limit, narrowed
 from advisor.partitioners.tables import tabulated
-from simulator.randomness import stream
+from simulator.base.randomness import stream
 from tests.advisor.partitioners.cases import Case, least_makespan, random_cases
 
 

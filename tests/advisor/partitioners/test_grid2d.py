@@ -8,7 +8,7 @@ import pytest
 from advisor.partitioners import SpeedKinds, grid2d
 from advisor.partitioners.grid2d import _columns
 from simulator import ScenarioError
-from simulator.randomness import stream
+from simulator.base.randomness import stream
 
 
 def tiles(found):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from advisor.partitioners import SpeedKinds, functional, iterative
-from simulator.randomness import stream
+from simulator.base.randomness import stream
 
 
 def problem(p, seed):

@@ -8,10 +8,10 @@ import pytest
 
 from advisor.reproduce import apexmap
 from simulator import ScenarioError, plots, this_machine
+from simulator.base.randomness import stream
 from simulator.calibration import MeasuredMemory, fit_held_out, make_sweep
 from simulator.calibration.apex.sweep import CellTime, Sweep
 from simulator.models.memory.forms import Constants, MemoryTimes
-from simulator.randomness import stream
 
 
 def made(seed=3):

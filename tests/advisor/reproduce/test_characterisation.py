@@ -11,7 +11,7 @@ import pytest
 from advisor.reproduce import characterisation, characterisation_live
 from advisor.reproduce.characterisation import reproduce, text
 from simulator import ScenarioError
-from simulator.randomness import stream
+from simulator.base.randomness import stream
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "reproduce", "characterisation"]

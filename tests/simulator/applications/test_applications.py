@@ -7,8 +7,8 @@ import pytest
 
 from simulator import Application, LinkModel, Platform, Scenario, dump_scenario, load_scenario
 from simulator.applications import APPLICATIONS, build_program, make_work
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from tests.simulator.applications.counts import Counts
 from tests.simulator.collectives.interpreter import run
 from tests.simulator.platforms import pe

@@ -5,8 +5,8 @@ import pytest
 
 from simulator import run
 from simulator.applications import build_program, make_work
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from simulator.models.network import LinkModel
 from simulator.platform import Platform
 from simulator.scenario import Application, Scenario

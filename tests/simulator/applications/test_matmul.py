@@ -3,9 +3,9 @@ import itertools
 import pytest
 
 from simulator.applications import build_program
+from simulator.base.errors import ScenarioError
 from simulator.columns import KIND_NAMES
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from tests.simulator.applications.counts import Counts
 
 

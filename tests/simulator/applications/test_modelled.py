@@ -8,8 +8,8 @@ import pytest
 import advisor
 from simulator import LinkModel, dump_scenario, load_scenario, run
 from simulator.applications import build_program
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
 from simulator.load_traces import trace_text
 from simulator.models import fit, make_runs
 from simulator.platform import PE, Platform

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from simulator import CalibrationError, ScenarioError, machine
+from simulator.base.randomness import stream
 from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
 from simulator.calibration.apex.plan import Cell, block_of, room_for
 from simulator.calibration.apex.readers import Readers
 from simulator.calibration.apex.visits import Visit, Visits
 from simulator.calibration.kernels import apex_access as access
 from simulator.calibration.memory_files import read_memory_times
-from simulator.randomness import stream
 
 HERE = machine.this_machine()
 

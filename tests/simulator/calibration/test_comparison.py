@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from simulator import ScenarioError
+from simulator.base.randomness import stream
 from simulator.calibration import RealSource, compare_builders
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.calibration.bands.built import BuiltBand
@@ -11,7 +12,6 @@ from simulator.calibration.bands.stepwise import PointsSoFar, next_step
 from simulator.calibration.comparison.lanes import GridLane, HeldOutLane, held_out_sizes
 from simulator.calibration.comparison.turns import next_lane
 from simulator.calibration.real.sampling import Effort
-from simulator.randomness import stream
 from tests.stored_points import stored
 
 CPU = 0

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run
+from simulator.base.errors import ApportionError, CalibrationError, ScenarioError
 from simulator.calibration import (
     RunRecord,
     add_runs,
@@ -25,7 +26,6 @@ from simulator.calibration import (
     record_runs,
 )
 from simulator.calibration.history import is_history
-from simulator.errors import ApportionError, CalibrationError, ScenarioError
 
 ROOT = Path(__file__).parents[3]
 RECORDS = [

@@ -5,6 +5,8 @@ import time
 import numpy as np
 import pytest
 
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import this_machine
 from simulator.calibration import (
     add_runs,
     fit_table,
@@ -15,8 +17,6 @@ from simulator.calibration import (
     record_runs,
     save_runtime_fit,
 )
-from simulator.errors import ScenarioError
-from simulator.machine import this_machine
 
 PES = this_machine().pe_count
 P = "P=1:2" if PES > 1 else "P=1"

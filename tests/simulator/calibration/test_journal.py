@@ -7,6 +7,8 @@ import random
 import numpy as np
 import pytest
 
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import this_machine
 from simulator.calibration.allocation.output import MeasuredTimes
 from simulator.calibration.allocation.run_table import RunTable
 from simulator.calibration.apex.visits import Visit, Visits, visits_kept
@@ -15,8 +17,6 @@ from simulator.calibration.bands.source import ReplaySource
 from simulator.calibration.journal import Journal, read_entries
 from simulator.calibration.real.point_store import PointStore, points_kept
 from simulator.characterisation.costs.run_store import RunStore
-from simulator.errors import ScenarioError
-from simulator.machine import this_machine
 from tests.stored_points import stored
 
 SUBJECT = {"what": "a test"}

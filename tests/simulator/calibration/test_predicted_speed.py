@@ -8,8 +8,8 @@ import pytest
 from advisor.cli import _run
 from advisor.reproduce import apexmap_speeds
 from simulator import this_machine
+from simulator.base.errors import ScenarioError
 from simulator.calibration import RealSource, foretell_speed, measure_across
-from simulator.errors import ScenarioError
 from simulator.models.predicted_speed import KERNEL_USES
 from simulator.plots import plot_predicted_speed, predicted_speeds_svg
 from simulator.scenario_file import load_scenario, resolved_text

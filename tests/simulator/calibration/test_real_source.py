@@ -11,12 +11,12 @@ import psutil
 import pytest
 
 from simulator import CalibrationError, ScenarioError
+from simulator.base.machine import memory_available_bytes
 from simulator.calibration import RealSource
 from simulator.calibration.real.sampling import Effort
 from simulator.calibration.real.subjects import command_subject
 from simulator.calibration.real.upper_end import Room, find_ends
 from simulator.calibration.usage import Usage
-from simulator.machine import memory_available_bytes
 from tests.stored_points import rewrite, stored
 from tests.support.processes import relatives
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from simulator.base.errors import ScenarioError, TraceError
+from simulator.base.machine import busy_seconds, runnable_now
 from simulator.calibration import record_load
-from simulator.errors import ScenarioError, TraceError
 from simulator.load_traces import read_head, read_table
-from simulator.machine import busy_seconds, runnable_now
 
 INTERVAL_S = 0.1
 POINTS = 0.05

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from simulator.base.errors import CalibrationError
+from simulator.base.randomness import stream
 from simulator.characterisation.costs.guesses import DESIGN, HIGH_LEVEL, INSTRUCTIONS, design_vector, guess_cycles
 from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet, times_of_streams, words_of
 from simulator.characterisation.costs.observations import KERNEL, MICRO, STREAM, Observation
@@ -18,9 +20,7 @@ from simulator.characterisation.costs.vectors import (
     refitted,
     with_guesses,
 )
-from simulator.errors import CalibrationError
 from simulator.models.resource import HardwareModel
-from simulator.randomness import stream
 
 TRUTH = {"cycles": 0.4e-9, "branch": 0.9e-9, "load": 0.05e-9, "load_256": 0.06e-9}
 MEMORY = MemoryTimesByWorkingSet("made up", (2.0**14, 2.0**20, 2.0**26), (0.1e-9, 0.3e-9, 1.1e-9))

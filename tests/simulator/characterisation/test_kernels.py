@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import parse
 from simulator.characterisation import STUDY_KERNELS
 from simulator.characterisation.costs.suite import SUITE
 from simulator.characterisation.kernels.table import study_kernel
 from simulator.characterisation.templates import TEMPLATES
-from simulator.errors import ScenarioError
-from simulator.formula import parse
 
 SMALL = {"fft": 16, "sieve": 100, "sort": 37, "integration": 50}
 

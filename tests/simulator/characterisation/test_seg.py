@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import parse
 from simulator.characterisation import (
     Branch,
     Call,
@@ -20,8 +22,6 @@ from simulator.characterisation import (
     used_methods,
     visits,
 )
-from simulator.errors import ScenarioError
-from simulator.formula import parse
 from simulator.models import Cost, CostVector, Guess, MemoryTerm
 
 NOTHING = Sequence("", ())

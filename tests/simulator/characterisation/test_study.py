@@ -2,12 +2,12 @@
 
 import pytest
 
+from simulator.base.errors import ScenarioError
 from simulator.characterisation import METHODS, characterise, make_subject, statistics
 from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
 from simulator.characterisation.costs.observations import MICRO, Observation
 from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
 from simulator.characterisation.study.methods import about, tools
-from simulator.errors import ScenarioError
 
 FUNCTION = """
 def f(n, x):

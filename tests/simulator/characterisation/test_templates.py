@@ -5,13 +5,13 @@ import pytest
 
 from simulator import run
 from simulator.assembly import assemble
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import parse
 from simulator.characterisation import Graph, Loop, Processing, Seg, expected_time
 from simulator.characterisation.templates.making import make_seg_work
 from simulator.characterisation.templates.work import Asked
 from simulator.columns import Kind
 from simulator.configuration import Configuration
-from simulator.errors import ScenarioError
-from simulator.formula import parse
 from simulator.models import Cost, CostVector, HardwareModel, MemoryTerm
 from simulator.models.network import LinkModel
 from simulator.platform import PE, Platform

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from simulator.assembly import assemble
+from simulator.base.errors import ScenarioError
 from simulator.collectives import ALGORITHMS
 from simulator.columns import Kind
-from simulator.errors import ScenarioError
 from simulator.program import AllReduce, AllToAll, Broadcast, Gather, Loop, Program, Reduce, Scatter
 from tests.simulator.collectives.interpreter import DeadlockError, Held, combine, messages, once, parts_bytes, run
 

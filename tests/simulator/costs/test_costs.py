@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from simulator.base.errors import ScenarioError
 from simulator.configuration import Configuration
 from simulator.costs import TickOverflowError, lower, service_table, to_ticks
 from simulator.costs import lowering as lowering_module
-from simulator.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import run
+from simulator.base.errors import ScenarioError, SimulationError, TraceError
 from simulator.costs import ServiceTable, service_table
 from simulator.engines import process
 from simulator.engines.resources import Clock, Instant, Service, SharedPE, Site, Usage
-from simulator.errors import ScenarioError, SimulationError, TraceError
 from simulator.models.network import LinkModel
 from simulator.platform import PE
 from simulator.program import Program, Recv, Send

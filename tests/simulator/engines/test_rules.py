@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from simulator import run
+from simulator.base.errors import ScenarioError, SimulationError, TraceError
 from simulator.configuration import Configuration
 from simulator.costs import LAST_TICK, ServiceTable, service_table
 from simulator.engines import process
-from simulator.errors import ScenarioError, SimulationError, TraceError
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.networks import Link, Network, Star

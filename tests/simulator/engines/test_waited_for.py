@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import assume, given, settings
 
+from simulator.base.errors import ApportionError
 from simulator.engines import process
 from simulator.engines.waited_for import Part, waited_for
-from simulator.errors import ApportionError
 from simulator.networks import Link
 from simulator.platform import Node
 from simulator.program import Barrier, Compute, Delay, ReadWrite, Recv, Send

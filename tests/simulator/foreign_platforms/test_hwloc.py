@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Core, this_topology
 from simulator.foreign_platforms import check_same_machine, read_hwloc
-from simulator.machine import this_topology
-from simulator.topology import Core
 
 HERE = Path(__file__).parent / "hwloc"
 GIB = 2**30

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from simulator import load_scenario, resolved_text, run
+from simulator.base.errors import ApportionError
 from simulator.configuration import Configuration
-from simulator.errors import ApportionError
 from simulator.foreign_platforms import read_simgrid
 from simulator.networks import Listed, Star
 from simulator.program import Program, Recv, Send
@@ -328,7 +328,7 @@ def test_nothing_is_expanded_in_a_process_of_little_memory(tmp_path):
     path.write_text(BAD["billion laughs"][0])
     code = (
         "import resource, sys, pathlib\nfrom simulator.foreign_platforms import read_simgrid\n"
-        "from simulator.errors import ScenarioError\n"
+        "from simulator.base.errors import ScenarioError\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))\n"
         "try: read_simgrid(pathlib.Path(sys.argv[1]), kernel='k')\n"
         "except ScenarioError: print('refused')\n"

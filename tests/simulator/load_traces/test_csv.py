@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from simulator import read_trace
-from simulator.errors import ScenarioError, TraceError
+from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces import trace_text
 from tests.simulator.platforms import trace
 

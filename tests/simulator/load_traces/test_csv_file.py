@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from simulator.errors import ScenarioError, TraceError
+from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces import TraceWarning, read_table, read_trace, trace_column
 from simulator.load_traces.recording import TITLE
 

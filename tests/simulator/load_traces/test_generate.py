@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError, TraceError
+from simulator.base.errors import ScenarioError, TraceError
+from simulator.base.randomness import stream
 from simulator.load_traces import fit_generator, make_generator, statistics
 from simulator.load_traces.generate import AR1, BlockBootstrap, Constant, Diurnal, OnOff
 from simulator.models.load import LoadTrace
-from simulator.randomness import stream
 
 HOUR_S, DAY_S = 3600.0, 86400.0
 

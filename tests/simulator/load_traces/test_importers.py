@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator.errors import ApportionError, ScenarioError, TraceError
+from simulator.base.errors import ApportionError, ScenarioError, TraceError
 from simulator.load_traces import FORMATS, ImportOptions, TraceWarning, import_trace, read_trace, trace_text
 from simulator.models.capacity import Capacity
 

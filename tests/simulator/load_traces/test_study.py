@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError, TraceError
+from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces import draw_functions, draw_study, draw_trace, in_samples, load_study, text_chart
 from simulator.models.load import LoadTrace
 from simulator.models.load_functions import build_load_functions

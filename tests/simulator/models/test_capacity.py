@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.models.capacity import Capacity
 from simulator.models.load import LoadTrace, availability
 

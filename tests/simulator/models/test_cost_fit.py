@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
+from simulator.base.randomness import stream
 from simulator.models.cost_fit import fit_costs
-from simulator.randomness import stream
 
 
 def made_up(*, noise, operations=8, runs=40, seed=3):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration import read_shipped_table
-from simulator.errors import ScenarioError
 from simulator.models import error_statistics
 
 

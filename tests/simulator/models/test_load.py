@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.models.load import LoadTrace, availability
 
 TRACE = LoadTrace(np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 0.0]), 4.0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from simulator.errors import TraceError
+from simulator.base.errors import TraceError
 from simulator.models.load import LoadTrace
 from simulator.models.load_functions import LoadFunctions, build_load_functions
 from simulator.models.load_window import LoadWindow

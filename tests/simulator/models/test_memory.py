@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse, access_time_s, shared_access_time_s
 
 CACHE = MemoryLevel("L3", 100, 1e-9, 0.5e-9, shared=True)

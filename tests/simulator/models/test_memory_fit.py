@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models import MemoryModel, MemoryTimes, select_model
 from simulator.models.memory.fit import fit_form, standard_errors
 from simulator.models.memory.forms import FORMS, Constants

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network import LinkModel, fit_link
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network import KnotsModel, PacketisedModel, PiecewiseModel, fit_network, make_points
 
 NOISE = 0.02

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network import KnotsModel, NetworkModel, PacketisedModel, PiecewiseModel, fit_network, make_points
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network import PacketModel
 
 

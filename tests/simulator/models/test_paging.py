@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.paging import ASSUMED, SwapTimes, levels_with_swap, paged_time_s, resident_levels, swap_on_disk
 

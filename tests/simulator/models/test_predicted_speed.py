@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.predicted_speed import KERNEL_USES, predicted_band, predicted_speeds, rescaled
 from simulator.models.speed import SpeedBand

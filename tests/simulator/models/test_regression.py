@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from statsmodels.stats.diagnostic import het_breuschpagan
 from statsmodels.stats.stattools import durbin_watson, jarque_bera
 
-from simulator.errors import FormulaError, ScenarioError
+from simulator.base.errors import FormulaError, ScenarioError
+from simulator.base.randomness import stream
 from simulator.models import advise_next_run, diagnose, fit, make_runs, model_from_dict
 from simulator.models.regression.runs import cells_of, resolution_s
-from simulator.randomness import stream
 
 FORMULA = "N**2/P + N*log(P)"
 

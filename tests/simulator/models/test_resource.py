@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models import Cost, CostVector, Guess, HardwareModel, MemoryTerm
 
 T800_S = 40e-9

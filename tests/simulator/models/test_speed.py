@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.speed import LEAST_HALF_WIDTH, Cut, SpeedBand, SpeedFunction, cut_from_samples
 
 BAND = SpeedBand.through([Cut(200, 4, 5, 6), Cut(100, 8, 10, 12)])

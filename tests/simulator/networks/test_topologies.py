@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree

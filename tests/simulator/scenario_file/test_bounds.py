@@ -8,7 +8,7 @@ import time
 import pytest
 
 from simulator import load_scenario, run
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.reference import with_tables
 

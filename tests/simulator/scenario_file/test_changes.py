@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from advisor.cli import _run
+from simulator.base.errors import ScenarioError
 from simulator.engines import run
-from simulator.errors import ScenarioError
 from simulator.models.memory import MemoryLevel
 from simulator.models.predicted_speed import KERNEL_USES, rescaled
 from simulator.models.speed import SpeedBand

@@ -5,8 +5,8 @@ import pytest
 import yaml
 
 from simulator import files, load_scenario, resolved_text, run
+from simulator.base.errors import ScenarioError
 from simulator.calibration import fit_network_table, load_network_model, save_network_model
-from simulator.errors import ScenarioError
 from simulator.models.network import PacketisedModel
 
 PACKETS = PacketisedModel(300e-6, 200e-6, 100e-6, 0.5e-6, 1000.0, 400.0)

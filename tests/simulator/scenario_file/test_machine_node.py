@@ -10,10 +10,9 @@ import yaml
 
 from advisor.cli import _run
 from simulator import join_platform, load_scenario, this_machine
-from simulator.machine import this_topology
+from simulator.base.machine import CacheUnit, Core, SharedCache, Topology, this_topology
 from simulator.models.memory import MemoryLevel
 from simulator.scenario_file.node_block import node_block, node_name, ranges, shared_levels
-from simulator.topology import CacheUnit, Core, SharedCache, Topology
 from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
 
 HWLOC = Path(__file__).parents[1] / "foreign_platforms" / "hwloc"

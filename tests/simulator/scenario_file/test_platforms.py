@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simulator import dump_scenario, files, load_scenario, resolved_text, scenario_schema
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.networks import Bus, Listed, Mesh, Star, Torus, Tree
 from simulator.scenario_file.names import compact, counted, expanded
 

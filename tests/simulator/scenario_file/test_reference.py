@@ -6,7 +6,7 @@ import re
 import pytest
 
 from simulator import files, scenario_schema
-from simulator.errors import ScenarioError, meant
+from simulator.base.errors import ScenarioError, meant
 from simulator.scenario_file.reference import table_names, with_tables
 from simulator.scenario_file.shapes import Shape
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from simulator import LinkModel, Scenario, dump_scenario, load_scenario, run
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.load_traces import trace_text
 from tests.simulator.platforms import band, pe, scenario, trace
 

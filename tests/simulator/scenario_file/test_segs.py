@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 
 from advisor.cli import _run
 from simulator import describe_seg, dump_scenario, dump_seg, load_scenario, load_seg, run
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import parse
 from simulator.calibration import load_resource_model, save_resource_model
 from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg, Sequence, expected_time
-from simulator.errors import ScenarioError
-from simulator.formula import parse
 from simulator.models import CostVector, Guess
 from tests.simulator.characterisation.test_seg import bodies
 

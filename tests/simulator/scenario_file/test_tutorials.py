@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import load_scenario, run
-from simulator.errors import UnsupportedProgram
+from simulator.base.errors import UnsupportedProgram
 
 FOLDER = Path(__file__).parents[3] / "scenarios" / "tutorial"
 

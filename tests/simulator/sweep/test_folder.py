@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 
 from simulator import ApportionError, ScenarioError, files, load_results
-from simulator.errors import SweepError
+from simulator.base.errors import SweepError
 from simulator.sweep import sweep
 from tests.command_line import APPORTION, ROOT
 from tests.simulator.sweep.points import write

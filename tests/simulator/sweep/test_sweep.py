@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from simulator import Interrupted, ScenarioError, load_results, load_scenario, run, whatif
-from simulator.errors import SweepError
+from simulator.base.errors import SweepError
 from simulator.sweep import answer_alone, make_plan, simulated, slurm_options, sweep
 from simulator.sweep.work import answer_batch
 from tests.simulator.sweep.points import write

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 from simulator import Application, Configuration, LinkModel, Scenario, load_scenario, run, write_timeline
+from simulator.base.errors import ApportionError, ScenarioError
 from simulator.engines import process
-from simulator.errors import ApportionError, ScenarioError
 from simulator.networks import Link, Network, Star
 from simulator.platform import PE, Load, Node, Platform
 from simulator.program import ANY, Barrier, Compute, Delay, Exchange, Farm, ReadWrite, Recv, Send

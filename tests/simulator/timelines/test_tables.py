@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulator import load_scenario, run, write_timeline
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.platform import PE
 from simulator.program import Compute, Recv, Send
 from tests.simulator.engines.test_rules import build, simulate

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
+from simulator.base.errors import FormulaError
 from simulator.characterisation.derive import fit
 from simulator.characterisation.derive.graph import Builder, Inner, Machine
 from simulator.characterisation.derive.machine.code import Code
-from simulator.errors import FormulaError
 from simulator.models.resource import Method
 
 FACTORS = (2, 4, 8, 16, 32, 64)

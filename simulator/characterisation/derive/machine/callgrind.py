@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator import files
+from simulator.base import files
+from simulator.base.errors import ApportionError, CalibrationError
 from simulator.characterisation.derive import child, running
 from simulator.characterisation.derive.machine import assembly, native
-from simulator.errors import ApportionError, CalibrationError
 
 LIMIT_S = 600.0
 """Longest run under callgrind, which is slower than the processor by 50 times and more."""

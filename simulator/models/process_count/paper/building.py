@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.process_count.paper import documents
 from simulator.models.process_count.paper.adjustment import LEAST_PROCESSES
 from simulator.models.process_count.paper.assembly import ALONE, BY_P, Built, Options, build

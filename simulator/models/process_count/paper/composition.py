@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.process_count.paper.runs_of_one_kind import Configurations
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
 

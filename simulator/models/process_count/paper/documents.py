@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.models.process_count.paper.assembly import Built, Options
 from simulator.models.process_count.paper.composition import Composed
 from simulator.models.process_count.paper.regimes import MemoryRegimes

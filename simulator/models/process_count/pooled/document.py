@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from simulator import files
-from simulator.errors import MALFORMED, ScenarioError
+from simulator.base import files
+from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.fitting import Posterior
 from simulator.models.process_count.pooled.model import PooledModel

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
-from simulator.errors import ScenarioError
+from simulator.base import ties
+from simulator.base.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.process_count.estimates import Estimates, ShareTables
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.doubts import Rival, doubts_of_estimates, mixture_codes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.process_count.pooled.cells import Cells
 from simulator.models.process_count.pooled.residuals import Groups, groups_of
 from simulator.models.process_count.pooled.terms import COMPUTATION, TERMS, WORK, Shape, columns

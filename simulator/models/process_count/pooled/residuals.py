@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.process_count.runs import Floats, Ints
 
 LASTING = 0.6

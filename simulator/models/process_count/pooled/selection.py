@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simulator import ties
+from simulator.base import ties
 from simulator.models.process_count.pooled.cells import Cells, cells_of
 from simulator.models.process_count.pooled.doubts import check_runs, doubts_of_runs
 from simulator.models.process_count.pooled.fitting import Posterior, fit_shape

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from simulator.base.errors import ApportionError, CalibrationError, ScenarioError
 from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build, read_recorded_sizes
-from simulator.errors import ApportionError, CalibrationError, ScenarioError
 from simulator.models import LoadFunctions
 from simulator.models.load import LoadTrace
 

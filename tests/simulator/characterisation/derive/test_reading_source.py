@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.errors import ScenarioError
 from simulator.characterisation.derive import fit
 from simulator.characterisation.derive.arguments import from_mapping, parse_arguments
 from simulator.characterisation.derive.constructs import CONSTRUCTS, PRINCIPAL, Counting, principal
@@ -15,7 +16,6 @@ from simulator.characterisation.derive.machine.instructions import operations
 from simulator.characterisation.derive.polynomials import NOTHING, ONE, constant, variable
 from simulator.characterisation.derive.source import read_source
 from simulator.characterisation.derive.symbolic import recognised
-from simulator.errors import ScenarioError
 from simulator.models.resource.costs import FLOP_WEIGHTS
 
 KINDS = Kinds({"n": "int", "k": "int", "x": "float", "a": "array:float:1", "m": "array:int:2"}, {"other": "float"})

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 
 from simulator import run
+from simulator.base.errors import ApportionError, ScenarioError, SimulationError, TraceError, UnsupportedProgram
 from simulator.configuration import Configuration
 from simulator.costs import TickOverflowError
 from simulator.engines import process
 from simulator.engines.compiled import direct
 from simulator.engines.compiled import run as compiled
 from simulator.engines.compiled.block import in_parts
-from simulator.errors import ApportionError, ScenarioError, SimulationError, TraceError, UnsupportedProgram
 from simulator.models.network import LinkModel
 from simulator.networks import Network
 from simulator.platform import PE, Platform

@@ -6,10 +6,10 @@ PEs do one unit of volume per tick, links carry one byte per tick; all times are
 import numpy as np
 import pytest
 
+from simulator.base.errors import SimulationError, TraceError
 from simulator.configuration import Configuration
 from simulator.engines.compiled import workspace
 from simulator.engines.compiled.run import run
-from simulator.errors import SimulationError, TraceError
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.networks import Link, Network

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from simulator.base.errors import SimulationError, TraceError
 from simulator.costs import TickOverflowError
 from simulator.engines import process
 from simulator.engines.compiled.run import run
-from simulator.errors import SimulationError, TraceError
 from simulator.scenario import draw
 from tests.simulator.engines.compiled.programs import TICK, random_scenario
 

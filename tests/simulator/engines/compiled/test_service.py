@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.errors import TraceError
 from simulator.costs import LAST_TICK, TickOverflowError, service_table
 from simulator.engines.compiled import service
 from simulator.engines.compiled.service import NEVER, OVERFLOW, STRIDE, TRACE_ENDED, service_tables
-from simulator.errors import TraceError
 from simulator.models.load import LoadTrace
 from simulator.platform import PE, Load
 

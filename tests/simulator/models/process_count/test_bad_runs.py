@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models import (
     AllocationRuns,
     Composed,

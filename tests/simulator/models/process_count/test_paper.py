@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from simulator.base.randomness import stream
 from simulator.models import (
     AllocationRuns,
     Composed,
@@ -13,7 +14,6 @@ from simulator.models import (
     fit_process_counts,
     process_count_model_from_dict,
 )
-from simulator.randomness import stream
 from tests.simulator.models.process_count.paper_runs import (
     COMM,
     COMP,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import cells_of
 from simulator.models.process_count.pooled.document import pooled_from_dict
 from simulator.models.process_count.pooled.draws import coefficient_draws, configuration_draws

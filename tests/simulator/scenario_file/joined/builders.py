@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from simulator.base.provenance import versions
 from simulator.calibration import save_speed_model
 from simulator.calibration.bands import CutRule, build, read_recorded_sizes
-from simulator.provenance import versions
 
 MACHINE = {
     "host": "n01",

@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from simulator import units
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePath
 
-from simulator import files
-from simulator.errors import ScenarioError
+from simulator.base import files
+from simulator.base.errors import ScenarioError
 
 __all__ = ["ShippedScenario", "everything", "locate", "names", "path_of", "scenarios"]
 

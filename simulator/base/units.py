@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from simulator.errors import ScenarioError
+from simulator.base.errors import ScenarioError
 
 __all__ = [
     "BANDWIDTH",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.errors import FormulaError
-from simulator.formula import FUNCTIONS, MAX_CHARACTERS, parse
+from simulator.base.errors import FormulaError
+from simulator.base.formula import FUNCTIONS, MAX_CHARACTERS, parse
 
 HOSTILE = (Path(__file__).parents[1] / "bad_inputs" / "formulas.txt").read_text(encoding="utf-8").splitlines()
 HPL = "N**3/(3*P*Q) + N**2*(3*P+Q)/(2*P*Q) + N*log(P) + N*P"

@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from simulator.errors import MALFORMED, ApportionError, ScenarioError, reason
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, reason
 
 __all__ = [
     "alone",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
-from simulator.machine import Machine
+from simulator.base.machine import Machine
 
 __all__ = ["provenance"]
 

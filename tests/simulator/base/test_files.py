@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from simulator import files
-from simulator.errors import ApportionError, ScenarioError
+from simulator.base.errors import ApportionError, ScenarioError
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):

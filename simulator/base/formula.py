@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.errors import FormulaError
+from simulator.base.errors import FormulaError
 
 __all__ = ["FUNCTIONS", "Formula", "Term", "parse"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import files
-from simulator.errors import ScenarioError
-from simulator.units import to_number
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.base.units import to_number
 
 MAX_FAULTS = 20
 """Most faults told at once."""
