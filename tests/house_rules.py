@@ -220,7 +220,10 @@ def file_owner(sources: Sources) -> list[str]:
         for path, tree in parsed(sources)
         if path not in FILE_OWNERS + SYSTEM_OWNERS
         for line, call in calls(tree)
-        if (call.split(".")[-1] in OPENING and not call.startswith(("simulator.base.files.", "simulator.files.", "webbrowser.")))
+        if (
+            call.split(".")[-1] in OPENING
+            and not call.startswith(("simulator.base.files.", "simulator.files.", "webbrowser."))
+        )
         or call in {"os.replace", "os.rename"}
     ]
 

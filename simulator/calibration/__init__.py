@@ -5,16 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.base.tables import read_shipped_table, read_table
+    from simulator.calibration.across import measure_across
     from simulator.calibration.allocation.campaign import Campaign, Limits, learned_costs, make_runs
     from simulator.calibration.allocation.candidates import every_configuration
     from simulator.calibration.allocation.choice import LEAST_SIZES, Wishes
-    from simulator.calibration.allocation.fit_file import (
-        AllocationFit,
-        MeasuredAllocations,
-        fit_allocation_table,
-        load_allocation_fit,
-        save_allocation_fit,
-    )
     from simulator.calibration.allocation.lu import lu_command
     from simulator.calibration.allocation.output import make_reader
     from simulator.calibration.allocation.placement import PlacedRank
@@ -22,14 +16,15 @@ if TYPE_CHECKING:
     from simulator.calibration.allocation.planning import plan_construction
     from simulator.calibration.allocation.program import AllocatedProgram, parse_program
     from simulator.calibration.allocation.run_table import RunTable
-    from simulator.calibration.allocation.runs_file import read_allocation_runs
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
     from simulator.calibration.apex.visits import visits_kept
+    from simulator.calibration.bands.built import save_speed_model
     from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history import RunRecord, add_runs, list_runs
     from simulator.calibration.history_application import ApplicationPlan, make_application_plan
+    from simulator.calibration.history_fit import fit_table
     from simulator.calibration.history_formats import export_runs, import_runs, runs_kind, save_export
     from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.kernels import KERNELS, Kernel
@@ -37,7 +32,20 @@ if TYPE_CHECKING:
     from simulator.calibration.kernels.table import SIZED_KERNELS
     from simulator.calibration.links import measure_link
     from simulator.calibration.measuring import Measurement, Point, measure_speeds, measured_bands
-    from simulator.calibration.memory_files import (
+    from simulator.calibration.parallel.command_ranks import CommandRanks
+    from simulator.calibration.parallel.competitor import Competitor
+    from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
+    from simulator.calibration.pingpong.fit import fit_measured_link
+    from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
+    from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
+    from simulator.calibration.real.point_store import points_kept
+    from simulator.calibration.real.sampling import RealPoint
+    from simulator.calibration.real_source import RealSource
+    from simulator.calibration.record import Recording, record_load
+    from simulator.calibration.speeds import Measurements, fit_speed, measure
+    from simulator.calibration.usage import Usage
+    from simulator.models.memory.file import (
         MemoryFit,
         fit_memory,
         fit_memory_table,
@@ -46,7 +54,7 @@ if TYPE_CHECKING:
         read_memory_times,
         save_memory_model,
     )
-    from simulator.calibration.network_files import (
+    from simulator.models.network.file import (
         CalibratedNetwork,
         fit_network_table,
         load_network_model,
@@ -54,36 +62,25 @@ if TYPE_CHECKING:
         read_network_table,
         save_network_model,
     )
-    from simulator.calibration.parallel.command_ranks import CommandRanks
-    from simulator.calibration.parallel.competitor import Competitor
-    from simulator.calibration.parallel.ranks import Ranks, RealRun
-    from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
-    from simulator.calibration.pingpong.fit import fit_measured_link
-    from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
-    from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
-    from simulator.calibration.predicted_speed import SpeedForetold, foretell_speed, measure_across
-    from simulator.calibration.real.point_store import points_kept
-    from simulator.calibration.real.sampling import RealPoint
-    from simulator.calibration.real_source import RealSource
-    from simulator.calibration.record import Recording, record_load
-    from simulator.calibration.resource_files import load_resource_model, save_resource_model
-    from simulator.calibration.runtime_files import (
-        RuntimeFit,
-        fit_table,
-        load_runtime_model,
-        predict_table,
-        save_runtime_fit,
+    from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed
+    from simulator.models.process_count.file import (
+        AllocationFit,
+        MeasuredAllocations,
+        fit_allocation_table,
+        load_allocation_fit,
+        save_allocation_fit,
     )
-    from simulator.calibration.speed_files import load_speed_model, model_kind, predict_speeds, save_speed_model
-    from simulator.calibration.speeds import Measurements, fit_speed, measure
-    from simulator.calibration.usage import Usage
+    from simulator.models.process_count.runs_file import read_allocation_runs
+    from simulator.models.regression.file import RuntimeFit, load_runtime_model, predict_table, save_runtime_fit
+    from simulator.models.resource.file import load_resource_model, save_resource_model
+    from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
 
 _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
-    "AllocationFit": "simulator.calibration.allocation.fit_file",
+    "AllocationFit": "simulator.models.process_count.file",
     "ApplicationPlan": "simulator.calibration.history_application",
-    "CalibratedNetwork": "simulator.calibration.network_files",
+    "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
     "ChainMeasurement": "simulator.calibration.pingpong.chain",
     "CommandRanks": "simulator.calibration.parallel.command_ranks",
@@ -97,11 +94,11 @@ _HOMES = {
     "Limits": "simulator.calibration.allocation.campaign",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
-    "MeasuredAllocations": "simulator.calibration.allocation.fit_file",
+    "MeasuredAllocations": "simulator.models.process_count.file",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.measuring",
     "Measurements": "simulator.calibration.speeds",
-    "MemoryFit": "simulator.calibration.memory_files",
+    "MemoryFit": "simulator.models.memory.file",
     "PlacedRank": "simulator.calibration.allocation.placement",
     "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.measuring",
@@ -113,10 +110,10 @@ _HOMES = {
     "RunPlan": "simulator.calibration.history_record",
     "RunRecord": "simulator.calibration.history",
     "RunTable": "simulator.calibration.allocation.run_table",
-    "RuntimeFit": "simulator.calibration.runtime_files",
+    "RuntimeFit": "simulator.models.regression.file",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
     "SizedKernel": "simulator.calibration.kernels.sized",
-    "SpeedForetold": "simulator.calibration.predicted_speed",
+    "SpeedForetold": "simulator.models.predicted_speed_check",
     "Sweep": "simulator.calibration.apex.sweep",
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.usage",
@@ -125,16 +122,16 @@ _HOMES = {
     "compare_builders": "simulator.calibration.comparison",
     "every_configuration": "simulator.calibration.allocation.candidates",
     "export_runs": "simulator.calibration.history_formats",
-    "fit_allocation_table": "simulator.calibration.allocation.fit_file",
+    "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.fit",
-    "fit_memory": "simulator.calibration.memory_files",
-    "fit_memory_table": "simulator.calibration.memory_files",
-    "fit_network_table": "simulator.calibration.network_files",
+    "fit_memory": "simulator.models.memory.file",
+    "fit_memory_table": "simulator.models.memory.file",
+    "fit_network_table": "simulator.models.network.file",
     "fit_speed": "simulator.calibration.speeds",
     "fit_sweep": "simulator.calibration.apex.held_out",
-    "fit_table": "simulator.calibration.runtime_files",
-    "foretell_speed": "simulator.calibration.predicted_speed",
+    "fit_table": "simulator.calibration.history_fit",
+    "foretell_speed": "simulator.models.predicted_speed_check",
     "import_runs": "simulator.calibration.history_formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
     "learned_costs": "simulator.calibration.allocation.campaign",
@@ -142,12 +139,12 @@ _HOMES = {
     "list_runs": "simulator.calibration.history",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
-    "load_allocation_fit": "simulator.calibration.allocation.fit_file",
-    "load_memory_model": "simulator.calibration.memory_files",
-    "load_network_model": "simulator.calibration.network_files",
-    "load_resource_model": "simulator.calibration.resource_files",
-    "load_runtime_model": "simulator.calibration.runtime_files",
-    "load_speed_model": "simulator.calibration.speed_files",
+    "load_allocation_fit": "simulator.models.process_count.file",
+    "load_memory_model": "simulator.models.memory.file",
+    "load_network_model": "simulator.models.network.file",
+    "load_resource_model": "simulator.models.resource.file",
+    "load_runtime_model": "simulator.models.regression.file",
+    "load_speed_model": "simulator.models.speed_file",
     "lu_command": "simulator.calibration.allocation.lu",
     "make_application_plan": "simulator.calibration.history_application",
     "make_plan": "simulator.calibration.history_record",
@@ -155,39 +152,39 @@ _HOMES = {
     "make_runs": "simulator.calibration.allocation.campaign",
     "make_sweep": "simulator.calibration.apex.plan",
     "measure": "simulator.calibration.speeds",
-    "measure_across": "simulator.calibration.predicted_speed",
+    "measure_across": "simulator.calibration.across",
     "measure_chain": "simulator.calibration.pingpong.chain",
     "measure_link": "simulator.calibration.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_speeds": "simulator.calibration.measuring",
     "measure_sweep": "simulator.calibration.apex.sweep",
     "measured_bands": "simulator.calibration.measuring",
-    "model_kind": "simulator.calibration.speed_files",
+    "model_kind": "simulator.models.speed_file",
     "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history_record",
     "parse_program": "simulator.calibration.allocation.program",
     "plan_construction": "simulator.calibration.allocation.planning",
     "points_kept": "simulator.calibration.real.point_store",
-    "predict_memory": "simulator.calibration.memory_files",
-    "predict_messages": "simulator.calibration.network_files",
-    "predict_speeds": "simulator.calibration.speed_files",
-    "predict_table": "simulator.calibration.runtime_files",
-    "read_allocation_runs": "simulator.calibration.allocation.runs_file",
-    "read_memory_times": "simulator.calibration.memory_files",
-    "read_network_table": "simulator.calibration.network_files",
+    "predict_memory": "simulator.models.memory.file",
+    "predict_messages": "simulator.models.network.file",
+    "predict_speeds": "simulator.models.speed_file",
+    "predict_table": "simulator.models.regression.file",
+    "read_allocation_runs": "simulator.models.process_count.runs_file",
+    "read_memory_times": "simulator.models.memory.file",
+    "read_network_table": "simulator.models.network.file",
     "read_plan": "simulator.calibration.allocation.plan",
     "read_shipped_table": "simulator.base.tables",
     "read_table": "simulator.base.tables",
     "record_load": "simulator.calibration.record",
     "record_runs": "simulator.calibration.history_record",
-    "save_allocation_fit": "simulator.calibration.allocation.fit_file",
+    "save_allocation_fit": "simulator.models.process_count.file",
     "runs_kind": "simulator.calibration.history_formats",
     "save_export": "simulator.calibration.history_formats",
-    "save_memory_model": "simulator.calibration.memory_files",
-    "save_network_model": "simulator.calibration.network_files",
-    "save_resource_model": "simulator.calibration.resource_files",
-    "save_runtime_fit": "simulator.calibration.runtime_files",
-    "save_speed_model": "simulator.calibration.speed_files",
+    "save_memory_model": "simulator.models.memory.file",
+    "save_network_model": "simulator.models.network.file",
+    "save_resource_model": "simulator.models.resource.file",
+    "save_runtime_fit": "simulator.models.regression.file",
+    "save_speed_model": "simulator.calibration.bands.built",
     "visits_kept": "simulator.calibration.apex.visits",
     "write_sweep_table": "simulator.calibration.apex.sweep",
 }

@@ -11,7 +11,7 @@ from simulator.plots.speed_model import draw_band, figure_kind, save
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulator.calibration.predicted_speed import SpeedForetold
+    from simulator.models.predicted_speed_check import SpeedForetold
 
 
 def plot_predicted_speed(found: "SpeedForetold", path: str | Path) -> None:

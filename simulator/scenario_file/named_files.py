@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator.base import files
-from simulator.calibration.resource_files import load_resource_model
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.resource import HardwareModel
+from simulator.models.resource.file import load_resource_model
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class NamedFiles:
 
     def speed_band(self, name: str) -> SpeedBand:
         """The band of a speed model."""
-        from simulator.calibration.speed_files import load_speed_model  # only here: SciPy is slow to import
+        from simulator.models.speed_file import load_speed_model  # only here: SciPy is slow to import
 
         if name not in self._bands:
             self._bands[name] = load_speed_model(self.path(name))[0]
@@ -50,17 +50,14 @@ class NamedFiles:
 
     def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
         """The levels of a memory model that `apportion calibrate memory` wrote; see `named_levels`."""
-        from simulator.calibration.memory_files import (
-            load_memory_model,
-            named_levels,
-        )  # only here: SciPy is slow to import
+        from simulator.models.memory.file import load_memory_model, named_levels  # only here: SciPy is slow to import
 
         model, document = load_memory_model(self.path(name))
         return named_levels(model.levels, document)
 
     def message_model(self, name: str) -> "FittedForm":
         """Message times of a network model; the same object for the same file."""
-        from simulator.calibration.network_files import load_network_model  # only here: it is seldom needed
+        from simulator.models.network.file import load_network_model  # only here: it is seldom needed
 
         if name not in self._messages:
             self._messages[name] = load_network_model(self.path(name))[0].form
@@ -68,7 +65,7 @@ class NamedFiles:
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
-        from simulator.calibration.runtime_files import load_runtime_model  # only here: SciPy is slow to import
+        from simulator.models.regression.file import load_runtime_model  # only here: SciPy is slow to import
 
         return load_runtime_model(self.path(name))
 

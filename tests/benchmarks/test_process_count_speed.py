@@ -12,8 +12,8 @@ import pytest
 
 from advisor.allocation import advise_allocation
 from advisor.reproduce import allocation_surrogate as surrogate
-from simulator.calibration.allocation.fit_file import AllocationFit, MeasuredAllocations
 from simulator.models import Composed, fit_process_counts
+from simulator.models.process_count.file import AllocationFit, MeasuredAllocations
 
 pytestmark = pytest.mark.benchmark
 

@@ -10,7 +10,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.apex.sweep import Sweep
-from simulator.calibration.memory_files import MemoryFit, fit_memory
+from simulator.models.memory.file import MemoryFit, fit_memory
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.selection import Candidate, relative_errors
 

@@ -1,9 +1,10 @@
 """A band that a builder built: its points in order, what they cost, the steps, and the assumptions that failed."""
 
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from simulator.base import notebook
+from simulator.base import files, notebook
 from simulator.calibration.bands.shape import ShapeCheck
 from simulator.calibration.bands.source import PointMeasured, TableError
 from simulator.models.speed import Cut, SpeedBand
@@ -104,3 +105,9 @@ def _point(point: PointMeasured, cut: Cut) -> dict[str, Any]:
         "cost_s": point.cost_s,
         "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
     }
+
+
+def save_speed_model(built: BuiltBand, path: str | Path) -> None:
+    """Write a band with its points as JSON, whole or not at all."""
+    path = Path(path)
+    files.write_json(path, built.to_dict())

@@ -2,9 +2,9 @@
 
 from simulator.base.machine import this_machine
 from simulator.base.provenance import provenance
-from simulator.calibration.network_files import CalibratedNetwork
 from simulator.calibration.pingpong.measured import LinkMeasurement
 from simulator.models.network import fit_network, make_points
+from simulator.models.network.file import CalibratedNetwork
 
 
 def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetwork:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from simulator.base import files, machine
 from simulator.base.errors import ScenarioError
-from simulator.calibration.resource_files import load_resource_model
 from simulator.characterisation.costs.run_store import fingerprint
 from simulator.models.resource import HardwareModel
+from simulator.models.resource.file import load_resource_model
 
 
 def kept_here() -> Path:

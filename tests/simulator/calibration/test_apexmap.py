@@ -13,7 +13,7 @@ from simulator.calibration.apex.plan import Cell, block_of, room_for
 from simulator.calibration.apex.readers import Readers
 from simulator.calibration.apex.visits import Visit, Visits
 from simulator.calibration.kernels import apex_access as access
-from simulator.calibration.memory_files import read_memory_times
+from simulator.models.memory.file import read_memory_times
 
 HERE = machine.this_machine()
 

@@ -8,16 +8,9 @@ import numpy as np
 from simulator.base import files
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.tables import read_table
-from simulator.calibration.bands.built import BuiltBand
 from simulator.models.speed import SpeedBand
 
 FORMAT = 1
-
-
-def save_speed_model(built: BuiltBand, path: str | Path) -> None:
-    """Write a band with its points as JSON, whole or not at all."""
-    path = Path(path)
-    files.write_json(path, built.to_dict())
 
 
 def model_kind(path: str | Path) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
-from simulator.calibration.allocation.runs_file import read_allocation_runs
 from simulator.models.process_count.estimates import ProcessCountModel
 from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
+from simulator.models.process_count.runs_file import read_allocation_runs
 
 FORMAT = 1
 KIND = "process_count"

@@ -1,11 +1,7 @@
-"""Run-time models from and to files: runs in a CSV or a run history, models in JSON, targets in a CSV."""
+"""A run-time model fitted to the runs of a CSV file or a run history."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from simulator.base import files
 from simulator.base.errors import ScenarioError
@@ -13,33 +9,11 @@ from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, read_table
 from simulator.calibration.history import RunRecord, is_history, list_runs
-from simulator.models.regression.runs import Runs, make_runs
-from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
+from simulator.models.regression.file import RuntimeFit
+from simulator.models.regression.runs import make_runs
 
 USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
 """Columns taken as the measured time when none is named, in this order."""
-
-
-@dataclass(frozen=True)
-class RuntimeFit:
-    """A fitted model with what is known about the fit."""
-
-    model: RuntimeModel
-    diagnostics: dict[str, Any]
-    provenance: dict[str, Any]
-    runs: dict[str, Runs]
-    """What was measured, by response."""
-
-    def __repr__(self) -> str:
-        return f"RuntimeFit({self.model!r})"
-
-    def _repr_html_(self) -> str:
-        return self.model._repr_html_()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        plain = self.model.to_dict() | {"diagnostics": self.diagnostics, "provenance": self.provenance}
-        return {key: _finite(value) for key, value in plain.items()}
 
 
 def fit_table(
@@ -82,41 +56,6 @@ def fit_table(
     model = fit(parsed, runs, method=method)
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     return RuntimeFit(model, diagnose(model, runs), provenance(inputs=inputs), runs)
-
-
-def save_runtime_fit(fitted: RuntimeFit, path: str | Path) -> None:
-    """Write a fitted model as JSON, whole or not at all."""
-    path = Path(path)
-    files.write_json(path, fitted.to_dict())
-
-
-def load_runtime_model(path: str | Path) -> RuntimeModel:
-    """Read a model that `save_runtime_fit` wrote.
-
-    Raises
-    ------
-    ScenarioError
-        If the file is missing, no JSON, or no run-time model.
-    """
-    path = Path(path)
-    document = files.read_json(path)
-    if not isinstance(document, dict):
-        raise ScenarioError(f"{path}: a {type(document).__name__} found, a model written by `apportion fit` allowed")
-    return model_from_dict(document, place=str(path))
-
-
-def predict_table(model: RuntimeModel, path: str | Path, *, level: float = 0.95) -> tuple[dict[str, Any], Predictions]:
-    """Targets of a CSV file by column, and their predictions in the same order.
-
-    Raises
-    ------
-    ScenarioError
-        If the table lacks a parameter, holds something else than numbers, or a target is not determined.
-    """
-    path = Path(path)
-    table = read_table(path)
-    values = {name: table.numbers(name) for name in model.names}
-    return values, model.predict(values, level=level, labels=table.labels())
 
 
 def _runs_table(path: Path, application: str | None, version: str | None) -> Table:
@@ -185,14 +124,3 @@ def _usual_response(text: str, table: Table) -> str:
             f"one of {', '.join(rest) or 'none'} allowed: name the response"
         )
     return rest[0]
-
-
-def _finite(value: Any) -> Any:
-    """The same with numbers that JSON lacks replaced by null."""
-    if isinstance(value, Mapping):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
