@@ -14,7 +14,7 @@ from advisor.problem import Kind
 from advisor.recommendation import Recommendation, functional_over
 from advisor.simulated import kinds_of
 from simulator import Configuration, Scenario, ScenarioError, ties
-from simulator.sweep import run_or_recall
+from simulator.experiments.sweep import run_or_recall
 
 MOST_SETS = 128
 """Up to so many sets of PEs all are looked at."""

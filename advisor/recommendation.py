@@ -20,7 +20,7 @@ from advisor.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.simulated import configuration_of, kinds_of, mean_share
 from advisor.strategies import Strategies, most_processes, renamed, strategies, within_memory, without_uneven
 from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, ties, units
-from simulator.sweep import run_or_recall
+from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from advisor.problem import EqualWork, Found, Problem
 from advisor.ranking import Gain, Ranking, gain, rank
 from advisor.simulated import configuration_of, problem_of, simulate
 from simulator import Configuration, Scenario, ScenarioError, describe
-from simulator.sweep import run_or_recall
+from simulator.experiments.sweep import run_or_recall
 
 SEARCHED = 0.5
 """Share of the budget that the search spends; the rest goes to the comparison with the baselines."""

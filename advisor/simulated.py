@@ -10,7 +10,7 @@ from advisor.objectives import Objective
 from advisor.partitioners import even_split
 from advisor.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
 from simulator import PE, Configuration, Platform, Scenario, SpeedBand, availability, ties
-from simulator.sweep import run_or_recall
+from simulator.experiments.sweep import run_or_recall
 
 GRID = 24
 """Numbers of processes at which shares are looked at exactly, up to here all; further ones are interpolated."""

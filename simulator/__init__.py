@@ -28,8 +28,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator import calibration, characterisation, plots, sweep, whatif
-    from simulator.applications import matmul
+    from simulator import calibration, characterisation
     from simulator.base import files, formula, notebook, provenance, randomness, shipped, ties, units
     from simulator.base.errors import (
         ApportionError,
@@ -41,25 +40,30 @@ if TYPE_CHECKING:
         shortage,
     )
     from simulator.base.machine import Machine, require_linux, this_machine
-    from simulator.comparison import Comparison, compare
-    from simulator.configuration import Configuration
-    from simulator.engines import run
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
+    from simulator.engines.run import run
+    from simulator.engines.run_set import FEWEST_EQUAL, RunSet, describe, half_interval, interval_note
     from simulator.engines.waited_for import Message, Part, waited_for
-    from simulator.job_files import JOB_FILES, job_lines
+    from simulator.experiments import sweep, whatif
     from simulator.load_traces import read_trace
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
-    from simulator.platform import PE, Load, Platform
-    from simulator.platform_export import SimgridExport, export_simgrid
-    from simulator.process_table import process_lines
-    from simulator.result_files import Results, load_results, save_runs
-    from simulator.result_tables import check_form
-    from simulator.results import FEWEST_EQUAL, RunSet, describe, half_interval, interval_note
-    from simulator.scenario import Application, Scenario
-    from simulator.scenario_file import (
+    from simulator.platform.nodes import PE, Load, Platform
+    from simulator.programs.applications import matmul
+    from simulator.programs.configuration import Configuration
+    from simulator.results import plots
+    from simulator.results.comparison import Comparison, compare
+    from simulator.results.files import Results, load_results, save_runs
+    from simulator.results.job_files import JOB_FILES, job_lines
+    from simulator.results.platform_export import SimgridExport, export_simgrid
+    from simulator.results.process_table import process_lines
+    from simulator.results.tables import check_form
+    from simulator.results.timelines import write_timeline
+    from simulator.results.timelines.loads import load_profiles
+    from simulator.scenario_file.joined import JoinedPlatform, join_platform
+    from simulator.scenario_file.load import (
         dump_scenario,
         load_either,
         load_platform,
@@ -69,79 +73,77 @@ if TYPE_CHECKING:
         scenario_schema,
         template_of,
     )
-    from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
+    from simulator.scenario_file.scenario import Application, Scenario
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
-    from simulator.timelines import write_timeline
-    from simulator.timelines.loads import load_profiles
 
 _HOMES = {
-    "Application": "simulator.scenario",
+    "Application": "simulator.scenario_file.scenario",
     "ApportionError": "simulator.base.errors",
     "CalibrationError": "simulator.base.errors",
-    "Comparison": "simulator.comparison",
-    "Configuration": "simulator.configuration",
+    "Comparison": "simulator.results.comparison",
+    "Configuration": "simulator.programs.configuration",
     "Interrupted": "simulator.base.errors",
-    "JOB_FILES": "simulator.job_files",
+    "JOB_FILES": "simulator.results.job_files",
     "JoinedPlatform": "simulator.scenario_file.joined",
     "LinkModel": "simulator.models.network",
-    "Load": "simulator.platform",
+    "Load": "simulator.platform.nodes",
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.base.machine",
     "Message": "simulator.engines.waited_for",
     "NodeDescription": "simulator.scenario_file.machine_node",
-    "PE": "simulator.platform",
+    "PE": "simulator.platform.nodes",
     "Part": "simulator.engines.waited_for",
-    "Platform": "simulator.platform",
-    "Results": "simulator.result_files",
-    "RunSet": "simulator.results",
-    "Scenario": "simulator.scenario",
+    "Platform": "simulator.platform.nodes",
+    "Results": "simulator.results.files",
+    "RunSet": "simulator.engines.run_set",
+    "Scenario": "simulator.scenario_file.scenario",
     "ScenarioError": "simulator.base.errors",
-    "SimgridExport": "simulator.platform_export",
+    "SimgridExport": "simulator.results.platform_export",
     "SpeedBand": "simulator.models.speed",
     "Step": "simulator.engines.log",
     "TraceError": "simulator.base.errors",
     "WriteError": "simulator.base.errors",
     "availability": "simulator.models.load",
     "cache_folder": "simulator.engines.compiled",
-    "check_form": "simulator.result_tables",
-    "compare": "simulator.comparison",
+    "check_form": "simulator.results.tables",
+    "compare": "simulator.results.comparison",
     "critical_path": "simulator.engines.log",
-    "describe": "simulator.results",
-    "half_interval": "simulator.results",
-    "interval_note": "simulator.results",
-    "FEWEST_EQUAL": "simulator.results",
+    "describe": "simulator.engines.run_set",
+    "half_interval": "simulator.engines.run_set",
+    "interval_note": "simulator.engines.run_set",
+    "FEWEST_EQUAL": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
-    "dump_scenario": "simulator.scenario_file",
+    "dump_scenario": "simulator.scenario_file.load",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
-    "export_simgrid": "simulator.platform_export",
-    "job_lines": "simulator.job_files",
+    "export_simgrid": "simulator.results.platform_export",
+    "job_lines": "simulator.results.job_files",
     "join_platform": "simulator.scenario_file.joined",
-    "load_either": "simulator.scenario_file",
-    "load_platform": "simulator.scenario_file",
-    "load_profiles": "simulator.timelines.loads",
-    "load_results": "simulator.result_files",
-    "load_scenario": "simulator.scenario_file",
+    "load_either": "simulator.scenario_file.load",
+    "load_platform": "simulator.scenario_file.load",
+    "load_profiles": "simulator.results.timelines.loads",
+    "load_results": "simulator.results.files",
+    "load_scenario": "simulator.scenario_file.load",
     "load_seg": "simulator.scenario_file.segs",
-    "matmul": "simulator.applications",
+    "matmul": "simulator.programs.applications",
     "on_compile": "simulator.engines.compiled",
-    "process_lines": "simulator.process_table",
-    "read_template": "simulator.scenario_file",
+    "process_lines": "simulator.results.process_table",
+    "read_template": "simulator.scenario_file.load",
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.base.machine",
-    "resolved_text": "simulator.scenario_file",
-    "run": "simulator.engines",
-    "save_runs": "simulator.result_files",
-    "scenario_schema": "simulator.scenario_file",
+    "resolved_text": "simulator.scenario_file.load",
+    "run": "simulator.engines.run",
+    "save_runs": "simulator.results.files",
+    "scenario_schema": "simulator.scenario_file.load",
     "shortage": "simulator.base.errors",
-    "template_of": "simulator.scenario_file",
+    "template_of": "simulator.scenario_file.load",
     "this_machine": "simulator.base.machine",
     "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
-    "write_timeline": "simulator.timelines",
+    "write_timeline": "simulator.results.timelines",
 }
 """Public name -> the module that it comes from."""
 
@@ -151,14 +153,14 @@ _MODULES = {
     "files": "simulator.base.files",
     "formula": "simulator.base.formula",
     "notebook": "simulator.base.notebook",
-    "plots": "simulator.plots",
+    "plots": "simulator.results.plots",
     "provenance": "simulator.base.provenance",
     "randomness": "simulator.base.randomness",
     "shipped": "simulator.base.shipped",
-    "sweep": "simulator.sweep",
+    "sweep": "simulator.experiments.sweep",
     "ties": "simulator.base.ties",
     "units": "simulator.base.units",
-    "whatif": "simulator.whatif",
+    "whatif": "simulator.experiments.whatif",
 }
 """Public modules, each with an `__all__` of its own."""
 

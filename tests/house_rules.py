@@ -15,7 +15,7 @@ LAYERS_HEADING = "# Layers (a module imports only from earlier lines; names on o
 
 FILE_OWNERS = ("simulator/base/files.py", "simulator/calibration/history.py")
 SIMPY_OWNERS = ("simulator/engines/actor.py", "simulator/engines/resources/")
-CLOCK_OWNERS = ("simulator/calibration/", "simulator/characterisation/", "simulator/sweep/", "advisor/")
+CLOCK_OWNERS = ("simulator/calibration/", "simulator/characterisation/", "simulator/experiments/sweep/", "advisor/")
 # machine.py reads /proc and /sys itself, because it imports no other room; it opens nothing else.
 SYSTEM_OWNERS = ("simulator/base/machine.py",)
 

@@ -127,7 +127,7 @@ def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> I
     """Keep the runs of the search in or beside what is written, until it is."""
     from advisor.recommendation import recommend
     from simulator import Interrupted, ScenarioError, dump_scenario, files
-    from simulator.sweep import keeping, version_of
+    from simulator.experiments.sweep import keeping, version_of
 
     text = None
     if output is not None:

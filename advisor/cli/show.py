@@ -91,7 +91,7 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
     if truth is not None:
         print(f"held out: {truth.accuracy(band)}")
     if plot is not None:
-        from simulator.plots import plot_speed_model
+        from simulator.results.plots import plot_speed_model
 
         plot_speed_model(
             band, points, plot, held_out=None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
@@ -128,7 +128,7 @@ def _show_results(folder: Path, *, as_json: bool) -> None:
 def _foretell(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
     """Measured speeds beside predicted ones, with their mean errors."""
     from simulator.calibration import foretell_speed
-    from simulator.plots import plot_predicted_speed
+    from simulator.results.plots import plot_predicted_speed
 
     found = foretell_speed(model, memory, kernel=kernel)
     if plot is not None:

@@ -17,7 +17,7 @@ from advisor.cli.scenarios import SCENARIO
 if TYPE_CHECKING:
     from distributed import Client
 
-    from simulator.sweep import Plan, Swept
+    from simulator.experiments.sweep import Plan, Swept
 
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
 REPORT = "report.html"
@@ -61,7 +61,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion whatif scenarios/tutorial/three-pes.yaml --vary platform.link.bandwidth=x1,x2,x10 -o out/whatif
     """
-    from simulator.sweep import sweep
+    from simulator.experiments.sweep import sweep
 
     _check_clusters(workers, dask, slurm)
     if job_script and slurm is not None:
@@ -164,7 +164,7 @@ def _where(
 
 
 def _print_script(options: str) -> None:
-    from simulator.sweep import slurm
+    from simulator.experiments.sweep import slurm
 
     with slurm(options, tell=print, submit=False):
         pass

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator import Configuration, RunSet, Scenario
-from simulator.sweep import run_or_recall
+from simulator.experiments.sweep import run_or_recall
 
 MOST_REPLICATIONS = 40
 """Replications that questions are asked with; the recommendation's own figures have all of its."""

@@ -49,7 +49,7 @@ def gains(base_s: Floats, others_s: Floats, *, comparisons: int = 1, determinist
     comparisons
         How many are made: all of their intervals hold together with 95 % (Bonferroni).
     deterministic
-        Whether it is known that nothing was drawn; see `simulator.results.half_interval`.
+        Whether it is known that nothing was drawn; see `simulator.engines.run_set.half_interval`.
     """
     means = np.mean(others_s, axis=1)
     ratios = np.mean(base_s, axis=-1) / means

@@ -98,7 +98,7 @@ def _as_json(data: Any) -> Any:
 
 
 def _drawn(svg: str) -> Any:
-    """The one part of the page that is not escaped again: `simulator.plots` escapes every text in it."""
+    """The one part of the page that is not escaped again: `simulator.results.plots` escapes every text in it."""
     from markupsafe import Markup
 
     return Markup(svg)  # noqa: S704

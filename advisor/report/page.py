@@ -62,7 +62,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing of `simulator.plots` with its caption. The markup is not escaped again: whoever draws it does that."""
+    """A drawing of `simulator.results.plots` with its caption, whose markup is not escaped again by what draws it."""
 
     svg: str
     caption: str

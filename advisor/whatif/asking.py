@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from advisor.whatif.advised import advised
 from advisor.whatif.findings import whatif_document
 from simulator import Scenario, ScenarioError, notebook, read_template, shipped, template_of, units, whatif
-from simulator.sweep import Plan, Swept, local, make_plan, simulated, sweep
+from simulator.experiments.sweep import Plan, Swept, local, make_plan, simulated, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     workers
         Processes of this machine that answer; 0 for this one, which needs no start.
     where
-        A cluster in their place: `partial(simulator.sweep.existing, "tcp://host:8786")` or `sweep.slurm`.
+        A cluster in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")` or `sweep.slurm`.
     folder, resume
         Where results are kept as they are found, and whether to go on with those there.
     progress

@@ -11,7 +11,7 @@ from advisor.whatif.grid import Grid, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of
 from advisor.whatif.present import present_values
 from simulator import interval_note, provenance, ties
-from simulator.sweep import Swept
+from simulator.experiments.sweep import Swept
 
 MOST_WARNINGS = 12
 """Lines of warnings that are told."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator import ScenarioError, units
-from simulator.sweep import Plan, Point
+from simulator.experiments.sweep import Plan, Point
 
 _KINDS = (units.DURATION, units.SIZE, units.BANDWIDTH, units.SPEED, units.POWER, units.SHARE)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator import ties
-from simulator.sweep import Swept, configurations_of
+from simulator.experiments.sweep import Swept, configurations_of
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from advisor.whatif.advised import advised
 from simulator import ApportionError, dump_scenario, read_template
-from simulator.sweep import Plan
+from simulator.experiments.sweep import Plan
 
 MOST_TRIED = 12
 """Values of a field that are tried: each takes as long as reading the scenario."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from simulator.applications import matmul
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
@@ -15,6 +14,7 @@ from simulator.calibration.history_record import Point, Runner
 from simulator.calibration.kernels import kernel as find_kernel
 from simulator.calibration.parallel.children import NoAnswerError
 from simulator.calibration.parallel.ranks import Ranks
+from simulator.programs.applications import matmul
 
 APPLICATIONS = ("matmul",)
 """What can be recorded by its name alone."""

@@ -13,38 +13,38 @@ if TYPE_CHECKING:
     from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
-    from simulator.characterisation.seg.check import check
-    from simulator.characterisation.seg.evaluate import Totals, expected_time, total_ruv, used_methods, visits
-    from simulator.characterisation.seg.nodes import Branch, Call, Graph, Loop, Processing, Seg, Sequence
-    from simulator.characterisation.seg.text import timing_formula, timing_formulas
     from simulator.characterisation.study.study import characterise, characterise_all, statistics
     from simulator.characterisation.study.subjects import Subject, make_subject
     from simulator.models.resource import METHODS
+    from simulator.programs.graphs.check import check
+    from simulator.programs.graphs.evaluate import Totals, expected_time, total_ruv, used_methods, visits
+    from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Processing, Seg, Sequence
+    from simulator.programs.graphs.text import timing_formula, timing_formulas
 
 _HOMES = {
-    "Branch": "simulator.characterisation.seg.nodes",
-    "Call": "simulator.characterisation.seg.nodes",
+    "Branch": "simulator.programs.graphs.nodes",
+    "Call": "simulator.programs.graphs.nodes",
     "DESIGN": "simulator.characterisation.costs.guesses",
     "Foretold": "simulator.characterisation.parallel.foretold",
-    "Graph": "simulator.characterisation.seg.nodes",
-    "Loop": "simulator.characterisation.seg.nodes",
+    "Graph": "simulator.programs.graphs.nodes",
+    "Loop": "simulator.programs.graphs.nodes",
     "METHODS": "simulator.models.resource",
     "PARALLEL_KERNELS": "simulator.characterisation.parallel.table",
     "ParallelKernel": "simulator.characterisation.parallel.table",
-    "Processing": "simulator.characterisation.seg.nodes",
+    "Processing": "simulator.programs.graphs.nodes",
     "RealTimes": "simulator.characterisation.parallel.real",
     "STUDY_KERNELS": "simulator.characterisation.kernels.table",
-    "Seg": "simulator.characterisation.seg.nodes",
-    "Sequence": "simulator.characterisation.seg.nodes",
+    "Seg": "simulator.programs.graphs.nodes",
+    "Sequence": "simulator.programs.graphs.nodes",
     "StudyKernel": "simulator.characterisation.kernels.study",
     "Subject": "simulator.characterisation.study.subjects",
     "TIMED": "simulator.characterisation.parallel.foretold",
-    "Totals": "simulator.characterisation.seg.evaluate",
+    "Totals": "simulator.programs.graphs.evaluate",
     "calibrate_resource": "simulator.characterisation.costs.calibration",
     "characterise": "simulator.characterisation.study.study",
     "characterise_all": "simulator.characterisation.study.study",
-    "check": "simulator.characterisation.seg.check",
-    "expected_time": "simulator.characterisation.seg.evaluate",
+    "check": "simulator.programs.graphs.check",
+    "expected_time": "simulator.programs.graphs.evaluate",
     "foretell": "simulator.characterisation.parallel.foretold",
     "kept_here": "simulator.characterisation.costs.hardware_files",
     "known_here": "simulator.characterisation.costs.hardware_files",
@@ -56,11 +56,11 @@ _HOMES = {
     "shares": "simulator.characterisation.parallel.table",
     "statistics": "simulator.characterisation.study.study",
     "times_of_model": "simulator.characterisation.costs.memory_term",
-    "timing_formula": "simulator.characterisation.seg.text",
-    "timing_formulas": "simulator.characterisation.seg.text",
-    "total_ruv": "simulator.characterisation.seg.evaluate",
-    "used_methods": "simulator.characterisation.seg.evaluate",
-    "visits": "simulator.characterisation.seg.evaluate",
+    "timing_formula": "simulator.programs.graphs.text",
+    "timing_formulas": "simulator.programs.graphs.text",
+    "total_ruv": "simulator.programs.graphs.evaluate",
+    "used_methods": "simulator.programs.graphs.evaluate",
+    "visits": "simulator.programs.graphs.evaluate",
 }
 """Public name -> the module that it comes from."""
 

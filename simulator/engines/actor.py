@@ -8,9 +8,8 @@ from typing import Any
 import simpy
 from simpy.events import ProcessGenerator
 
-from simulator.columns import KIND_NAMES, Kind
-from simulator.costs import to_ticks
 from simulator.engines import faults
+from simulator.engines.costs import to_ticks
 from simulator.engines.resources import (
     Barriers,
     Clock,
@@ -27,9 +26,10 @@ from simulator.engines.resources import (
     Transfers,
     Usage,
 )
+from simulator.engines.run_set import LoggedOperation
 from simulator.engines.setup import Setup
-from simulator.program import ANY
-from simulator.results import LoggedOperation
+from simulator.programs.columns import KIND_NAMES, Kind
+from simulator.programs.program import ANY
 
 CustomOperation = Callable[["Context", Mapping[str, float]], ProcessGenerator]
 """An operation of the user's own: a generator that yields the events that it waits for."""

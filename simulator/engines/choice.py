@@ -2,8 +2,8 @@
 
 import sys
 
-from simulator.program import Loop, Row
-from simulator.scenario import Scenario
+from simulator.programs.program import Loop, Row
+from simulator.scenario_file.scenario import Scenario
 
 LOADING = 100_000
 """Operations that the `process` engine runs while the compiled one is loaded (two seconds)."""

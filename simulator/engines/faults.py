@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable
 
 from simulator.base.errors import ScenarioError, SimulationError, TraceError
-from simulator.columns import Kind
-from simulator.costs import Costs
-from simulator.platform import Platform
-from simulator.program import ANY
+from simulator.engines.costs import Costs
+from simulator.platform.nodes import Platform
+from simulator.programs.columns import Kind
+from simulator.programs.program import ANY
 
 __all__ = ["check_customs", "ended_trace", "link_name", "no_rate", "stalled", "stuck", "unreceived"]
 

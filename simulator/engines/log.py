@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.assembly import assemble
 from simulator.base.errors import ScenarioError
-from simulator.columns import Columns, Kind
-from simulator.costs.messages import message_costs
+from simulator.engines.costs.messages import message_costs
 from simulator.engines.faults import link_name
-from simulator.program import ANY
-from simulator.results import LoggedOperation, RunSet
-from simulator.scenario import Scenario
+from simulator.engines.run_set import LoggedOperation, RunSet
+from simulator.programs.assembly import assemble
+from simulator.programs.columns import Columns, Kind
+from simulator.programs.program import ANY
+from simulator.scenario_file.scenario import Scenario
 
 __all__ = ["Causes", "Step", "Times", "critical_path", "explain", "link_bytes", "times_by_pe", "waits_by_pe"]
 

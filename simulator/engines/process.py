@@ -6,14 +6,14 @@ from typing import Protocol
 
 import numpy as np
 
-from simulator.costs import Costs, ServiceTable, lower, service_table, start_ticks
 from simulator.engines import faults
 from simulator.engines.actor import CustomOperation, Simulation
+from simulator.engines.costs import Costs, ServiceTable, lower, service_table, start_ticks
 from simulator.engines.resources import Service
+from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.engines.setup import Setup
-from simulator.platform import PE
-from simulator.results import LoggedOperation, RunSet
-from simulator.scenario import Draws, Scenario
+from simulator.platform.nodes import PE
+from simulator.scenario_file.scenario import Draws, Scenario
 
 __all__ = ["CustomOperation", "Progress", "Sharing", "run"]
 

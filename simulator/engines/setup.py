@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from simulator.columns import Columns, Kind
-from simulator.costs import Costs, Ticks
+from simulator.engines.costs import Costs, Ticks
 from simulator.engines.resources import FarmTerms, Movements, Service, deciding
-from simulator.program import ANY
-from simulator.scenario import Scenario
+from simulator.programs.columns import Columns, Kind
+from simulator.programs.program import ANY
+from simulator.scenario_file.scenario import Scenario
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.columns import Kind
-from simulator.costs import lower
-from simulator.costs.messages import MessageCosts, capacities, message_costs
+from simulator.engines.costs import lower
+from simulator.engines.costs.messages import MessageCosts, capacities, message_costs
 from simulator.engines.faults import link_name
 from simulator.engines.log import Causes, Step, explain
-from simulator.results import LoggedOperation, RunSet
-from simulator.scenario import Scenario, draw
+from simulator.engines.run_set import LoggedOperation, RunSet
+from simulator.programs.columns import Kind
+from simulator.scenario_file.scenario import Scenario, draw
 
 __all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 

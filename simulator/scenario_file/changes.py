@@ -10,7 +10,7 @@ from typing import Any
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_whole
-from simulator.scenario import Change
+from simulator.scenario_file.scenario import Change
 from simulator.scenario_file.yaml_text import Document, read_value
 
 Expand = Callable[[Any], Any]

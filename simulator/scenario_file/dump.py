@@ -14,10 +14,10 @@ from simulator.base.errors import ScenarioError
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
-from simulator.platform import PE, Node, Platform
-from simulator.scenario import Scenario
+from simulator.platform.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
+from simulator.platform.nodes import PE, Node, Platform
 from simulator.scenario_file.names import compact
+from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.segs.writing import application_data
 from simulator.scenario_file.yaml_writing import yaml_text
 

@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from simulator.applications import APPLICATIONS, PARAMETERS
-from simulator.applications.parameters import Field as ParameterField
-from simulator.configuration import MOST_CONFIGURATIONS, MOST_PROCESSES
 from simulator.models.resource import Method
-from simulator.networks import Contention
-from simulator.scenario import MOST_REPLICATIONS
+from simulator.platform.networks import Contention
+from simulator.programs.applications import APPLICATIONS, PARAMETERS
+from simulator.programs.applications.parameters import Field as ParameterField
+from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PROCESSES
 from simulator.scenario_file.form import FileName, Form, Name, Parameter, Size
 from simulator.scenario_file.network_forms import LinkForm, Names, NetworkForm, one_of, text_or_list
 from simulator.scenario_file.node_forms import MemoryUseForm, NodeForm
+from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.segs.forms import Expression, SegForm
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from simulator.applications.parameters import Parameters
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError
+from simulator.programs.applications.parameters import Parameters
 from simulator.scenario_file.named_files import NamedFiles
 
 KEY = "hpl_dat"

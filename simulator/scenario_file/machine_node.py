@@ -10,7 +10,7 @@ from simulator.base import files, units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import affinity, this_machine, this_topology
 from simulator.base.provenance import provenance
-from simulator.foreign_platforms import check_same_machine, read_hwloc
+from simulator.platform.foreign import check_same_machine, read_hwloc
 from simulator.scenario_file.joined import MOST_DAYS
 from simulator.scenario_file.joined.documents import kind_of, read_document
 from simulator.scenario_file.joined.doubts import doubts

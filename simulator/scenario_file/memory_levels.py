@@ -10,11 +10,11 @@ from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
 from simulator.models.paging import SWAP, SwapTimes, resident_levels
 from simulator.models.predicted_speed import KERNEL_USES, predicted_band, rescaled
 from simulator.models.speed import SpeedBand
-from simulator.scenario import Extrapolation
 from simulator.scenario_file.dump import Data, level_data
 from simulator.scenario_file.forms import ApplicationForm, NodesForm, ScenarioForm
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.node_forms import LevelsModelForm, NodeForm, PredictionForm, SwapForm
+from simulator.scenario_file.scenario import Extrapolation
 from simulator.scenario_file.yaml_text import Document
 
 Levels = tuple[MemoryLevel, ...]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, JsonValue, Tag, model_validator
 
-from simulator.networks import Contention
+from simulator.platform.networks import Contention
 from simulator.scenario_file.form import NOT_BACKWARDS, Bandwidth, Duration, FileName, Form, Latency, Payload, Size
 
 

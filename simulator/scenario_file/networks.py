@@ -18,7 +18,7 @@ from simulator.models.network import (
     PacketModel,
     PiecewiseModel,
 )
-from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Topology, Torus, Tree
+from simulator.platform.networks import Bus, Link, Listed, Mesh, Network, Star, Topology, Torus, Tree
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm
 from simulator.scenario_file.named_files import NamedFiles

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simulator.base.errors import ScenarioError
-from simulator.foreign_platforms import read_simgrid
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
 from simulator.models.paging import SWAP
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network
-from simulator.platform import PE, Load, Node, Platform
-from simulator.scenario import Extrapolation
+from simulator.platform.foreign import read_simgrid
+from simulator.platform.networks import Link, Network
+from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
 from simulator.scenario_file.memory_levels import (
@@ -41,6 +40,7 @@ from simulator.scenario_file.node_forms import (
     ResourcePEForm,
     TraceForm,
 )
+from simulator.scenario_file.scenario import Extrapolation
 from simulator.scenario_file.yaml_text import Document, PlacedError
 
 NODE = "{node}"

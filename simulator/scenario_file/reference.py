@@ -8,11 +8,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from simulator.applications import PARAMETERS
-from simulator.applications.parameters import MOST_STEPS, Duration, Field
 from simulator.base import files, units
-from simulator.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
-from simulator.scenario import MOST_REPLICATIONS
+from simulator.programs.applications import PARAMETERS
+from simulator.programs.applications.parameters import MOST_STEPS, Duration, Field
+from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
 from simulator.scenario_file.extending import MOST_FILES
 from simulator.scenario_file.form import Form
 from simulator.scenario_file.forms import (
@@ -54,6 +53,7 @@ from simulator.scenario_file.node_forms import (
     SwapForm,
     TraceForm,
 )
+from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.schemas import KINDS, file_schema
 from simulator.scenario_file.segs.forms import (
     ArmForm,

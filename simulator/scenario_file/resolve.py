@@ -5,18 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.applications import make_work
 from simulator.base.errors import ScenarioError
-from simulator.configuration import MOST_PLACED, MOST_PROCESSES, Configuration
-from simulator.platform import Platform
-from simulator.scenario import (
-    Application,
-    Extrapolation,
-    Scenario,
-    check_memory,
-    check_routes,
-    with_derived_speeds,
-)
+from simulator.platform.nodes import Platform
+from simulator.programs.applications import make_work
+from simulator.programs.configuration import MOST_PLACED, MOST_PROCESSES, Configuration
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
 from simulator.scenario_file.hpl_dat import with_hpl_dat
@@ -25,6 +17,14 @@ from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import expanded, how_many
 from simulator.scenario_file.networks import all_names, known
 from simulator.scenario_file.platforms import MadePlatform, make_platform
+from simulator.scenario_file.scenario import (
+    Application,
+    Extrapolation,
+    Scenario,
+    check_memory,
+    check_routes,
+    with_derived_speeds,
+)
 from simulator.scenario_file.segs.application import seg_application
 from simulator.scenario_file.yaml_text import Document
 

@@ -11,7 +11,7 @@ import yaml
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError
-from simulator.configuration import MOST_CONFIGURATIONS
+from simulator.programs.configuration import MOST_CONFIGURATIONS
 
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _END = re.compile(r"(.*) \(at end of document\)", re.DOTALL)

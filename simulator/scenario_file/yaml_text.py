@@ -16,7 +16,7 @@ from yaml.resolver import Resolver
 
 from simulator.base import files, units
 from simulator.base.errors import ApportionError, ScenarioError, on_one_line
-from simulator.configuration import MOST_CONFIGURATIONS
+from simulator.programs.configuration import MOST_CONFIGURATIONS
 from simulator.scenario_file.toml_text import toml_nodes
 
 MAX_BYTES = 16 * 2**20

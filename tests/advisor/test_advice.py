@@ -10,8 +10,8 @@ from advisor.objectives import statistic
 from advisor.pareto import front, pareto_fronts
 from advisor.strategies import most_processes, usual_vary
 from simulator import Application, LinkModel, ScenarioError
-from simulator.platform import Node, Platform
-from tests.simulator.platforms import band, pe, scenario, trace
+from simulator.platform.nodes import Node, Platform
+from tests.simulator.platform.platforms import band, pe, scenario, trace
 
 NAMES = {"equal", "peak", "constant", "fastest-pe", "fastest-kind", "one-per-pe"}
 ALLOCATIONS = {"speed-ratio", "greedy"}

@@ -3,10 +3,10 @@ import pytest
 
 import advisor
 from simulator import LinkModel, ScenarioError
-from simulator.configuration import Configuration
-from simulator.platform import Platform
-from simulator.scenario import Application, Scenario
-from tests.simulator.platforms import band, pe, scenario, trace
+from simulator.platform.nodes import Platform
+from simulator.programs.configuration import Configuration
+from simulator.scenario_file.scenario import Application, Scenario
+from tests.simulator.platform.platforms import band, pe, scenario, trace
 
 
 def unequal(replications=100):

@@ -6,13 +6,13 @@ Times are a few ticks each, so that many things fall into the same instant: that
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Load, Node, Platform
-from simulator.program import (
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import (
     ANY,
     AllReduce,
     AllToAll,
@@ -32,7 +32,7 @@ from simulator.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario import Application, Scenario
+from simulator.scenario_file.scenario import Application, Scenario
 
 TICK = 1e-12
 PER_TICK = 1e12

@@ -5,14 +5,14 @@ SimGrid shares a link in inverse proportion to latency: so either all routes hav
 
 import numpy as np
 
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
-from simulator.platform import PE, Load, Platform
-from simulator.program import Compute, Delay, Program, Recv, Send
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
+from simulator.platform.nodes import PE, Load, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Delay, Program, Recv, Send
+from simulator.scenario_file.scenario import Application, Scenario
 
 TOPOLOGIES = ("star", "backbone", "bus", "tree", "torus", "mesh", "listed", "uniform")
 

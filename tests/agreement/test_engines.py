@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 
 from simulator import run
 from simulator.base.errors import ApportionError
-from simulator.configuration import Configuration
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Platform
-from simulator.program import Compute, Exchange, Program, Recv, Send
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Exchange, Program, Recv, Send
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.agreement.scenarios import scenarios
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "60"))

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.configuration import Configuration
-from simulator.engines import run
+from simulator.engines.run import run
 from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.network import LinkModel
 from simulator.models.paging import SwapTimes
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network
-from simulator.platform import PE, Node, Platform
-from simulator.program import Compute, Program
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Link, Network
+from simulator.platform.nodes import PE, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Program
+from simulator.scenario_file.scenario import Application, Scenario
 
 LEVELS = (
     MemoryLevel("L2", 1000, 1e-9, 1e-9),

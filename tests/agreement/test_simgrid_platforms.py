@@ -5,12 +5,12 @@ import os
 import pytest
 
 from simulator import export_simgrid, run
-from simulator.configuration import Configuration
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Platform
-from simulator.program import Program, Recv, Send
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Program, Recv, Send
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.agreement.simgrid_platform import installed, run_on
 from tests.agreement.simgrid_scenarios import scenario
 

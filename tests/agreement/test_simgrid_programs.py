@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from simulator import run
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Load, Platform
-from simulator.program import Compute, Delay, Program, Recv, Send
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Load, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Delay, Program, Recv, Send
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.agreement import simgrid
 
 pytestmark = pytest.mark.slow  # the oracle has to be compiled first

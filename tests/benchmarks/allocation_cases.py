@@ -3,13 +3,13 @@
 import numpy as np
 
 from simulator.base.randomness import stream
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Load, Platform
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Load, Platform
+from simulator.programs.configuration import Configuration
+from simulator.scenario_file.scenario import Application, Scenario
 
 KERNEL = "k"
 

@@ -5,14 +5,14 @@ from functools import singledispatch
 import numpy as np
 
 import simulator
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Listed, Network
-from simulator.platform import PE, Load, Platform
-from simulator.program import NOBODY, Barrier, Broadcast, Compute, Loop, Program, Recv, Send, WaitUntil
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Link, Listed, Network
+from simulator.platform.nodes import PE, Load, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import NOBODY, Barrier, Broadcast, Compute, Loop, Program, Recv, Send, WaitUntil
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.benchmarks import scenarios
 
 KERNEL = "flops"

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import simulator
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.speed import SpeedBand
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Load, Platform
-from simulator.program import Barrier, Compute, Exchange, Loop, Program
-from simulator.scenario import Application, Scenario
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Load, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Barrier, Compute, Exchange, Loop, Program
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.benchmarks import ours
 
 ROOT = Path(__file__).parents[2]

@@ -3,8 +3,8 @@
 import pytest
 
 from simulator import whatif
-from simulator.sweep import local, make_plan, simulated, sweep
-from tests.simulator.sweep.points import write
+from simulator.experiments.sweep import local, make_plan, simulated, sweep
+from tests.simulator.experiments.sweep.points import write
 
 MOST_S = 5e-3
 """Beside the engine, per point: changing and checking the scenario, and the way to the worker and back (median)."""

@@ -9,12 +9,12 @@ import pytest
 
 from advisor.report import render_html
 from advisor.whatif import whatif_document
-from simulator.sweep import sweep
+from simulator.experiments.sweep import sweep
 from tests.advisor.report.test_html import HOSTILE
 from tests.advisor.report.test_whatif import hostile
 from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, DESK, PHONE, colour, contrast
-from tests.simulator.sweep.test_sweep import thread
+from tests.simulator.experiments.sweep.test_sweep import thread
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
 pytestmark = [

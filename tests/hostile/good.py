@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.command_line import ROOT, apportion_here
 
 PAPERS, TUTORIAL = ROOT / "scenarios" / "papers", ROOT / "scenarios" / "tutorial"
-TRACES, PLATFORMS = ROOT / "tests/simulator/load_traces/data", ROOT / "tests/simulator/foreign_platforms"
+TRACES, PLATFORMS = ROOT / "tests/simulator/load_traces/data", ROOT / "tests/simulator/platform/foreign"
 COPIED = {
     "first-run.yaml": TUTORIAL / "first-run.yaml",
     "cluster.yaml": TUTORIAL / "cluster.yaml",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base.errors import ScenarioError
-from simulator.platform import PE, Platform
+from simulator.platform.nodes import PE, Platform
 
 MOST_DEFAULT = 4
 """Most processes per PE that are looked at where nobody says."""

@@ -9,7 +9,7 @@ from simulator.calibration.allocation.choice import Wishes, make_construction_pl
 from simulator.calibration.allocation.costs import CostGuess
 from simulator.calibration.allocation.kinds import kinds_of
 from simulator.calibration.allocation.plan import ConstructionPlan
-from simulator.platform import Platform
+from simulator.platform.nodes import Platform
 
 WORK = "2/3*N**3"
 """Units of volume of an LU factorisation, HPL's work."""

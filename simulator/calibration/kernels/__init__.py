@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.applications.matmul import problem_size, volume
 from simulator.base.errors import ScenarioError
 from simulator.calibration.kernels import dgemm, naive_matmul, operands
 from simulator.calibration.kernels.operands import Matrix
+from simulator.programs.applications.matmul import problem_size, volume
 
 __all__ = ["KERNELS", "Kernel", "kernel"]
 

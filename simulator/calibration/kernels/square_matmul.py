@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simulator.applications.matmul import problem_size, volume
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.operands import Matrix
 from simulator.calibration.kernels.sized import Prepared, SizedKernel
+from simulator.programs.applications.matmul import problem_size, volume
 
 _BLOCK_ELEMENTS = 2**18
 """Operands are filled in blocks of about this size, so that filling needs no memory to speak of."""

@@ -6,8 +6,8 @@ from typing import Any
 from simulator.characterisation.costs.observations import Counts
 from simulator.characterisation.derive.arguments import of_sizes
 from simulator.characterisation.derive.derivation import Derived, derive_seg
-from simulator.characterisation.seg.evaluate import total_ruv, used_methods
-from simulator.characterisation.seg.nodes import Seg
+from simulator.programs.graphs.evaluate import total_ruv, used_methods
+from simulator.programs.graphs.nodes import Seg
 
 PROFILE_LIMIT_S = 20.0
 """Longest that one profiled run may take."""

@@ -19,9 +19,9 @@ from simulator.characterisation.derive.machine.code import Code, with_unforeseen
 from simulator.characterisation.derive.source import Source, locate, read_source
 from simulator.characterisation.derive.steps import Counted, count_blocks
 from simulator.characterisation.derive.symbolic import loop_counts, working_set
-from simulator.characterisation.seg.evaluate import total_ruv
-from simulator.characterisation.seg.nodes import Graph, Seg
 from simulator.models.resource import Method
+from simulator.programs.graphs.evaluate import total_ruv
+from simulator.programs.graphs.nodes import Graph, Seg
 
 PROFILE_LIMIT_S = 20.0
 """Longest that one profiled run may take."""

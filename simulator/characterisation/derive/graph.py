@@ -11,9 +11,9 @@ from simulator.characterisation.derive import fit
 from simulator.characterisation.derive.arguments import Values
 from simulator.characterisation.derive.constructs import Counting, principal
 from simulator.characterisation.derive.steps import Block, Choice, Piece, Repeat, Rest, Step, Straight
-from simulator.characterisation.seg.nodes import Branch, Call, Graph, Loop, Node, Processing
-from simulator.characterisation.seg.nodes import Sequence as Steps
 from simulator.models.resource import Method, Ruv
+from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Node, Processing
+from simulator.programs.graphs.nodes import Sequence as Steps
 
 CHANCE = 3.0
 """Standard deviations that counts may be off a constant probability."""

@@ -14,12 +14,12 @@ from simulator.characterisation.costs.vectors import refitted, with_guesses
 from simulator.characterisation.derive.arguments import Arguments
 from simulator.characterisation.derive.derivation import Derived, derive_seg, ruvs_at
 from simulator.characterisation.parallel.table import ParallelKernel, ParallelStep
-from simulator.characterisation.seg.evaluate import expected_time
-from simulator.characterisation.seg.nodes import Graph, Loop, Processing, Seg
-from simulator.characterisation.seg.text import timing_formula
-from simulator.characterisation.templates.making import make_seg_work
-from simulator.characterisation.templates.work import SegWork
 from simulator.models.resource import CostVector, HardwareModel, Method
+from simulator.programs.graphs.evaluate import expected_time
+from simulator.programs.graphs.nodes import Graph, Loop, Processing, Seg
+from simulator.programs.graphs.text import timing_formula
+from simulator.programs.templates.making import make_seg_work
+from simulator.programs.templates.work import SegWork
 
 TIMED = HardwareModel("steps of known time", {"ct": CostVector.timed()})
 """What a process with steps of known times runs on."""

@@ -14,13 +14,13 @@ from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import refitted, with_guesses
 from simulator.characterisation.derive.arguments import Values
 from simulator.characterisation.derive.derivation import Derived, derive_seg, runnable, ruvs_at
-from simulator.characterisation.seg.evaluate import expected_time
-from simulator.characterisation.seg.text import timing_formula
 from simulator.characterisation.study.methods import about, tools
 from simulator.characterisation.study.subjects import Subject, show_size
 from simulator.models.error_summary import error_statistics
 from simulator.models.resource import CostVector, HardwareModel, Method
 from simulator.models.resource import Times as Range
+from simulator.programs.graphs.evaluate import expected_time
+from simulator.programs.graphs.text import timing_formula
 
 OnProgress = Callable[[str, float], None]
 DERIVED: tuple[Method, ...] = ("poc", "hllc", "intcc", "icc")

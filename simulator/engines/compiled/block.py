@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulator.columns import KIND_NAMES, Columns, Kind
-from simulator.costs import Costs
 from simulator.engines.compiled.plan import Rows
 from simulator.engines.compiled.service import ServiceTables, service_tables
-from simulator.results import LoggedOperation
-from simulator.scenario import Scenario
+from simulator.engines.costs import Costs
+from simulator.engines.run_set import LoggedOperation
+from simulator.programs.columns import KIND_NAMES, Columns, Kind
+from simulator.scenario_file.scenario import Scenario
 
 Ints = NDArray[np.int64]
 

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from simulator.columns import Kind
-from simulator.costs import Costs
 from simulator.engines import faults
 from simulator.engines.compiled.block import Block, Ints, Outcome, in_parts, operations, step, whole
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.plan import WIDTH, Plan, plan_of
 from simulator.engines.compiled.static import Job, Times, clocks, execute
-from simulator.program import ANY
-from simulator.scenario import Scenario
+from simulator.engines.costs import Costs
+from simulator.programs.columns import Kind
+from simulator.programs.program import ANY
+from simulator.scenario_file.scenario import Scenario
 
 ALONE = 200_000
 """Steps below which a second thread costs more than it saves."""

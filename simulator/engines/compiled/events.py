@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from simulator.columns import Kind
-from simulator.costs import LAST_TICK
 from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.flows import refill
 from simulator.engines.compiled.memory import (
@@ -62,6 +60,8 @@ from simulator.engines.compiled.transfers import (
     start_flows,
     transfer_due,
 )
+from simulator.engines.costs import LAST_TICK
+from simulator.programs.columns import Kind
 
 _COMPUTE, _SEND, _RECV, _EXCHANGE = int(Kind.COMPUTE), int(Kind.SEND), int(Kind.RECV), int(Kind.EXCHANGE)
 _BARRIER, _FARM, _WAIT_UNTIL = int(Kind.BARRIER), int(Kind.FARM), int(Kind.WAIT_UNTIL)

@@ -1,10 +1,10 @@
 """Flows at their own limit, and groups of flows that a shared link keeps at its level; when either end."""
 
-from simulator.costs import LAST_TICK
 from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import NONE, W, Words, links, nodes, slots
 from simulator.engines.compiled.queues import cancel, later, schedule
 from simulator.engines.compiled.wide import delivered, ticks_until
+from simulator.engines.costs import LAST_TICK
 
 UNBOUNDED = LAST_TICK
 """The limit of a flow all of whose links are shared."""

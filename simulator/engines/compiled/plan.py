@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import UnsupportedProgram
-from simulator.columns import Kind
 from simulator.engines.compiled.cache import callee, compiled
+from simulator.programs.columns import Kind
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from simulator.costs import LAST_TICK
 from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import W, Words, queue
+from simulator.engines.costs import LAST_TICK
 
 RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TICK, MORE_SLOTS = range(9)
 """`w[STATUS]`; `w[FAULT]` is then the PE (STALLED, ENDED_TRACE) or the directed link (NO_RATE)."""

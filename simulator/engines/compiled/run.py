@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.base.errors import UnsupportedProgram
-from simulator.columns import Kind
-from simulator.costs import lower, start_ticks
 from simulator.engines import process
 from simulator.engines.compiled import direct, general
 from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
-from simulator.results import LoggedOperation, RunSet
-from simulator.scenario import Draws, Scenario
+from simulator.engines.costs import lower, start_ticks
+from simulator.engines.run_set import LoggedOperation, RunSet
+from simulator.programs.columns import Kind
+from simulator.scenario_file.scenario import Draws, Scenario
 
 
 def run(

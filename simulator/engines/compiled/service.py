@@ -16,11 +16,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from simulator.base.errors import TraceError
-from simulator.costs import LAST_TICK, TickOverflowError
-from simulator.costs.ticks import rounded
 from simulator.engines.compiled.cache import callee, compiled
+from simulator.engines.costs import LAST_TICK, TickOverflowError
+from simulator.engines.costs.ticks import rounded
 from simulator.models.load import AfterEnd, AvailabilityRule
-from simulator.platform import PE
+from simulator.platform.nodes import PE
 
 STRIDE = 16
 """Pieces from one stored knot to the next."""

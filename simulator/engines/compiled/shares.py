@@ -4,7 +4,6 @@ A PE keeps what each of its computing processes has attained since it was last i
 It is brought up to now before anything on it changes, and its next end is found again once per instant.
 """
 
-from simulator.costs import LAST_TICK
 from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, services, targets
 from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNING, STALLED, cancel, pop, push, schedule
@@ -15,6 +14,7 @@ from simulator.engines.compiled.service import (
     finish,
     tick_when,
 )
+from simulator.engines.costs import LAST_TICK
 
 
 @subroutine

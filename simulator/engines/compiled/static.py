@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.costs import LAST_TICK
 from simulator.engines.compiled.cache import callee
 from simulator.engines.compiled.plan import (
     ARRIVE,
@@ -26,6 +25,7 @@ from simulator.engines.compiled.plan import (
     WIDTH,
 )
 from simulator.engines.compiled.service import EXACT, ServiceTables, finish
+from simulator.engines.costs import LAST_TICK
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]

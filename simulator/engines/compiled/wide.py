@@ -7,8 +7,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from simulator.costs import LAST_TICK
 from simulator.engines.compiled.cache import subroutine
+from simulator.engines.costs import LAST_TICK
 
 SHIFT = np.uint64(40)
 """Rates count 2**-40 units per tick."""

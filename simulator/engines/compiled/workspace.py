@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.columns import Columns, Kind
-from simulator.costs import Costs
 from simulator.engines.compiled import memory
 from simulator.engines.compiled.block import step
 from simulator.engines.compiled.cache import compiled
@@ -15,7 +13,9 @@ from simulator.engines.compiled.events import simulate
 from simulator.engines.compiled.memory import NONE, W
 from simulator.engines.compiled.queues import MORE_SLOTS
 from simulator.engines.compiled.service import ServiceTables
-from simulator.program import ANY
+from simulator.engines.costs import Costs
+from simulator.programs.columns import Columns, Kind
+from simulator.programs.program import ANY
 
 Ints = NDArray[np.int64]
 Records = NDArray[np.void]

@@ -8,8 +8,8 @@ from itertools import count
 import simpy
 
 from simulator.base.errors import ApportionError
-from simulator.costs import LAST_TICK, TickOverflowError
 from simulator.engines import faults
+from simulator.engines.costs import LAST_TICK, TickOverflowError
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.engines.resources.service import EXACT, Service
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import simpy
 
-from simulator.costs import LAST_TICK, TickOverflowError
+from simulator.engines.costs import LAST_TICK, TickOverflowError
 from simulator.engines.resources.instant import Clock, Occurrence
 
 RATE_BITS = 40

@@ -8,7 +8,7 @@ from typing import Any
 import simpy
 from simpy.events import EventPriority
 
-from simulator.costs import LAST_TICK, TickOverflowError
+from simulator.engines.costs import LAST_TICK, TickOverflowError
 
 AFTER_PROCESSES = EventPriority(2)
 """Priority of the end of an instant: above NORMAL, so that every process has advanced before it."""

@@ -3,8 +3,8 @@
 from bisect import bisect_left, bisect_right
 from math import ceil, floor
 
-from simulator.costs import LAST_TICK, ServiceTable
 from simulator.engines import faults
+from simulator.engines.costs import LAST_TICK, ServiceTable
 
 EXACT = 2**53
 """Up to here every int is a float64, so that a full share attains exactly the ticks that pass."""

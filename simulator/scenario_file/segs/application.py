@@ -1,15 +1,15 @@
 """The application `seg` of a scenario: a graph, a template and the PEs' resource models put together."""
 
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.seg.nodes import Seg
-from simulator.characterisation.templates.making import make_seg_work
-from simulator.characterisation.templates.work import Asked
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.resource import HardwareModel
-from simulator.platform import Platform
-from simulator.scenario import Application
+from simulator.platform.nodes import Platform
+from simulator.programs.graphs.nodes import Seg
+from simulator.programs.templates.making import make_seg_work
+from simulator.programs.templates.work import Asked
 from simulator.scenario_file.forms import SegApplicationForm, StepForm
 from simulator.scenario_file.named_files import NamedFiles
+from simulator.scenario_file.scenario import Application
 from simulator.scenario_file.segs.reading import load_seg, seg_of
 from simulator.scenario_file.yaml_text import Document
 

@@ -9,11 +9,11 @@ from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg, Sequence, timing_formulas
-from simulator.characterisation.seg.check import faults
-from simulator.characterisation.seg.evaluate import used_methods
-from simulator.characterisation.seg.nodes import Node
-from simulator.characterisation.seg.walk import walk
 from simulator.models.resource import Guess, Method, Ruvs
+from simulator.programs.graphs.check import faults
+from simulator.programs.graphs.evaluate import used_methods
+from simulator.programs.graphs.nodes import Node
+from simulator.programs.graphs.walk import walk
 from simulator.scenario_file.faults import validated
 from simulator.scenario_file.segs.forms import (
     BranchForm,

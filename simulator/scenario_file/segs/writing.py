@@ -4,10 +4,10 @@ from typing import Any
 
 from simulator.base.formula import Formula
 from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg
-from simulator.characterisation.seg.nodes import Node
-from simulator.characterisation.seg.walk import parts_of
-from simulator.characterisation.templates.work import SegWork
 from simulator.models.resource import Amount, Guess, Ruvs
+from simulator.programs.graphs.nodes import Node
+from simulator.programs.graphs.walk import parts_of
+from simulator.programs.templates.work import SegWork
 from simulator.scenario_file.yaml_writing import yaml_text
 
 Data = dict[str, Any]

@@ -6,7 +6,7 @@ import pytest
 
 from advisor.whatif import plan_whatif
 from simulator import shipped
-from simulator.whatif import read_varied
+from simulator.experiments.whatif import read_varied
 from tests.advisor.cli.modes_reached import DATA, SMALL, write_tables
 from tests.command_line import apportion_here
 

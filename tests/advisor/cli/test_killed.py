@@ -21,12 +21,12 @@ import psutil
 import pytest
 
 from advisor.cli import _run
-from simulator.result_files import unsealed
+from simulator.results.files import unsealed
 from tests.advisor.cli.test_calibrate_resumed import counted, kept, starts
 from tests.command_line import APPORTION, ROOT
 from tests.simulator.calibration.allocation.test_allocation_runs import CLUSTER, PROGRAM
-from tests.simulator.sweep.points import write
-from tests.simulator.sweep.test_sweep_survives import contents, finished
+from tests.simulator.experiments.sweep.points import write
+from tests.simulator.experiments.sweep.test_sweep_survives import contents, finished
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 PATIENCE_S = 300

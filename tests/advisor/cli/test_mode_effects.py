@@ -359,7 +359,7 @@ REASONED = {
     ),
     "whatif": (
         "vary zip replications seed advise workers dask output format resume json",
-        "tests/simulator/sweep and test_whatif.py run it; what it prints holds the time it took",
+        "tests/simulator/experiments/sweep and test_whatif.py run it; what it prints holds the time it took",
     ),
 }
 """Options whose effect nothing here shows, and what does."""

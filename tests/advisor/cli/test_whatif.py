@@ -10,8 +10,8 @@ from advisor.cli import whatif as command
 from advisor.whatif import advised
 from simulator import load_scenario, read_template
 from tests.command_line import APPORTION, ROOT
-from tests.simulator.sweep.points import write
-from tests.simulator.sweep.test_sweep import never, thread
+from tests.simulator.experiments.sweep.points import write
+from tests.simulator.experiments.sweep.test_sweep import never, thread
 
 TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
 LINK = "platform.link.bandwidth"
@@ -117,7 +117,7 @@ def test_advice_at_each_point(apportion):
     ],
 )
 def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, arguments, error):
-    monkeypatch.setattr("simulator.sweep.clusters.CONNECT_S", 0.2)
+    monkeypatch.setattr("simulator.experiments.sweep.clusters.CONNECT_S", 0.2)
     code, said, errors = apportion("whatif", write(tmp_path), *arguments)
     assert (code, said) == (2, "")
     (line,) = errors.splitlines()

@@ -12,9 +12,9 @@ from advisor.explanation.sensitivity import sensitivities
 from advisor.explanation.simulations import OutOfRuns, Simulations
 from advisor.explanation.switch_points import switches_of_load, switches_of_size
 from simulator import LinkModel, ScenarioError, run
-from simulator.configuration import Configuration
-from simulator.platform import Load, Node, Platform
-from tests.simulator.platforms import band, pe, scenario, trace
+from simulator.platform.nodes import Load, Node, Platform
+from simulator.programs.configuration import Configuration
+from tests.simulator.platform.platforms import band, pe, scenario, trace
 
 N = 600
 WORK_S = 1.0

@@ -13,8 +13,8 @@ import pytest
 
 from advisor.export import export_files, layout_of, save_exports
 from simulator import Configuration, ScenarioError, load_scenario
-from simulator.platform import Node
-from tests.simulator.platforms import pe, scenario
+from simulator.platform.nodes import Node
+from tests.simulator.platform.platforms import pe, scenario
 
 TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial" / "two-cores.yaml"
 MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)

@@ -20,8 +20,8 @@ from advisor.verification.interleaved import Verification, run_interleaved
 from simulator import Configuration, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.usage import Usage
-from tests.simulator import platforms
-from tests.simulator.platforms import scenario, trace
+from tests.simulator.platform import platforms
+from tests.simulator.platform.platforms import scenario, trace
 
 ROOT = Path(__file__).parents[3]
 CPU = this_machine().cores[0].cpu

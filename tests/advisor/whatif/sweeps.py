@@ -3,9 +3,9 @@
 import numpy as np
 
 from simulator import whatif
-from simulator.sweep import Swept, make_plan, simulated
-from simulator.sweep.table import table
-from tests.simulator.sweep.points import write
+from simulator.experiments.sweep import Swept, make_plan, simulated
+from simulator.experiments.sweep.table import table
+from tests.simulator.experiments.sweep.points import write
 
 N, LINK, LATENCY = "application.parameters.n", "platform.link.bandwidth", "platform.link.latency"
 

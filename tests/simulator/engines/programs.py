@@ -3,14 +3,26 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Load, Node, Platform
-from simulator.program import ANY, Barrier, Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
-from simulator.scenario import Application, Draws, Scenario
-from tests.simulator.platforms import flat
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import (
+    ANY,
+    Barrier,
+    Compute,
+    Delay,
+    Exchange,
+    Farm,
+    Program,
+    ReadWrite,
+    Recv,
+    Send,
+    WaitUntil,
+)
+from simulator.scenario_file.scenario import Application, Draws, Scenario
+from tests.simulator.platform.platforms import flat
 
 KINDS = ("compute", "message", "message", "message", "anyone", "exchange", "barrier", "farm", "wait", "delay", "disk")
 small = st.integers(0, 12)

@@ -6,10 +6,10 @@ from event to event, must find the same ticks.
 
 from math import floor
 
-from simulator.columns import Kind
-from simulator.costs import service_table
 from simulator.engines import faults
-from simulator.program import ANY
+from simulator.engines.costs import service_table
+from simulator.programs.columns import Kind
+from simulator.programs.program import ANY
 
 POLLED = (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.BARRIER)
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from simulator.base.errors import ApportionError, ScenarioError
 from simulator.engines import process
 from simulator.engines.log import critical_path, link_bytes, times_by_pe, waits_by_pe
-from simulator.program import ANY, Barrier, Compute, Delay, Farm, Recv, Send
+from simulator.programs.program import ANY, Barrier, Compute, Delay, Farm, Recv, Send
 from tests.simulator.engines.programs import scenarios
 from tests.simulator.engines.test_rules import EAGER, TICK, build, simulate, star
 

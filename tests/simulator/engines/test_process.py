@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from simulator import run
 from simulator.base.errors import ScenarioError, SimulationError, TraceError
-from simulator.costs import ServiceTable, service_table
 from simulator.engines import process
+from simulator.engines.costs import ServiceTable, service_table
 from simulator.engines.resources import Clock, Instant, Service, SharedPE, Site, Usage
 from simulator.models.network import LinkModel
-from simulator.platform import PE
-from simulator.program import Program, Recv, Send
-from simulator.scenario import Draws, Scenario
-from tests.simulator.platforms import band, pe, scenario, trace
+from simulator.platform.nodes import PE
+from simulator.programs.program import Program, Recv, Send
+from simulator.scenario_file.scenario import Draws, Scenario
+from tests.simulator.platform.platforms import band, pe, scenario, trace
 
 TICK = 1e-12
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from simulator.configuration import Configuration
 from simulator.engines import process
 from simulator.models.network import LinkModel
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Node, Platform
-from simulator.program import Compute, Program, ReadWrite, WaitUntil
-from simulator.scenario import Application, Scenario, draw
-from tests.simulator.platforms import flat
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Program, ReadWrite, WaitUntil
+from simulator.scenario_file.scenario import Application, Scenario, draw
+from tests.simulator.platform.platforms import flat
 
 JOBS, LOAD, BATCHES, WARM_UP = 6_000, 0.6, 30, 0.1
 STUDENT_999 = 3.66

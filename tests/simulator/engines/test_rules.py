@@ -5,14 +5,14 @@ import pytest
 
 from simulator import run
 from simulator.base.errors import ScenarioError, SimulationError, TraceError
-from simulator.configuration import Configuration
-from simulator.costs import LAST_TICK, ServiceTable, service_table
 from simulator.engines import process
+from simulator.engines.costs import LAST_TICK, ServiceTable, service_table
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
-from simulator.networks import Link, Network, Star
-from simulator.platform import PE, Load, Node, Platform
-from simulator.program import (
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import (
     ANY,
     Barrier,
     Compute,
@@ -26,8 +26,8 @@ from simulator.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario import Application, Draws, Scenario
-from tests.simulator.platforms import flat
+from simulator.scenario_file.scenario import Application, Draws, Scenario
+from tests.simulator.platform.platforms import flat
 
 TICK = 1.0
 FREE = Network.uniform(LinkModel.from_latency(1.0, 1.0))

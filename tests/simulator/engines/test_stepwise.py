@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 from simulator.base.errors import SimulationError, TraceError
-from simulator.costs import lower, start_ticks
 from simulator.engines import process
+from simulator.engines.costs import lower, start_ticks
 from tests.simulator.engines.programs import scenarios
 from tests.simulator.engines.stepwise import Stepwise, TooLongError
 

@@ -6,9 +6,9 @@ from hypothesis import assume, given, settings
 from simulator.base.errors import ApportionError
 from simulator.engines import process
 from simulator.engines.waited_for import Part, waited_for
-from simulator.networks import Link
-from simulator.platform import Node
-from simulator.program import Barrier, Compute, Delay, ReadWrite, Recv, Send
+from simulator.platform.networks import Link
+from simulator.platform.nodes import Node
+from simulator.programs.program import Barrier, Compute, Delay, ReadWrite, Recv, Send
 from tests.simulator.engines.programs import scenarios
 from tests.simulator.engines.test_rules import EAGER, TICK, build, simulate, star
 

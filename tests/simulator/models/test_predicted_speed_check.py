@@ -11,8 +11,8 @@ from simulator import this_machine
 from simulator.base.errors import ScenarioError
 from simulator.calibration import RealSource, foretell_speed, measure_across
 from simulator.models.predicted_speed import KERNEL_USES
-from simulator.plots import plot_predicted_speed, predicted_speeds_svg
-from simulator.scenario_file import load_scenario, resolved_text
+from simulator.results.plots import plot_predicted_speed, predicted_speeds_svg
+from simulator.scenario_file.load import load_scenario, resolved_text
 
 NEAR, FAR, EDGE = 1e-9, 3e-9, 8e4
 SIZES = np.array([1e3, 5e3, 1e4, 2e4, 1e5])

@@ -9,8 +9,8 @@ import pytest
 
 from simulator import load_scenario, run
 from simulator.base.errors import ScenarioError
-from simulator.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.reference import with_tables
+from simulator.scenario_file.scenario import MOST_REPLICATIONS
 
 MOST_S, MOST_KB = 2.0, 150_000
 """Of processor time, and by how much the most memory ever used may grow: each case takes a tenth of a second here."""

@@ -8,11 +8,11 @@ import yaml
 
 from advisor.cli import _run
 from simulator.base.errors import ScenarioError
-from simulator.engines import run
+from simulator.engines.run import run
 from simulator.models.memory import MemoryLevel
 from simulator.models.predicted_speed import KERNEL_USES, rescaled
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file import load_scenario, resolved_text
+from simulator.scenario_file.load import load_scenario, resolved_text
 
 TEXT = """format: 1
 platform:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from simulator import ScenarioError, dump_scenario, files, load_platform, load_scenario, read_template, resolved_text
-from simulator.scenario_file import Template
+from simulator.experiments.sweep.plan import make_plan
 from simulator.scenario_file.extending import read_extended
-from simulator.sweep.plan import make_plan
+from simulator.scenario_file.load import Template
 
 BASE = """format: 1
 platform:

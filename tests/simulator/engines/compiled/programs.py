@@ -4,14 +4,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.configuration import Configuration
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
-from simulator.networks import Link, Network
-from simulator.platform import PE, Load, Node, Platform
-from simulator.program import ANY, Barrier, Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
-from simulator.scenario import Application, Scenario
-from tests.simulator.platforms import flat
+from simulator.platform.networks import Link, Network
+from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import (
+    ANY,
+    Barrier,
+    Compute,
+    Delay,
+    Exchange,
+    Farm,
+    Program,
+    ReadWrite,
+    Recv,
+    Send,
+    WaitUntil,
+)
+from simulator.scenario_file.scenario import Application, Scenario
+from tests.simulator.platform.platforms import flat
 
 TICK = 1e-12
 

@@ -2,23 +2,13 @@
 
 from hypothesis import strategies as st
 
-from simulator.configuration import Configuration
 from simulator.models.network import LinkModel
-from simulator.networks import Network
-from simulator.platform import PE, Load, Platform
-from simulator.program import (
-    Barrier,
-    Broadcast,
-    Compute,
-    Delay,
-    Exchange,
-    Program,
-    Recv,
-    Send,
-    WaitUntil,
-)
-from simulator.scenario import Application, Scenario
-from tests.simulator.platforms import band, flat, trace
+from simulator.platform.networks import Network
+from simulator.platform.nodes import PE, Load, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Barrier, Broadcast, Compute, Delay, Exchange, Program, Recv, Send, WaitUntil
+from simulator.scenario_file.scenario import Application, Scenario
+from tests.simulator.platform.platforms import band, flat, trace
 
 EAGER_BYTES = 100
 small = st.integers(0, 200)

@@ -30,7 +30,7 @@ import numpy as np
 from simulator.engines.compiled import on_compile
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.service import service_tables
-from simulator.platform import PE
+from simulator.platform.nodes import PE
 from simulator.engines.compiled.probe import probe
 
 told = []
@@ -74,7 +74,7 @@ def test_an_edited_callee_and_an_edited_constant_are_seen(package, tmp_path):
     callee = "found if found < LAST_TICK else OVERFLOW\n    first"
     edit(package / "simulator/engines/compiled/service.py", callee, callee.replace("found if", "1+1+1 if"))
     assert answer(package, kept) == "3 ['probe']"
-    edit(package / "simulator/costs/ticks.py", "LAST_TICK = 2**62", "LAST_TICK = 2**61")
+    edit(package / "simulator/engines/costs/ticks.py", "LAST_TICK = 2**62", "LAST_TICK = 2**61")
     assert answer(package, kept) == "-3 ['probe']"
 
 

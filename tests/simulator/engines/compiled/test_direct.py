@@ -6,19 +6,19 @@ from hypothesis import given, settings
 
 from simulator import run
 from simulator.base.errors import ApportionError, ScenarioError, SimulationError, TraceError, UnsupportedProgram
-from simulator.configuration import Configuration
-from simulator.costs import TickOverflowError
 from simulator.engines import process
 from simulator.engines.compiled import direct
 from simulator.engines.compiled import run as compiled
 from simulator.engines.compiled.block import in_parts
+from simulator.engines.costs import TickOverflowError
 from simulator.models.network import LinkModel
-from simulator.networks import Network
-from simulator.platform import PE, Platform
-from simulator.program import Barrier, Broadcast, Compute, Custom, Delay, Exchange, Loop, Program, Recv, Send
-from simulator.scenario import Application, Scenario, draw
+from simulator.platform.networks import Network
+from simulator.platform.nodes import PE, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Barrier, Broadcast, Compute, Custom, Delay, Exchange, Loop, Program, Recv, Send
+from simulator.scenario_file.scenario import Application, Scenario, draw
 from tests.simulator.engines.compiled.static_programs import scenarios
-from tests.simulator.platforms import band, flat, pe, trace
+from tests.simulator.platform.platforms import band, flat, pe, trace
 
 TICK = 1e-12
 

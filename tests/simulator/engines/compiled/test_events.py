@@ -7,17 +7,29 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import SimulationError, TraceError
-from simulator.configuration import Configuration
 from simulator.engines.compiled import workspace
 from simulator.engines.compiled.run import run
 from simulator.models.load import LoadTrace
 from simulator.models.network import LinkModel
-from simulator.networks import Link, Network
-from simulator.platform import PE, Load, Node, Platform
-from simulator.program import ANY, Barrier, Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
-from simulator.scenario import Application, Scenario, draw
+from simulator.platform.networks import Link, Network
+from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import (
+    ANY,
+    Barrier,
+    Compute,
+    Delay,
+    Exchange,
+    Farm,
+    Program,
+    ReadWrite,
+    Recv,
+    Send,
+    WaitUntil,
+)
+from simulator.scenario_file.scenario import Application, Scenario, draw
 from tests.simulator.engines.compiled.programs import TICK, Routed
-from tests.simulator.platforms import flat
+from tests.simulator.platform.platforms import flat
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import SimulationError, TraceError
-from simulator.costs import TickOverflowError
 from simulator.engines import process
 from simulator.engines.compiled.run import run
-from simulator.scenario import draw
+from simulator.engines.costs import TickOverflowError
+from simulator.scenario_file.scenario import draw
 from tests.simulator.engines.compiled.programs import TICK, random_scenario
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.base.errors import TraceError
-from simulator.costs import LAST_TICK, TickOverflowError, service_table
 from simulator.engines.compiled import service
 from simulator.engines.compiled.service import NEVER, OVERFLOW, STRIDE, TRACE_ENDED, service_tables
+from simulator.engines.costs import LAST_TICK, TickOverflowError, service_table
 from simulator.models.load import LoadTrace
-from simulator.platform import PE, Load
+from simulator.platform.nodes import PE, Load
 
 pytestmark = pytest.mark.slow
 """Their kernels take seconds to compile; the agreement of the engines covers them by default."""

@@ -4,7 +4,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator import ScenarioError, join_platform, load_scenario
-from simulator.networks import Tree
+from simulator.platform.networks import Tree
 from simulator.scenario_file.joined.slurm import hostlist, switched_nodes
 from tests.simulator.scenario_file.joined.builders import host, link, speed_model
 

@@ -1,0 +1,20 @@
+"""Scenario, configurations and draws as integer arrays: the only cost formulas, used by both engines."""
+
+from simulator.engines.costs.lowering import Costs, lower
+from simulator.engines.costs.messages import UNITS_PER_BYTE
+from simulator.engines.costs.service import ServiceTable, service_table, start_ticks
+from simulator.engines.costs.ticks import LAST_TICK, TICKS_S, TickOverflowError, Ticks, to_ticks
+
+__all__ = [
+    "LAST_TICK",
+    "TICKS_S",
+    "UNITS_PER_BYTE",
+    "Costs",
+    "ServiceTable",
+    "TickOverflowError",
+    "Ticks",
+    "lower",
+    "service_table",
+    "start_ticks",
+    "to_ticks",
+]

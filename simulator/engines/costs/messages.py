@@ -1,0 +1,181 @@
+"""Messages, delays and disk transfers as ticks, routes and units to deliver."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base.errors import ScenarioError
+from simulator.engines.costs.ticks import Floats, Ticks, rounded, to_ticks
+from simulator.engines.costs.turns import turns_s
+from simulator.platform.networks import Network
+from simulator.platform.nodes import Platform
+from simulator.programs.columns import Columns, Kind
+
+UNITS_PER_BYTE = 2**10
+"""What a flow has to deliver is counted in these."""
+MAX_BYTES = 2**50
+SMALL = 2048
+"""Nodes up to which pairs of nodes are numbered through a table of all pairs."""
+
+
+@dataclass(frozen=True)
+class MessageCosts:
+    """What is sent, lowered; see `Costs`."""
+
+    ticks: Ticks
+    units: Ticks
+    route: Ticks
+    route_first: Ticks
+    route_links: Ticks
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """Messages and disk transfers of all configurations in one line; (configuration x operation,)."""
+
+    row: Ticks
+    operation: Ticks
+    source: Ticks
+    """Node."""
+    destination: Ticks
+    """Node; that of the source for a disk."""
+    size_bytes: Floats
+    disk: NDArray[np.bool_]
+
+
+def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tick_s: float) -> MessageCosts:
+    """The integer costs of all operations but computations.
+
+    Parameters
+    ----------
+    placement
+        PE of each process; (configuration, process).
+
+    Raises
+    ------
+    ScenarioError
+        For messages that are too large, and routes, loopbacks or disks that do not exist.
+    """
+    kind, network = columns.kind, platform.network
+    moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))
+    if np.any(columns.amount[moves] > MAX_BYTES):
+        raise ScenarioError(f"program: a message of more than {MAX_BYTES:.3g} bytes found, smaller ones allowed")
+    turns = turns_s(platform, columns, placement)
+    alike = network.topology is None and network.loopback is None and not np.any(kind == Kind.READ_WRITE)
+    alike = alike and turns is None
+    rows = 1 if alike else placement.shape[0]
+    ticks = np.zeros((rows, kind.size), dtype=np.int64)
+    for sleep, converted in ((Kind.DELAY, to_ticks), (Kind.WAIT_UNTIL, rounded)):
+        asleep = np.flatnonzero(kind == sleep)
+        ticks[:, asleep] = converted(columns.amount[asleep], tick_s)
+    if alike or not moves.size:
+        if moves.size:
+            ticks[0, moves] = to_ticks(network.loopback_s(columns.amount[moves]), tick_s)
+        nothing = np.zeros((1, kind.size), dtype=np.int64)
+        return MessageCosts(ticks, nothing, nothing - 1, np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    made = _routed(platform, columns, placement, moves, ticks=ticks, tick_s=tick_s)
+    if turns is not None:
+        sends = moves[kind[moves] != Kind.READ_WRITE]
+        made.ticks[:, sends] += rounded(turns[:, columns.partner[sends]], tick_s)
+    return made
+
+
+def capacities(platform: Platform, *, tick_s: float) -> Ticks:
+    """Per directed link, then per node's disk: `round(bytes per tick * 2**50)`; zeros unless flows share them."""
+    speeds = [link.bandwidth_bytes_per_s for link in platform.network.links for _ in range(2)]
+    speeds += [0.0 if node.disk is None else node.disk.bandwidth_bytes_per_s for node in platform.known_nodes]
+    if platform.network.contention != "fair":
+        return np.zeros(len(speeds), dtype=np.int64)
+    return np.rint(np.minimum(np.array(speeds) * tick_s * 2.0**50, 2.0**61)).astype(np.int64)
+
+
+def _routed(
+    platform: Platform, columns: Columns, placement: Ticks, moves: Ticks, *, ticks: Ticks, tick_s: float
+) -> MessageCosts:
+    network, nodes, count = platform.network, len(platform.node_names), columns.kind.size
+    rows, flows = placement.shape[0], network.contention == "fair"
+    units, route = np.zeros((rows, count), dtype=np.int64), np.full((rows, count), -1, dtype=np.int64)
+    sent = _sent(platform, columns, placement, moves)
+    local = (sent.source == sent.destination) & ~sent.disk
+    if np.any(local):
+        size_bytes = sent.size_bytes[local]
+        ticks[sent.row[local], sent.operation[local]] = to_ticks(network.loopback_s(size_bytes), tick_s)
+    first, links = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    away = ~local & ~sent.disk
+    at = sent.row[away], sent.operation[away]
+    if network.topology is None:
+        if network.model is not None and np.any(away):
+            ticks[at] = to_ticks(network.model.time_s(sent.size_bytes[away]), tick_s)
+    elif np.any(away):
+        pairs, pair = _numbered(sent.source[away] * nodes + sent.destination[away], nodes)
+        routes = network.routes(pairs // nodes, pairs % nodes)
+        first, links, route[at] = routes.first, routes.links, pair
+        if flows:
+            ticks[at], units[at] = _flow(routes.latencies_s[pair], sent.size_bytes[away], tick_s)
+        else:
+            ticks[at] = to_ticks(network.times_s(routes, pair, sent.size_bytes[away]), tick_s)
+    if np.any(sent.disk):
+        first, links = _disks(platform, sent, first, links, into=(ticks, units, route), tick_s=tick_s)
+    return MessageCosts(ticks, units, route, first, links)
+
+
+def _sent(platform: Platform, columns: Columns, placement: Ticks, moves: Ticks) -> _Sent:
+    rows = placement.shape[0]
+    place = platform.node_of[placement]
+    disk = columns.kind[moves] == Kind.READ_WRITE
+    process = columns.process[moves]
+    partner = np.where(disk, process, columns.partner[moves])
+    return _Sent(
+        np.repeat(np.arange(rows), moves.size),
+        np.tile(moves, rows),
+        place[:, process].reshape(-1),
+        place[:, partner].reshape(-1),
+        np.tile(columns.amount[moves], rows),
+        np.tile(disk, rows),
+    )
+
+
+def _numbered(keys: Ticks, nodes: int) -> tuple[Ticks, Ticks]:
+    """Distinct pairs of nodes, and the place among them of each key; a table of all pairs saves sorting."""
+    if nodes > SMALL:
+        distinct, place = np.unique(keys, return_inverse=True)
+        return distinct, place
+    seen = np.zeros(nodes * nodes, dtype=np.bool_)
+    seen[keys] = True
+    distinct = np.flatnonzero(seen)
+    number = np.zeros(nodes * nodes, dtype=np.int64)
+    number[distinct] = np.arange(distinct.size)
+    return distinct, number[keys]
+
+
+def _flow(latencies_s: Floats, sizes_bytes: Floats, tick_s: float) -> tuple[Ticks, Ticks]:
+    """Latency and units; what delivers nothing lasts at least a tick."""
+    empty = sizes_bytes == 0
+    ticks = np.where((latencies_s > 0) | empty, to_ticks(latencies_s, tick_s), 0)
+    return ticks, np.rint(sizes_bytes * UNITS_PER_BYTE).astype(np.int64)
+
+
+def _disks(
+    platform: Platform, sent: _Sent, first: Ticks, links: Ticks, *, into: tuple[Ticks, Ticks, Ticks], tick_s: float
+) -> tuple[Ticks, Ticks]:
+    """Transfers to disks: routes of one link each, behind those of messages."""
+    ticks, units, route = into
+    network: Network = platform.network
+    node = sent.source[sent.disk]
+    used = np.unique(node)
+    disks = [platform.known_nodes[number].disk for number in used.tolist()]
+    for number, disk in zip(used.tolist(), disks, strict=True):
+        if disk is None:
+            raise ScenarioError(f"platform: node {platform.node_names[number]}: disk: none found, one for I/O needed")
+    place = np.searchsorted(used, node)
+    latency = np.array([disk.latency_s for disk in disks if disk])[place]
+    speed = np.array([disk.bandwidth_bytes_per_s for disk in disks if disk])[place]
+    at, size_bytes = (sent.row[sent.disk], sent.operation[sent.disk]), sent.size_bytes[sent.disk]
+    route[at] = first.size - 1 + place
+    if network.contention == "fair":
+        ticks[at], units[at] = _flow(latency, size_bytes, tick_s)
+    else:
+        ticks[at] = to_ticks(latency + size_bytes / speed, tick_s)
+    ends = first[-1] + np.arange(1, used.size + 1)
+    return np.concatenate((first, ends)), np.concatenate((links, 2 * len(network.links) + used))

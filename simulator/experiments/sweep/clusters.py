@@ -1,0 +1,224 @@
+"""Where a sweep runs, as a Dask client: processes here, or a scheduler that is there already."""
+
+import logging
+import math
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simulator.base import files
+from simulator.base.errors import ScenarioError, SweepError, reason, shortage
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_S = 10.0
+CLOSE_S = 2.0
+OWN: dict[str, Any] = {
+    **dict.fromkeys((f"distributed.worker.memory.{name}" for name in ("spill", "target", "pause")), False),
+    "distributed.scheduler.allowed-failures": 0,
+}
+"""What is kept on workers is little: a point that fills the memory is ended, and named, before the machine suffers."""
+
+
+FILES, FILES_EACH = 32, 16
+"""Files that this process opens for a cluster, and for each of its workers; some to spare."""
+THREADS, THREADS_EACH = 16, 24
+"""Threads of this process, and those of each worker."""
+_OURS = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
+"""Signals that a terminal sends to all processes: they are for the main one, which ends the others."""
+_LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "tornado", "asyncio")
+"""Each has a level of its own."""
+
+
+def cores_here() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """What we ask of Dask, whose files lie in a folder of this process.
+
+    By default they have a name that everybody knows among the temporary files, and Python modules are imported from it.
+    """
+    import dask
+
+    with dask.config.set(OWN | {"temporary-directory": _folder().name}):
+        yield
+
+
+@cache
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    """Goes with the process, after what Dask still has open in it then."""
+    return tempfile.TemporaryDirectory(prefix="apportion-", ignore_cleanup_errors=True)
+
+
+@contextmanager
+def local(workers: int) -> Iterator["Client"]:
+    """Worker processes on this machine.
+
+    Raises
+    ------
+    SweepError
+        If they cannot be started, with what this process has too little of.
+    """
+    _need(workers)
+    with ExitStack() as stack:
+        stack.enter_context(files.hushed())
+        loop = stack.enter_context(_loop())
+        try:
+            client = stack.enter_context(_started(workers, loop))
+        except (OSError, RuntimeError, MemoryError, ImportError) as error:
+            raise SweepError(f"workers: {_cause(error)}") from None
+        yield client
+
+
+@contextmanager
+def _loop() -> Iterator[Any]:
+    """The thread of Dask's that starts the workers."""
+    try:
+        from distributed.utils import LoopRunner
+
+        with _blocked():  # what starts here leaves signals of the terminal to us from its first moment on
+            _need_semaphores()
+            runner = LoopRunner()
+            runner.start()
+    except (OSError, RuntimeError, MemoryError, ImportError) as error:
+        raise SweepError(f"workers: {_cause(error)}") from None
+    try:
+        yield runner.loop
+    finally:
+        runner.stop(timeout=CLOSE_S)
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    """Meanwhile this thread hears none of the terminal's signals, and those that it starts never do."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _started(workers: int, loop: Any) -> Iterator["Client"]:
+    from distributed import Client, LocalCluster
+
+    from simulator.experiments.sweep.loopback import SCHEME, TrustedNanny
+
+    quiet_logs()
+    with settings():
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=max(1, cores_here() // workers),
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # None means the usual port, on all interfaces
+            silence_logs=60,
+            host="127.0.0.1",
+            protocol=SCHEME,
+            worker_class=TrustedNanny,
+            loop=loop,
+        )
+        client = Client(cluster, set_as_default=False)
+        try:
+            yield client
+        finally:
+            close(client, cluster)
+
+
+def quiet_logs() -> None:
+    """Leave it to us to tell what fails in a cluster."""
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 10)
+
+
+def _need(workers: int) -> None:
+    """See to it that so many workers can be had: a cluster that runs out of files or threads tries for ever.
+
+    Raises
+    ------
+    SweepError
+        If this shell does not allow as many.
+    """
+    try:
+        import resource
+
+        opened = len(list(Path("/dev/fd").iterdir()))
+    except (ImportError, OSError):  # a system without such limits
+        return
+    needed = [("NOFILE", "open files", "-n", opened + FILES + FILES_EACH * workers)]
+    if os.getuid() != 0:
+        needed.append(("NPROC", "processes and threads", "-u", THREADS + THREADS_EACH * workers))
+    for name, what, option, count in needed:
+        number = getattr(resource, f"RLIMIT_{name}")
+        soft, hard = (math.inf if one == resource.RLIM_INFINITY else one for one in resource.getrlimit(number))
+        if hard < count:
+            said = f"{count} {what} needed, this shell allows {hard}"
+            raise SweepError(f"workers: {said}: raise that (ulimit {option} {count}) or take fewer workers")
+        if soft < count:
+            resource.setrlimit(number, (count, resource.getrlimit(number)[1]))
+
+
+def _need_semaphores() -> None:
+    """See whether processes can share them; queues between ours and the workers do."""
+    import multiprocessing
+
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except OSError as error:
+        said = "shared memory that can be written is needed in /dev/shm (of a container: --shm-size)"
+        raise SweepError(f"workers: {reason(error)}: {said}") from None
+
+
+def _cause(error: BaseException) -> str:
+    """What is behind a cluster that did not start, in one line."""
+    chain: list[BaseException] = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(before)
+    for one in reversed(chain):
+        if (short := shortage(one)) is not None:
+            return f"they did not start: {short}"
+    said = (str(chain[-1]).splitlines() or ["no reason given"])[0].rstrip(".")
+    return f"they did not start: {said}: see whether this shell allows enough memory, processes and files (ulimit -a)"
+
+
+@contextmanager
+def existing(address: str) -> Iterator["Client"]:
+    """A scheduler that somebody started.
+
+    Raises
+    ------
+    ScenarioError
+        If nobody answers there.
+    """
+    from distributed import Client
+
+    quiet_logs()
+    try:
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        said = (str(error).splitlines() or ["no answer"])[0]
+        raise ScenarioError(f"--dask: {address!r} found, the address of a Dask scheduler allowed: {said}") from None
+    try:
+        yield client
+    finally:
+        close(client)
+
+
+def close(client: "Client", cluster: Any = None) -> None:
+    """End without waiting for what is still being computed."""
+    with suppress(OSError, TimeoutError, RuntimeError):
+        client.close(timeout=CLOSE_S)
+    if cluster is not None:
+        with suppress(OSError, TimeoutError, RuntimeError, AssertionError):  # it asserts that all jobs were started
+            cluster.close(timeout=CLOSE_S)

@@ -1,0 +1,159 @@
+"""What a worker does: it keeps the scenario that it was handed as JSON text, and answers points of it one by one."""
+
+import base64
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simulator.base import files
+from simulator.base.errors import ApportionError, ScenarioError, SweepError
+from simulator.engines.run import run
+from simulator.experiments.sweep.clusters import cores_here
+from simulator.experiments.sweep.plan import LIMIT_BYTES, Ask, Plan, version_of
+from simulator.platform.nodes import Platform
+from simulator.results.files import sealed
+from simulator.scenario_file.load import Template
+from simulator.scenario_file.scenario import Scenario
+
+_ready: dict[tuple[str, str], "Ready"] = {}
+"""What this process was handed last, by the name of the plan and where its files lie."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A plan as a worker holds it: read once, for all points."""
+
+    template: Template
+    points: tuple[tuple[str, tuple[str, ...]], ...]
+    replications: int
+    seed: int
+    oversized: bool
+
+    @classmethod
+    def of_payload(cls, payload: str, folder: Path, ask: Ask) -> "Ready":
+        """What `Plan.payload` told; the files in it are put into a folder of the worker's own."""
+        _load_engine()
+        told = json.loads(payload)
+        if told["version"] != version_of(ask):
+            raise SweepError("worker: another version of apportion or of its libraries found, the same one allowed")
+        path, paths = _files_here(told, folder)
+        points = tuple((name, tuple(changes)) for name, changes in told["points"])
+        template = Template.of_data(told["scenario"], path, paths)
+        return cls(template, points, told["replications"], told["seed"], told["oversized"])
+
+    @classmethod
+    def of_plan(cls, plan: Plan) -> "Ready":
+        """The same in the process that planned it."""
+        _load_engine()
+        points = tuple((point.hash, point.changes) for point in plan.points)
+        template = Template.of_data(plan.data, plan.path, plan.paths)
+        return cls(template, points, plan.replications, plan.seed, plan.oversized)
+
+    def answer(self, place: int, ask: Ask, *, threads: int) -> tuple[str, float]:
+        """The answer of a point as JSON text, the same bits wherever it is found; and seconds spent on asking."""
+        name, changes = self.points[place]
+        scenario = self.template.scenario(changes, oversized=self.oversized)
+        scenario = replace(scenario, replications=self.replications, seed=self.seed)
+        begun = time.perf_counter()
+        found = ask(scenario, threads)
+        asked_s = time.perf_counter() - begun
+        document = {
+            "format": 1,
+            "kind": "point",
+            "hash": name,
+            "changes": {change.path: change.after for change in scenario.changes},
+            "set": list(changes),
+            "replications": self.replications,
+            "seed": self.seed,
+            **_rates(scenario.platform),
+            **found,
+        }
+        return sealed(document), asked_s
+
+
+def _rates(platform: Platform) -> dict[str, Any]:
+    """What a second of all PEs costs, and what they draw, where each of them says so."""
+    said = {
+        "cost_per_s": [pe.cost_per_s for pe in platform.pes],
+        "power_w": [pe.power_w for pe in platform.pes],
+    }
+    rates = {name: sum(value or 0.0 for value in values) for name, values in said.items() if None not in values}
+    return {"rates": rates} if rates else {}
+
+
+def _files_here(told: Mapping[str, Any], folder: Path) -> tuple[Path, dict[str, Path]]:
+    """The scenario's path and where the files lie that it names: where they always did, or copies in a folder.
+
+    Copies keep their places to one another, for those that name further files.
+    """
+    for path in (Path(told["path"]), Path(told["absolute"])):
+        paths = {name: path.parent / name for name in told["inputs"]}
+        if all(_is(paths[name], wanted) for name, wanted in told["inputs"].items()):
+            return path, paths
+    names = [name for name in told["files"] if not Path(name).is_absolute()]
+    base = folder.joinpath(*["up"] * max((Path(name).parts.count("..") for name in names), default=0))
+    paths = {}
+    for number, (name, data) in enumerate(told["files"].items()):
+        paths[name] = Path(os.path.normpath(base / name)) if name in names else folder / str(number)
+        files.write_bytes(paths[name], base64.b64decode(data), synced=False)
+    return base / Path(told["path"]).name, paths
+
+
+def _is(path: Path, wanted: str) -> bool:
+    """Whether a file is there and holds what it should."""
+    try:
+        return files.digest(files.read_bytes(path, limit_bytes=LIMIT_BYTES)) == wanted
+    except ScenarioError:
+        return False
+
+
+def _load_engine() -> None:
+    """Load the compiled engine first: then which engine runs depends on nothing that this process did before."""
+    import simulator.engines.compiled.run  # noqa: F401
+
+
+def simulated(scenario: Scenario, threads: int) -> dict[str, Any]:
+    """All configurations of a point, simulated."""
+    runs = run(scenario, threads=threads)
+    configurations = [
+        {"name": name, "tick_s": runs.tick_s, "makespan_ticks": ticks.tolist()}
+        for name, ticks in zip(runs.configurations, runs.makespan_ticks, strict=True)
+    ]
+    return {
+        "configurations": configurations,
+        "deterministic": runs.deterministic,
+        "warnings": list(scenario.warnings),
+    }
+
+
+def answer_batch(name: str, payload: str, folder: str, places: list[int], ask: Ask, threads: int) -> str:
+    """Answers of some points as JSON text: of each its place, its document or its errors, and the seconds it took."""
+    ready = _ready.get((name, folder))
+    if ready is None:
+        ready = Ready.of_payload(payload, Path(folder), ask)
+        _ready.clear()
+        _ready[name, folder] = ready
+    return json.dumps([_answered(ready, place, ask, threads) for place in places])
+
+
+def answer_here(plan: Plan, places: Sequence[int], tell: Callable[[dict[str, Any]], None]) -> None:
+    """Answer some points in this process, one by one."""
+    ready = Ready.of_plan(plan)
+    for place in places:
+        tell(_answered(ready, place, plan.ask, cores_here()) | {"way_s": 0.0})
+
+
+def _answered(ready: Ready, place: int, ask: Ask, threads: int) -> dict[str, Any]:
+    """A point's document or its errors, and the seconds it took."""
+    begun = time.perf_counter()
+    text, lines, asked_s = None, None, 0.0
+    try:
+        text, asked_s = ready.answer(place, ask, threads=threads)
+    except ApportionError as error:
+        lines = list(error.lines)
+    spent_s = time.perf_counter() - begun
+    return {"place": place, "text": text, "errors": lines, "asked_s": asked_s, "spent_s": spent_s}

@@ -1,7 +1,0 @@
-"""Networks: links, the routes between nodes, and how long messages take over them."""
-
-from simulator.networks.link import Link
-from simulator.networks.network import Contention, Network, Topology
-from simulator.networks.topologies import Bus, Listed, Mesh, Star, Torus, Tree
-
-__all__ = ["Bus", "Contention", "Link", "Listed", "Mesh", "Network", "Star", "Topology", "Torus", "Tree"]

@@ -1,0 +1,6 @@
+"""Platforms and machines that other programs' files describe."""
+
+from simulator.platform.foreign.hwloc import check_same_machine, read_hwloc
+from simulator.platform.foreign.simgrid import ImportedPlatform, read_simgrid
+
+__all__ = ["ImportedPlatform", "check_same_machine", "read_hwloc", "read_simgrid"]

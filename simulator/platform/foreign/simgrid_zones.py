@@ -1,0 +1,268 @@
+"""The zones of a SimGrid platform file (version 4.1): what each holds, and the links from one host to another."""
+
+import heapq
+import math
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulator.base.errors import ScenarioError
+from simulator.platform.foreign.xml_tree import Element
+from simulator.platform.networks import Link
+
+UP, DOWN = 0, 1
+ROUTINGS = ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache")
+MAX_FLOYD = 1000
+"""Points of a zone up to which all its ways are found together."""
+_NUMBER = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
+_SCALES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_SCALES |= {f"{name}i": 2.0 ** (10 * power) for power, name in enumerate(("k", "M", "G", "T"), start=1)} | {
+    "Ki": 2.0**10
+}
+UNITS = {
+    "speed": {f"{scale}f": value for scale, value in _SCALES.items()},
+    "bandwidth": {f"{scale}Bps": value for scale, value in _SCALES.items()}
+    | {f"{scale}bps": value / 8 for scale, value in _SCALES.items()},
+    "time": {
+        "s": 1.0,
+        "ms": 1e-3,
+        "us": 1e-6,
+        "ns": 1e-9,
+        "ps": 1e-12,
+        "m": 60.0,
+        "h": 3600.0,
+        "d": 86400.0,
+        "w": 604800.0,
+    },
+}
+"""SimGrid's own units; a number without one is in flop/s, B/s or s."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Links from one point to another."""
+
+    passed: tuple[int, ...]
+    """`2 * link + direction`."""
+    source: str = ""
+    destination: str = ""
+    """Of a route between zones: the points at which it leaves one and enters the other."""
+
+
+@dataclass
+class Zone:
+    """A zone with what it holds directly."""
+
+    element: Element
+    name: str
+    routing: str
+    parent: "Zone | None"
+    ways: dict[tuple[str, str], Way] = field(default_factory=dict)
+    """Routes between its points, or between the zones in it; of a torus or fat tree, those of all its hosts."""
+    points: list[str] = field(default_factory=list)
+    """Hosts and routers in the order in which they are defined."""
+    up: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of a cluster: the directed links from each point to the middle."""
+    down: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """The same from the middle to each point."""
+    backbone: int | None = None
+    floyd: dict[tuple[str, str], str] | None = None
+    """Of a zone with Floyd's routing: the point before the last one on the way between two."""
+
+    def above(self) -> "list[Zone]":
+        """The zones around it and itself, the outermost first."""
+        return [*(self.parent.above() if self.parent else []), self]
+
+
+@dataclass
+class Zones:
+    """All of a platform file, as it is read."""
+
+    root: Element
+    hosts: dict[str, Element] = field(default_factory=dict)
+    """The element that describes each host; of a cluster's hosts, the cluster's."""
+    zone_of: dict[str, Zone] = field(default_factory=dict)
+    """Of each host and router."""
+    zones: dict[str, Zone] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    fat: set[int] = field(default_factory=set)
+    """Links on which messages do not meet (FATPIPE)."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    loopbacks: dict[str, tuple[float, float, bool]] = field(default_factory=dict)
+    """Latency, bandwidth and whether messages meet there, of hosts with a route to themselves."""
+    notes: list[str] = field(default_factory=list)
+    """What a user should know of what was read."""
+
+    def add_link(self, element: Element, name: str, *, latency: str, bandwidth: str, policy: str) -> int:
+        """Take in a link; its number."""
+        if policy not in ("SHARED", "SPLITDUPLEX", "FATPIPE", "FULLDUPLEX"):
+            raise element.fault("sharing_policy", f"{policy!r} found, SHARED, SPLITDUPLEX or FATPIPE allowed")
+        if name in self.numbers:
+            raise element.fault("id", f"link {name!r} twice found, each once allowed")
+        number = self.numbers[name] = len(self.links)
+        speed, delay = (
+            amount(element, bandwidth, "bandwidth", field_name="bandwidth"),
+            amount(element, latency, "time", field_name="latency"),
+        )
+        try:
+            self.links.append(Link(name, delay, speed, shared=policy in ("SHARED", "FATPIPE")))
+        except ScenarioError as error:
+            raise element.fault("link", error.lines[0].rpartition(": ")[2]) from None
+        if policy == "FATPIPE":
+            self.fat.add(number)
+        return number
+
+    def add_host(self, element: Element, name: str, zone: Zone) -> None:
+        """Take in a host or router of a zone."""
+        if name in self.zone_of:
+            raise element.fault("id", f"{name!r} twice found, each once allowed")
+        self.zone_of[name] = zone
+        zone.points.append(name)
+
+    def directed(self, element: Element, usual: str = "NONE") -> int:
+        """The link that an element such as `link_ctn` names, in its direction."""
+        name, direction = element.text("id"), element.text("direction", usual)
+        for suffix, way in (("_UP", "UP"), ("_DOWN", "DOWN")):
+            if name not in self.numbers and name.endswith(suffix):
+                name, direction = name.removesuffix(suffix), way
+        if name not in self.numbers:
+            raise element.fault("id", f"link {name!r} found, a link defined before allowed")
+        number = self.numbers[name]
+        if not self.links[number].shared and direction not in ("UP", "DOWN"):
+            raise element.fault("direction", f"{direction!r} found, UP or DOWN allowed for a SPLITDUPLEX link")
+        return 2 * number + (DOWN if direction == "DOWN" and not self.links[number].shared else UP)
+
+    def back(self, passed: tuple[int, ...]) -> tuple[int, ...]:
+        """The same way in the other direction."""
+        return tuple(link if self.links[link >> 1].shared else link ^ 1 for link in reversed(passed))
+
+    def way(self, source: str, destination: str) -> tuple[int, ...] | None:
+        """Links from one host or router to another; None where no route is given.
+
+        Raises
+        ------
+        ScenarioError
+            If several are as short, or it leads between a point and a zone beside it.
+        """
+        if source == destination:
+            return ()
+        first, second = self.zone_of[source].above(), self.zone_of[destination].above()
+        shared = [one for one, other in zip(first, second, strict=False) if one is other]
+        zone, depth = shared[-1], len(shared)
+        if len(first) == depth and len(second) == depth:
+            return self._local(zone, source, destination)
+        if len(first) == depth or len(second) == depth:
+            found = f"from {source} to {destination} between a point and a zone beside it"
+            raise zone.element.fault("route", f"{found} found, routes within a zone and between zones allowed")
+        between = zone.ways.get((first[depth].name, second[depth].name))
+        if between is None:
+            return None
+        parts = self.way(source, between.source), self.way(between.destination, destination)
+        return None if parts[0] is None or parts[1] is None else parts[0] + between.passed + parts[1]
+
+    def _local(self, zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
+        if zone.routing == "Cluster":
+            passed = [*zone.up.get(source, ()), *zone.down.get(destination, ())]  # routers need no link of their own
+            return tuple(dict.fromkeys(link & ~1 if self.links[link >> 1].shared else link for link in passed))
+        if zone.routing in ("Dijkstra", "DijkstraCache"):
+            return self._shortest(zone, source, destination)
+        if zone.routing == "Floyd":
+            return self._floyd(zone, source, destination)
+        way = zone.ways.get((source, destination))
+        return None if way is None else way.passed
+
+    @staticmethod
+    def _floyd(zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
+        """The way that Floyd's algorithm finds, which of several as short the order of the points decides."""
+        if zone.floyd is None:
+            zone.floyd = _before(zone)
+        passed: tuple[int, ...] = ()
+        at = destination
+        while at != source:
+            before = zone.floyd.get((source, at))
+            if before is None:
+                return None
+            passed, at = zone.ways[before, at].passed + passed, before
+        return passed
+
+    @staticmethod
+    def _shortest(zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
+        """The way over fewest links; SimGrid's choice between several is its own, so they are refused."""
+        near: dict[str, list[tuple[str, Way]]] = {}
+        for (start, end), way in zone.ways.items():
+            near.setdefault(start, []).append((end, way))
+        lengths, counts = {source: 0}, {source: 1}
+        passed: dict[str, tuple[int, ...]] = {source: ()}
+        queue = [(0, source)]
+        done: set[str] = set()
+        while queue:
+            length, point = heapq.heappop(queue)
+            if point in done:
+                continue
+            done.add(point)
+            for end, way in near.get(point, ()):
+                longer = length + len(way.passed)
+                if longer < lengths.get(end, longer + 1):
+                    lengths[end], counts[end], passed[end] = longer, 0, passed[point] + way.passed
+                    heapq.heappush(queue, (longer, end))
+                if longer == lengths[end]:
+                    counts[end] += counts[point]
+        if counts.get(destination, 1) > 1:
+            found = f"several shortest from {source} to {destination} found"
+            raise zone.element.fault("route", f"{found}, one allowed (routing Floyd says which)")
+        return passed.get(destination)
+
+
+def _before(zone: Zone) -> dict[tuple[str, str], str]:
+    """Of every pair of points the one before the last on its way, as SimGrid's FloydZone finds it: fewest links."""
+    count = len(zone.points)
+    if count > MAX_FLOYD:
+        raise zone.element.fault("routing", f"Floyd over {count} points found, at most {MAX_FLOYD} allowed")
+    place = {name: number for number, name in enumerate(zone.points)}
+    costs = np.full((count, count), np.inf)
+    costs[np.diag_indices(count)] = 1.0
+    before = np.full((count, count), -1, dtype=np.int64)
+    for (start, end), way in zone.ways.items():
+        costs[place[start], place[end]], before[place[start], place[end]] = len(way.passed), place[start]
+    for middle in range(count):
+        over = costs[:, middle, np.newaxis] + costs[middle]
+        better = over < costs
+        costs = np.where(better, over, costs)
+        before = np.where(better, before[middle], before)
+    return {
+        (zone.points[start], zone.points[end]): zone.points[before[start, end]]
+        for start, end in np.argwhere(before >= 0).tolist()
+    }
+
+
+def amount(element: Element, text: str, kind: str, *, field_name: str) -> float:
+    """A number with one of SimGrid's units, or without."""
+    match, units = _NUMBER.fullmatch(text), UNITS[kind]
+    if match is None or (match.group(2) and match.group(2) not in units):
+        examples = {"speed": "1Gf", "bandwidth": "125MBps", "time": "50us"}
+        raise element.fault(field_name, f"{text!r} found, a number with a unit such as {examples[kind]} allowed")
+    try:
+        value = float(match.group(1)) * units.get(match.group(2), 1.0)
+    except ValueError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise element.fault(field_name, f"{text!r} found, a finite number allowed")
+    return value
+
+
+MOST_HOSTS = 1_000_000
+"""Most hosts of a cluster, and most cores of a host: as many as a platform of ours has PEs."""
+
+
+def radical(element: Element) -> list[int]:
+    """The numbers of a cluster's hosts: `0-5,7`."""
+    numbers: list[int] = []
+    for part in element.text("radical").split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part, re.ASCII)
+        low, high = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
+        if high < low or len(numbers) + high - low >= MOST_HOSTS:
+            allowed = f"numbers and ranges such as 0-5,7, of {MOST_HOSTS} hosts at the most, allowed"
+            raise element.fault("radical", f"{part[:40]!r} found, {allowed}")
+        numbers += range(low, high + 1)
+    return numbers

@@ -1,0 +1,230 @@
+"""A network: its links, which of them join two nodes, and the contention between messages that pass the same one."""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base.errors import ScenarioError
+from simulator.models.network import LinkModel, MessageModel, PacketModel, scaled_model
+from simulator.platform.networks.link import Link
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Contention = Literal["none", "fifo", "fair"]
+"""Messages on one link: do not meet; one after the other, first come first served; all at once, max-min fair."""
+NO_TIME_S, NO_LIMIT = 1e-12, 1e30
+"""Latency in seconds and bytes per second of messages that cost nothing."""
+UP, DOWN = 0, 1
+"""Directions of a link: `2 * link + direction` names one of them; a shared link has the first only."""
+
+
+class Topology(Protocol):
+    """Which links join two nodes."""
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """All links."""
+
+    @property
+    def node_count(self) -> int | None:
+        """How many nodes it joins; None: any number."""
+
+    def routes(self, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
+        """Directed links from nodes to nodes.
+
+        Parameters
+        ----------
+        sources, destinations
+            Nodes of each pair, never the same; (pairs,).
+
+        Returns
+        -------
+        first
+            Where each pair's links begin, and the end; (pairs + 1,).
+        links
+            `2 * link + direction`, in the order passed.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no route, with the nodes.
+        """
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Routes between some pairs of nodes, and how long a message takes on them."""
+
+    first: Ints
+    """Where each route's links begin, and the end; (pairs + 1,)."""
+    links: Ints
+    """Capacities passed (`2 * link + direction`, shared links without direction)."""
+    latencies_s: Floats
+    """Sum over the route; (pairs,)."""
+    bandwidths: Floats
+    """Least bandwidth on the route, bytes per second; (pairs,)."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """What joins the nodes of a platform; within a node messages take the loopback, without contention."""
+
+    topology: Topology | None
+    """None: `model` holds between any two nodes."""
+    model: MessageModel | None = None
+    """Message times between any two nodes where there are no links."""
+    loopback: MessageModel | None = None
+    """Message times within a node; without links `model` by default."""
+    contention: Contention = "none"
+    eager_bytes: int = 0
+    """Messages of at most so many bytes are eager: they start at once, and the sender does not wait."""
+
+    def __post_init__(self) -> None:
+        if (self.topology is None) == (self.model is None):
+            raise ScenarioError("platform: network: either links or one model for all pairs of nodes allowed")
+        if self.contention not in get_args(Contention):
+            allowed = ", ".join(get_args(Contention))
+            raise ScenarioError(f"platform: contention: {self.contention!r} found, one of {allowed} allowed")
+        if self.topology is None and self.contention != "none":
+            raise ScenarioError(f"platform: contention: {self.contention!r} without links found, none allowed")
+        if self.contention == "fair" and any(link.model is not None for link in self.links):
+            raise ScenarioError("platform: contention: fair needs latency and bandwidth on every link")
+        if self.eager_bytes < 0:
+            raise ScenarioError(f"platform: eager_bytes: {self.eager_bytes} found, at least 0 allowed")
+
+    @classmethod
+    def uniform(cls, model: MessageModel, *, eager_bytes: int = 0) -> "Network":
+        """One message time for all pairs of processes, on the same node or not, without contention."""
+        return cls(None, model, eager_bytes=eager_bytes)
+
+    @property
+    def uniform_model(self) -> MessageModel:
+        """The one model of a network without links.
+
+        Raises
+        ------
+        ScenarioError
+            If there are links.
+        """
+        if self.model is None:
+            raise ScenarioError("platform: network: links found, one model for all pairs of nodes needed here")
+        return self.model
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """All links; none where one model holds for all."""
+        return () if self.topology is None else self.topology.links
+
+    def scaled(self, *, latency: float = 1.0, bandwidth: float = 1.0) -> "Network":
+        """The same network, every link of which has so many times the latency and the bandwidth; loopbacks stay.
+
+        The one model of a network without links is scaled for messages within a node too, where no loopback is given.
+        """
+        if self.model is not None:
+            return replace(self, model=scaled_model(self.model, latency=latency, bandwidth=bandwidth))
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, Link):
+                return value.scaled(latency=latency, bandwidth=bandwidth)
+            return tuple(map(changed, value)) if isinstance(value, tuple) else value
+
+        found: Any = self.topology
+        parts = {field.name: changed(getattr(found, field.name)) for field in fields(found) if field.init}
+        return replace(self, topology=replace(found, **parts))
+
+    @property
+    def free(self) -> "Network":
+        """The same nodes joined by messages that take next to no time; who waits for whom stays."""
+        return Network.uniform(LinkModel.from_latency(NO_TIME_S, NO_LIMIT), eager_bytes=self.eager_bytes)
+
+    def loopback_s(self, sizes_bytes: Floats) -> Floats:
+        """Message times within a node.
+
+        Raises
+        ------
+        ScenarioError
+            If none is known.
+        """
+        model = self.loopback or self.model
+        if model is None:
+            raise ScenarioError(
+                "platform: loopback: none found, message times within a node needed: two processes on one node"
+            )
+        return model.time_s(sizes_bytes)
+
+    def routes(self, sources: Ints, destinations: Ints) -> Routes:
+        """The routes of pairs of different nodes.
+
+        Raises
+        ------
+        ScenarioError
+            If there is none.
+        """
+        if self.topology is None:
+            raise ScenarioError("platform: network: a route asked for where there are no links")
+        first, directed = self.topology.routes(sources, destinations)
+        if np.any(np.diff(first) < 1):
+            pair = int(np.argmax(np.diff(first) < 1))
+            where = f"from node {sources[pair]} to node {destinations[pair]}"
+            raise ScenarioError(f"platform: network: no route found {where}, one for every message allowed")
+        passed = np.where(self._shared[directed >> 1], directed & ~1, directed)
+        latency, bandwidth = self._latencies_s[passed >> 1], self._bandwidths[passed >> 1]
+        return Routes(first, passed, np.add.reduceat(latency, first[:-1]), np.minimum.reduceat(bandwidth, first[:-1]))
+
+    @cached_property
+    def _shared(self) -> NDArray[np.bool_]:
+        return np.array([link.shared for link in self.links], dtype=np.bool_)
+
+    @cached_property
+    def _latencies_s(self) -> Floats:
+        return np.array([link.latency_s for link in self.links], dtype=np.float64)
+
+    @cached_property
+    def _bandwidths(self) -> Floats:
+        return np.array([link.bandwidth_bytes_per_s for link in self.links], dtype=np.float64)
+
+    @cached_property
+    def _models(self) -> tuple[tuple[MessageModel, ...], Ints]:
+        """Distinct models of links, and which of them each link has, -1 for none."""
+        distinct = {id(link.model): link.model for link in self.links if link.model is not None}
+        place = {key: number for number, key in enumerate(distinct)}
+        return tuple(distinct.values()), np.array(
+            [place.get(id(link.model), -1) for link in self.links], dtype=np.int64
+        )
+
+    def times_s(self, routes: Routes, pair: Ints, sizes_bytes: Floats) -> Floats:
+        """Message times without contention: the latencies of all links and the slowest link's time for the payload.
+
+        Links of one fitted model that knows what a further hop costs count together, by their number on the route.
+
+        Parameters
+        ----------
+        routes
+            Of some pairs.
+        pair, sizes_bytes
+            Route and payload of each message; (messages,).
+        """
+        models, which = self._models
+        if not models:
+            return np.asarray(routes.latencies_s[pair] + sizes_bytes / routes.bandwidths[pair])
+        links, count = routes.links >> 1, routes.latencies_s.size
+        route = np.repeat(np.arange(count), np.diff(routes.first))
+        passed = np.zeros((count, len(models)), dtype=np.int64)
+        modelled = which[links] >= 0
+        np.add.at(passed, (route[modelled], which[links][modelled]), 1)
+        plain = np.where(modelled, np.inf, self._bandwidths[links])
+        latency = routes.latencies_s[pair]
+        payload = sizes_bytes / np.minimum.reduceat(plain, routes.first[:-1])[pair]
+        for number, model in enumerate(models):
+            mine = passed[pair, number] > 0
+            hops, sizes, least = passed[pair, number][mine], sizes_bytes[mine], model.latency_s
+            if not isinstance(model, LinkModel | PacketModel) and model.knows_hops:
+                start = model.time_s(0.0, hops)
+                latency[mine] += start - hops * least
+                payload[mine] = np.maximum(payload[mine], model.time_s(sizes, hops) - start)
+            else:
+                payload[mine] = np.maximum(payload[mine], model.time_s(sizes) - least)
+        return np.asarray(latency + payload)

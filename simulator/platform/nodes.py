@@ -1,0 +1,262 @@
+"""PEs, the nodes that hold them, and the network between them: who has which models."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.base import notebook, units
+from simulator.base.errors import ScenarioError, meant
+from simulator.models.load import AvailabilityRule, LoadTrace
+from simulator.models.memory.levels import MemoryLevel
+from simulator.models.network import MessageModel
+from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, swap_on_disk
+from simulator.models.resource import HardwareModel
+from simulator.models.speed import SpeedBand
+from simulator.platform.networks import Link, Network
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+
+
+@dataclass(frozen=True)
+class Load:
+    """The background load of a PE: a trace, whose start each replication draws, and what it leaves to us."""
+
+    trace: LoadTrace
+    rule: AvailabilityRule
+    drawn: bool = True
+    """Whether each replication draws where in a trace that cycles it starts; otherwise all start at 0."""
+
+
+@dataclass(frozen=True)
+class PE:
+    """A schedulable processor."""
+
+    name: str
+    node: str
+    speeds: Mapping[str, SpeedBand] = field(default_factory=dict)
+    """Speed band per kernel."""
+    load: Load | None = None
+    cpu: int | None = None
+    """The logical processor it stands for, where it was measured."""
+    cores: int = 1
+    """Processes that it can run side by side, each at full speed."""
+    cost_per_s: float | None = None
+    """What a second of it costs, in a unit of the user's, if that is said."""
+    power_w: float | None = None
+    """Watts that it draws while a run has it, if that is said."""
+    slice_s: float = 0.0
+    """Time slice of its scheduler: a process that waited for a message gets the PE when the others had theirs."""
+    resource: HardwareModel | None = None
+    """What operations cost on it, for applications that are software execution graphs."""
+
+    def __post_init__(self) -> None:
+        if self.cores < 1:
+            raise ScenarioError(f"platform: PE {self.name}: cores: {self.cores} found, at least 1 allowed")
+        for name, value in (("cost", self.cost_per_s), ("power", self.power_w), ("slice", self.slice_s)):
+            if value is not None and not 0 <= value < math.inf:
+                raise ScenarioError(f"platform: PE {self.name}: {name}: {value:g} found, at least 0 allowed")
+
+    def __repr__(self) -> str:
+        kernels = ", ".join(sorted(self.speeds)) or "none"
+        loaded = "" if self.load is None else ", load"
+        return f"PE({self.name} of {self.node}, {self.cores} cores, kernels: {kernels}{loaded})"
+
+    def drawn(self, kernel: str) -> tuple[str, ...]:
+        """What each replication draws of it for a kernel: `speed` in a band of some width, `load` in its trace."""
+        band = self.speeds.get(kernel)
+        wide = band is not None and band.wide
+        started = self.load is not None and self.load.drawn and self.load.trace.after_end == "cycle"
+        return (*(("speed",) if wide else ()), *(("load",) if started else ()))
+
+    def describe(self) -> dict[str, Any]:
+        """A row of a table, plain data: name, node, cores, mean load, and per kernel the lowest and highest speed."""
+        row: dict[str, Any] = {"pe": self.name, "node": self.node, "cores": self.cores}
+        row["mean_load"] = None if self.load is None else self.load.trace.mean()
+        for kernel, band in self.speeds.items():
+            row |= {f"{kernel}_lowest": float(band.mid.min()), f"{kernel}_highest": float(band.mid.max())}
+        return row
+
+    def speed_of(self, kernel: str) -> SpeedBand:
+        """The speed band of a kernel.
+
+        Raises
+        ------
+        ScenarioError
+            If none was measured here, with those that were.
+        """
+        if kernel not in self.speeds:
+            known = ", ".join(sorted(self.speeds)) or "none"
+            told = f"{known}{meant(kernel, self.speeds)}"
+            raise ScenarioError(f"platform: PE {self.name}: speed: kernel {kernel!r} not found, measured here: {told}")
+        return self.speeds[kernel]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine that holds PEs, where more is known of it than its name."""
+
+    name: str
+    memory_bytes: int | None = None
+    """Main memory for the processes on it; not looked at if None."""
+    swap_bytes: int | None = None
+    """What processes may have beyond memory; None: not said, and so without a limit."""
+    disk: Link | None = None
+    """What `ReadWrite` passes."""
+    levels: tuple[MemoryLevel, ...] = ()
+    """Memory levels of its PEs from the nearest on, the last one without a limit; none: nothing is known."""
+    host: str | None = None
+    """What launchers reach it by; its name if None."""
+    swap_times: SwapTimes | None = None
+    """Of the level past RAM; None: those of the disk, or assumed ones where it has no disk."""
+
+    @property
+    def paging_levels(self) -> tuple[MemoryLevel, ...]:
+        """The levels with memory's capacity and swap behind it, where that is known."""
+        return levels_with_swap(self.levels, self._swap[0], memory_bytes=self.memory_bytes)
+
+    @property
+    def swap_is_from(self) -> str:
+        """Where the times of swap come from."""
+        return self._swap[1]
+
+    @property
+    def _swap(self) -> tuple[SwapTimes, str]:
+        if self.levels and self.levels[-1].name == SWAP:
+            return SwapTimes(self.levels[-1].latency_s, self.levels[-1].gap_s), "given"
+        if self.swap_times is not None:
+            return self.swap_times, "given"
+        if self.disk is not None:
+            return swap_on_disk(self.disk.latency_s, self.disk.bandwidth_bytes_per_s), "taken from the disk"
+        return ASSUMED, "assumed"
+
+    @property
+    def memory_limit_bytes(self) -> float:
+        """Footprints beyond which processes page; infinite if not known."""
+        if self.memory_bytes is not None:
+            return self.memory_bytes
+        return self.levels[-2].capacity_bytes if len(self.levels) > 1 and self.levels[-1].name == SWAP else math.inf
+
+
+@dataclass(frozen=True)
+class Platform:
+    """PEs in index order, and the network that joins their nodes."""
+
+    pes: tuple[PE, ...]
+    network: Network
+    nodes: tuple[Node, ...] = ()
+    """Those of which more is known than their name."""
+
+    def __post_init__(self) -> None:
+        names = [pe.name for pe in self.pes]
+        if not names:
+            raise ScenarioError("platform: PEs: none found, at least one allowed")
+        repeated = [name for name, times in Counter(names).items() if times > 1]
+        for name in sorted(repeated):
+            raise ScenarioError(f"platform: PE {name}: named twice, each name once allowed")
+        unknown = sorted({node.name for node in self.nodes} - set(self.node_names))
+        if unknown:
+            raise ScenarioError(f"platform: node {unknown[0]}: without PEs found, at least one PE allowed")
+
+        joined = None if self.network.topology is None else self.network.topology.node_count
+        if joined is not None and joined != len(self.node_names):
+            found = f"platform: network: {joined} nodes joined, {len(self.node_names)} nodes with PEs found"
+            raise ScenarioError(f"{found}, as many of each allowed")
+
+    @classmethod
+    def uniform(cls, pes: tuple[PE, ...], link: MessageModel) -> "Platform":
+        """PEs any two of which exchange messages in the same time."""
+        return cls(pes, Network.uniform(link))
+
+    def __repr__(self) -> str:
+        nodes, contention = len(self.node_names), self.network.contention
+        return f"Platform({len(self.pes)} PEs on {nodes} nodes, contention {contention})"
+
+    def _repr_html_(self) -> str:
+        known = {node.name: node for node in self.nodes}
+        memory = {name: known[name].memory_bytes for name in known}
+        rows = []
+        for pe in self.pes[: notebook.MOST_ROWS]:
+            size = memory.get(pe.node)
+            rows.append({**pe.describe(), "memory of node": None if size is None else units.show_size(size)})
+        columns = {name: None for row in rows for name in row}
+        table = notebook.table([columns | row for row in rows], count=len(self.pes))
+        if self.network.topology is None:
+            example = np.array([1.0, 2.0**20])
+            times = self.network.uniform_model.time_s(example)
+            joined = ", ".join(
+                f"{units.show_size(size)} in {units.show_duration(float(time))}"
+                for size, time in zip(example, times, strict=True)
+            )
+        else:
+            joined = f"{type(self.network.topology).__name__.lower()}, {len(self.network.links)} links"
+        told = {"nodes": len(self.node_names), "network": joined, "contention": self.network.contention}
+        return notebook.page(f"Platform of {len(self.pes)} PEs", notebook.facts(told), table)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per PE: name, node, cores, mean load, and per kernel the lowest and highest middle speed."""
+        import pandas as pd
+
+        return pd.DataFrame([pe.describe() for pe in self.pes])
+
+    @cached_property
+    def draw_names(self) -> tuple[str, ...]:
+        """What each PE's draws are keyed by: its name without leading zeros, and so without the width of a `count`.
+
+        `slow7` of nine and `slow07` of twelve draw the same. No two PEs draw alike: where names differ in zeros only,
+        the shortest one is keyed so, the others by their whole names.
+        """
+        plain = [_ZEROS.sub("", pe.name) for pe in self.pes]
+        owners: dict[str, str] = {}
+        for name, pe in sorted(zip(plain, self.pes, strict=True), key=lambda pair: (len(pair[1].name), pair[1].name)):
+            owners.setdefault(name, pe.name)
+        return tuple(name if owners[name] == pe.name else pe.name for name, pe in zip(plain, self.pes, strict=True))
+
+    @cached_property
+    def node_names(self) -> tuple[str, ...]:
+        """Nodes in the order in which PEs name them; a network's node numbers count here."""
+        return tuple(dict.fromkeys(pe.node for pe in self.pes))
+
+    @cached_property
+    def node_of(self) -> NDArray[np.int64]:
+        """Node number of each PE; (PE,)."""
+        numbers = {name: number for number, name in enumerate(self.node_names)}
+        return np.array([numbers[pe.node] for pe in self.pes], dtype=np.int64)
+
+    def message_s(self, source: int, destination: int, size_bytes: ArrayLike) -> NDArray[np.float64]:
+        """Seconds of messages from one PE to another that meet no others; of the shape of `size_bytes`.
+
+        Raises
+        ------
+        ScenarioError
+            If nothing joins them.
+        """
+        sizes, ends = np.asarray(size_bytes, dtype=np.float64), self.node_of[[source, destination]]
+        if ends[0] == ends[1]:
+            return self.network.loopback_s(sizes)
+        if self.network.topology is None:
+            return self.network.uniform_model.time_s(sizes)
+        routes = self.network.routes(ends[:1], ends[1:])
+        flat = sizes.reshape(-1)
+        return self.network.times_s(routes, np.zeros(flat.size, dtype=np.int64), flat).reshape(sizes.shape)
+
+    @cached_property
+    def memory_limits_bytes(self) -> NDArray[np.float64]:
+        """Footprints beyond which the processes of each node page; infinite where that is not known; (node,)."""
+        known = {node.name: node.memory_limit_bytes for node in self.nodes}
+        return np.array([known.get(name, math.inf) for name in self.node_names])
+
+    @cached_property
+    def known_nodes(self) -> tuple[Node, ...]:
+        """One node per node number."""
+        known = {node.name: node for node in self.nodes}
+        return tuple(known.get(name) or Node(name) for name in self.node_names)

@@ -1,0 +1,86 @@
+"""Applications: what each one's processes do, and how much, for a problem size and a configuration."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from simulator.base.errors import ScenarioError, meant
+from simulator.programs.applications import cholesky, ep, farm, fft, hpl, matmul, matmul_2d, modelled, sort, stencil
+from simulator.programs.applications.parameters import Field, Parameters
+from simulator.programs.applications.work import Work
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Program
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+__all__ = [
+    "APPLICATIONS",
+    "GRAPH",
+    "PARAMETERS",
+    "Parameters",
+    "Work",
+    "build_program",
+    "make_work",
+    "matmul",
+    "modelled",
+]
+
+APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
+    "cholesky": cholesky.make,
+    "ep": ep.make,
+    "farm": farm.make,
+    "fft": fft.make,
+    "hpl": hpl.make,
+    "matmul": matmul.make,
+    "matmul_2d": matmul_2d.make,
+    "modelled": modelled.make,
+    "sort": sort.make,
+    "stencil": stencil.make,
+}
+"""Name of each application and what checks its parameters and its model, if it has one."""
+
+PARAMETERS: dict[str, Mapping[str, Field]] = {
+    "cholesky": cholesky.PARAMETERS,
+    "ep": ep.PARAMETERS,
+    "farm": farm.PARAMETERS,
+    "fft": fft.PARAMETERS,
+    "hpl": hpl.PARAMETERS,
+    "matmul": matmul.PARAMETERS,
+    "matmul_2d": matmul_2d.PARAMETERS,
+    "sort": sort.PARAMETERS,
+    "stencil": stencil.PARAMETERS,
+}
+"""Parameters of each application whose costs are counted; those of `modelled` are its model's."""
+
+GRAPH = "seg"
+"""The application that is a software execution graph; `characterisation.templates` prepares it."""
+
+
+def make_work(application: str, parameters: Parameters, model: "RuntimeModel | None" = None) -> Work:
+    """An application with its parameters.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such application, or its parameters or the model do not fit it.
+    """
+    if application == GRAPH:
+        raise ScenarioError(f"application: name: {GRAPH!r} found without a graph that is prepared, others allowed here")
+    if application not in APPLICATIONS:
+        known = sorted([*APPLICATIONS, GRAPH])
+        allowed = f"one of {', '.join(known)} allowed{meant(application, known)}"
+        raise ScenarioError(f"application: name: {application!r} found, {allowed}")
+    return APPLICATIONS[application](parameters, model)
+
+
+def build_program(
+    application: str, parameters: Parameters, configuration: Configuration, *, model: "RuntimeModel | None" = None
+) -> Program:
+    """The program of an application under a configuration.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such application, or its parameters, the model or the partition do not fit it.
+    """
+    return make_work(application, parameters, model).program(configuration)

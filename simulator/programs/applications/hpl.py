@@ -1,0 +1,239 @@
+"""HPL, the LU factorisation of a matrix of order n on a 1 x P grid: blocks of nb columns, dealt out in cycles.
+
+Step k of K = ceil(n / nb), with m = n - k nb rows left and a panel of w columns (nb, the last one what is left):
+
+| step | `phases: main` | `phases: all`, in floating point operations as HPL's own algorithm has them |
+|---|---|---|
+| the panel's owner factors it | m w**2 | the LU of m x w: sum over j < w of (m - 1 - j) (1 + 2 (w - 1 - j)) |
+| the panel is broadcast from its owner | 8 m w bytes | 8 (m w + w + 1) bytes: with the pivots and a flag |
+| w rows change places in each of a process's c columns | nothing | 2 w c words moved |
+| each process updates its c columns behind the panel | 2 w m c | solving w (w - 1) c, product 2 (m - w) w c |
+| back substitution, from the last block to the first | nothing | see below |
+
+With all phases the right-hand side is one more column, behind all others, at the process of block n // nb (counted
+from 0). The back substitution then begins with the right-hand side at the owner of the last block, 8 n bytes. Step by
+step the owner solves for the w unknowns of its block, w**2 operations, subtracts them from the (G - 1) nb rows above
+(at least nb, if there are as many), 2 w each, sends those to the owner of the block before, and then subtracts them
+from all rows further up (`HPL_pdtrsv.c`, with G processes that take part): a chain of K messages. All in all
+2/3 n**3 + 3/2 n**2 - 7/6 n operations, whatever nb is, which HPL counts as 2/3 n**3 + 3/2 n**2. Nothing is looked
+ahead (HPL's depth 0).
+
+Everything runs at the speed of one kernel, the update's. What is slower takes `panel_speed`, `solve_speed` (back
+substitution) or `swap_speed` (words moved) times that speed, so its volume counts as 1 / so much. The problem size of a
+computation is the elements that it reads and writes: m w for a panel, m (w + c) for an update, w times its rows in the
+back substitution. Memory: `main` 8 n (columns + nb) bytes; `all` as HPL allocates it, 8 (n + 1) (columns + 1) and one
+panel of 8 (n nb + nb + 1).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base.errors import ScenarioError
+from simulator.programs.applications.block_columns import BlockColumns
+from simulator.programs.applications.parameters import (
+    BROADCAST,
+    ORDER,
+    Choice,
+    Field,
+    Parameters,
+    Positive,
+    Whole,
+    check_steps,
+    read,
+)
+from simulator.programs.applications.team import Team
+from simulator.programs.applications.work import Work
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import (
+    NOBODY,
+    Broadcast,
+    BroadcastAlgorithm,
+    Compute,
+    Exchange,
+    Loop,
+    Operation,
+    Program,
+)
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Phases = Literal["main", "all"]
+Waiting = Literal["yielding", "polling"]
+WORD_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Hpl(Work):
+    """An LU factorisation; a partition is column blocks per cycle, 1 for each process in HPL itself."""
+
+    matrix: BlockColumns
+    broadcast: BroadcastAlgorithm
+    phases: Phases
+    panel_speed: float
+    """Of the update's."""
+    solve_speed: float
+    """Of the update's, in the back substitution."""
+    swap_speed: float
+    """Words moved while the update does one operation."""
+    waiting: Waiting
+
+    @property
+    def units(self) -> int:
+        """Column blocks; a partition may also add up to a divisor or to any smaller number."""
+        return self.matrix.count
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Column blocks."""
+        return self.matrix.count
+
+    @property
+    def volume(self) -> float:
+        """Operations of all processes; slower ones count as those of the update that take as long."""
+        m, w = self._rows_and_widths
+        if self.phases == "main":
+            return float(np.sum(self._panels + self._per_column * (m - w)))
+        above = self.matrix.n - m
+        substitution = float(np.sum(w**2 + 2 * w * above)) / self.solve_speed
+        return float(np.sum(self._panels + self._per_column * (m - w + 1))) + substitution
+
+    def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
+        """So many average blocks, all steps in one computation, at the size of the blocks in the first step."""
+        each = self.volume / self.units
+        return lambda units: Compute(units * each, self.matrix.n * self.matrix.nb * units)
+
+    def messages_bytes(self, units: int) -> tuple[int, ...]:
+        """Every panel, once."""
+        return tuple(self._panels_bytes.tolist()) if units else ()
+
+    def program(self, configuration: Configuration) -> Program:
+        """The operations of all processes; one without blocks takes no part."""
+        matrix, count = self.matrix, len(configuration.partition)
+        dealt = matrix.owners(configuration, blocks=matrix.count + 1)
+        owners, last = dealt[: matrix.count], dealt[matrix.n // matrix.nb]
+        team = Team(np.array(configuration.partition, dtype=np.int64))
+        m, w = matrix.left, matrix.widths
+        panel = Compute(matrix.of_owner(owners, self._panels, count), (m * w)[:, np.newaxis])
+        behind = matrix.after(owners, w, count)
+        if self.phases == "all":
+            behind[:, last] += 1
+        update = Compute(
+            self._per_column[:, np.newaxis] * behind,
+            m[:, np.newaxis] * (w[:, np.newaxis] + behind),
+        )
+        broadcast = Broadcast(owners, self._panels_bytes, self.broadcast, team.group)
+        row: tuple[Operation, ...] = (Loop(matrix.count, (panel, broadcast, update)),)
+        if self.phases == "all":
+            row += self._back_substitution(owners, int(last), team)
+        columns = np.bincount(owners, weights=w, minlength=count).astype(np.int64)
+        return team.program(row, self._footprints_bytes(columns), polls=self.waiting == "polling")
+
+    @property
+    def _rows_and_widths(self) -> tuple[Floats, Floats]:
+        return self.matrix.left.astype(np.float64), self.matrix.widths.astype(np.float64)
+
+    @property
+    def _panels(self) -> Floats:
+        """Volume of each panel; (K,)."""
+        m, w = self._rows_and_widths
+        if self.phases == "main":
+            return m * w**2 / self.panel_speed
+        divisions = w * (m - 1) - w * (w - 1) / 2
+        products = (m - w) * w * (w - 1) + (w - 1) * w * (2 * w - 1) / 3
+        return np.asarray((divisions + products) / self.panel_speed)
+
+    @property
+    def _per_column(self) -> Floats:
+        """Volume of updating one column behind each panel; (K,)."""
+        m, w = self._rows_and_widths
+        if self.phases == "main":
+            return 2.0 * w * m
+        return np.asarray(w * (w - 1) + 2 * (m - w) * w + 2 * w / self.swap_speed)
+
+    @property
+    def _panels_bytes(self) -> Ints:
+        m, w = self.matrix.left, self.matrix.widths
+        return WORD_BYTES * (m * w + (w + 1 if self.phases == "all" else 0))
+
+    def _footprints_bytes(self, columns: Ints) -> Ints:
+        n, nb = self.matrix.n, self.matrix.nb
+        if self.phases == "main":
+            return WORD_BYTES * n * (columns + nb)
+        return WORD_BYTES * ((n + 1) * (columns + 1) + n * nb + nb + 1)
+
+    def _back_substitution(self, owners: Ints, right_hand_side: int, team: Team) -> tuple[Operation, ...]:
+        """From the last block to the first."""
+        matrix, count, processes = self.matrix, self.matrix.count, team.units.size
+        w, above = matrix.widths[::-1, np.newaxis], matrix.first[::-1, np.newaxis]
+        near = np.minimum(above, max(team.size - 1, 1) * matrix.nb)
+        solves = matrix.of_owner(owners, np.full(count, 1 / self.solve_speed), processes)[::-1]
+        before = np.concatenate(([owners[0]], owners[:-1]))  # nothing is above the first block
+        to, source = _partners(owners[::-1], before[::-1], processes)
+        begin, end = _partners(np.array([right_hand_side]), owners[-1:], processes)
+        body = (
+            Compute(solves * w**2, w * w),
+            Compute(solves * 2 * w * near, w * near),
+            Exchange(to, source, WORD_BYTES * near),
+            Compute(solves * 2 * w * (above - near), w * (above - near)),
+        )
+        return Exchange(begin[0], end[0], WORD_BYTES * matrix.n), Loop(count, body)
+
+
+def _partners(sends: Ints, receives: Ints, processes: int) -> tuple[Ints, Ints]:
+    """Whom each process sends to and receives from where one sends to another, in each of K steps; (K, process)."""
+    steps = np.arange(sends.size)
+    to, source = (np.full((sends.size, processes), NOBODY, dtype=np.int64) for _ in range(2))
+    to[steps, sends], source[steps, receives] = receives, sends
+    same = sends == receives
+    to[same], source[same] = NOBODY, NOBODY
+    return to, source
+
+
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="order of the matrix"),
+    "nb": Whole(meaning="columns of a block"),
+    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+    "phases": Choice(get_args(Phases), "main", "`main`: panels, broadcasts, updates; `all`: all that HPL does"),
+    "panel_speed": Positive(1.0, "speed of panels over that of the update"),
+    "solve_speed": Positive(1.0, "speed of the back substitution over that of the update; with `phases: all`"),
+    "swap_speed": Positive(
+        math.inf, "words of row swaps per second over the update's speed; with `phases: all`; no time if left out"
+    ),
+    "waiting": Choice(
+        get_args(Waiting),
+        "yielding",
+        "what a process does that waits: `yielding` leaves its PE, `polling` does not",
+    ),
+}
+
+
+def make(parameters: Parameters, model: "RuntimeModel | None") -> Hpl:
+    """Check the parameters: `n`, order; `nb`, columns of a block.
+
+    Others may be left out: `broadcast`, algorithm (`ring`); `phases` (`main`) or `all`; `panel_speed`, `solve_speed`
+    (1) and `swap_speed` (swaps cost nothing), the last two for all phases; `waiting`, (`yielding`) or `polling`.
+
+    Raises
+    ------
+    ScenarioError
+        If they do not fit, do not belong to the phases, or there is a model.
+    """
+    values = read("hpl", parameters, model, PARAMETERS)
+    idle = [name for name in ("solve_speed", "swap_speed") if name in parameters and values["phases"] == "main"]
+    if idle:
+        raise ScenarioError(
+            [
+                f"application: parameters: {name} found, allowed with phases: all, which has what it is for"
+                for name in idle
+            ]
+        )
+    n, nb = values.pop("n"), values.pop("nb")
+    check_steps(n, nb)
+    return Hpl(BlockColumns(n, nb), **values)

@@ -1,0 +1,106 @@
+"""C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.base.errors import ScenarioError
+from simulator.programs.applications.parameters import ORDER, Field, Parameters, read
+from simulator.programs.applications.work import Work
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Loop, Program, Recv, Send
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+WORD_BYTES = 8
+DISTRIBUTE, COLLECT = 0, 1
+"""Tags of the two kinds of messages."""
+
+
+def volume(n: int, rows: int) -> float:
+    """Floating point operations for `rows` rows of an n x n product."""
+    return 2.0 * rows * n * n
+
+
+def problem_size(n: int, rows: int) -> int:
+    """Elements that a process with `rows` rows stores and processes: its rows of A and C, and B."""
+    return n * n + 2 * rows * n
+
+
+def sent_bytes(n: int, rows: int) -> int:
+    """Payload from the master to a process: B and its rows of A."""
+    return WORD_BYTES * (n * n + rows * n)
+
+
+def collected_bytes(n: int, rows: int) -> int:
+    """Payload from a process back to the master: its rows of C."""
+    return WORD_BYTES * rows * n
+
+
+@dataclass(frozen=True)
+class MatrixProduct(Work):
+    """The product of two square matrices, its rows divided among the processes; process 0 is the master."""
+
+    n: int
+    """Order of the matrices."""
+
+    @property
+    def units(self) -> int:
+        """Rows."""
+        return self.n
+
+    @property
+    def has_master(self) -> bool:
+        """Process 0 sends and collects everything."""
+        return True
+
+    def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
+        """The multiplication of so many rows."""
+        return lambda rows: Compute(volume(self.n, rows), problem_size(self.n, rows))
+
+    def messages_bytes(self, units: int) -> tuple[int, ...]:
+        """To a worker and back."""
+        return sent_bytes(self.n, units), collected_bytes(self.n, units)
+
+    def program(self, configuration: Configuration) -> Program:
+        """The operations of all processes; one without rows takes no part, and the rows add up to n."""
+        n, rows = self.n, configuration.partition
+        if sum(rows) != n:
+            where = f"configuration {configuration.name}: partition"
+            raise ScenarioError(f"{where}: {sum(rows)} rows found, n = {n} rows in all allowed")
+        compute = Compute(*(np.array([amount(n, count) for count in rows]) for amount in (volume, problem_size)))
+        sent, collected = (np.array([size(n, count) for count in rows]) for size in (sent_bytes, collected_bytes))
+        workers = np.flatnonzero(rows[1:])[:, np.newaxis] + 1
+        master = (
+            Loop(workers.size, (Send(workers, sent[workers], DISTRIBUTE),)),
+            compute,
+            Loop(workers.size, (Recv(workers, COLLECT),)),
+        )
+        worker = (Recv(0, DISTRIBUTE), compute, Send(0, collected, COLLECT))
+        return Program(
+            operations=(master, *(worker if count else () for count in rows[1:])),
+            footprints_bytes=(WORD_BYTES * 3 * n * n, *(_footprint_bytes(n, count) for count in rows[1:])),
+        )
+
+
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="order of the matrices"),
+}
+
+
+def make(parameters: Parameters, model: "RuntimeModel | None") -> MatrixProduct:
+    """Check the parameters: `n`, the order of the square matrices.
+
+    Raises
+    ------
+    ScenarioError
+        If they do not fit, or there is a model.
+    """
+    return MatrixProduct(read("matmul", parameters, model, PARAMETERS)["n"])
+
+
+def _footprint_bytes(n: int, rows: int) -> int:
+    return WORD_BYTES * problem_size(n, rows) if rows else 0

@@ -1,0 +1,182 @@
+"""C = A x B on a grid of processes, panel by panel (SUMMA: van de Geijn and Watts, 1997).
+
+R x Q processes in `grid_rows` = R rows; process i Q + j has r_i rows and c_j columns of A, B and C, in place at the
+start and the end. The inner dimension is cut into panels of at most nb, which end where an owner's part ends. For a
+panel of w:
+
+1. the owner of its columns of A in each row of the grid broadcasts 8 r_i w bytes along the row;
+2. the owner of its rows of B in each column of the grid broadcasts 8 w c_j bytes along the column;
+3. each process computes 2 r_i c_j w floating point operations on r_i c_j + r_i w + w c_j elements.
+
+A process holds its parts of the three matrices and two panels: 8 (3 r_i c_j + (r_i + c_j) nb) bytes. A partition
+divides the n**2 elements of C, r_i c_j for each process. So it must have the form of a grid: unequal rows, unequal
+columns, or both (Kalinov and Lastovetsky, 2001). Grid rows or columns without elements take no part.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil, isqrt
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from simulator.base.errors import ScenarioError
+from simulator.programs.applications.parameters import (
+    BROADCAST,
+    ORDER,
+    Choice,
+    Field,
+    Parameters,
+    Whole,
+    check_steps,
+    read,
+)
+from simulator.programs.applications.team import Floats, Ints
+from simulator.programs.applications.work import Work
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+WORD_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of each row of the grid, columns of each column."""
+
+    rows: Ints
+    """(R,)."""
+    columns: Ints
+    """(Q,)."""
+
+    @property
+    def partition(self) -> tuple[int, ...]:
+        """Elements of each process."""
+        return tuple(np.outer(self.rows, self.columns).reshape(-1).tolist())
+
+
+@dataclass(frozen=True)
+class GridProduct(Work):
+    """The product of two square matrices on a grid of processes."""
+
+    n: int
+    nb: int
+    grid_rows: int
+    broadcast: BroadcastAlgorithm
+
+    @property
+    def units(self) -> int:
+        """Elements of C."""
+        return self.n**2
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Panels."""
+        return ceil(self.n / self.nb)
+
+    def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
+        """So many elements of C, as a square, all panels in one computation."""
+        return lambda units: Compute(2.0 * units * self.n, units + 2 * self._side(units) * self.nb)
+
+    def messages_bytes(self, units: int) -> tuple[int, ...]:
+        """Both panels of each step for a square of C."""
+        panel = WORD_BYTES * self._side(units) * self.nb
+        return (panel,) * (2 * ceil(self.n / self.nb)) if units else ()
+
+    def fitting(self, partition: tuple[int, ...]) -> tuple[int, ...]:
+        """Rows in proportion to what a row of the grid has, columns likewise."""
+        elements = np.array(partition, dtype=np.float64).reshape(self._shape(len(partition), "advice"))
+        return Grid(*(_shares(self.n, elements.sum(axis=axis)) for axis in (1, 0))).partition
+
+    def grid(self, configuration: Configuration) -> Grid:
+        """The grid that a partition describes.
+
+        Raises
+        ------
+        ScenarioError
+            If it describes none.
+        """
+        partition = configuration.partition
+        elements = np.array(partition, dtype=np.int64).reshape(self._shape(len(partition), configuration.name))
+        grid = Grid(elements.sum(axis=1) // self.n, elements.sum(axis=0) // self.n)
+        where = f"configuration {configuration.name}: partition"
+        if sum(partition) != self.units:
+            allowed = f"n**2 = {self.units} elements in all allowed"
+            raise ScenarioError(f"{where}: {sum(partition)} elements of C found, {allowed}")
+        for process, (found, wanted) in enumerate(zip(partition, grid.partition, strict=True)):
+            if found != wanted:
+                allowed = f"rows of its grid row x columns of its grid column, for example {wanted}, allowed"
+                raise ScenarioError(f"{where}: process {process}: {found} elements of C found, {allowed}")
+        return grid
+
+    def program(self, configuration: Configuration) -> Program:
+        """The operations of all processes; one without elements takes no part."""
+        grid = self.grid(configuration)
+        rows, columns = grid.rows.tolist(), grid.columns.tolist()
+        edges = np.unique(
+            np.concatenate((np.arange(0, self.n, self.nb), [self.n], np.cumsum(rows), np.cumsum(columns)))
+        )
+        starts, widths = edges[:-1], np.diff(edges)
+        of_a = np.searchsorted(np.cumsum(columns), starts, side="right")
+        of_b = np.searchsorted(np.cumsum(rows), starts, side="right")
+        across = [j for j, count in enumerate(columns) if count]
+        down = [i for i, count in enumerate(rows) if count]
+
+        def row(i: int, j: int) -> Row:
+            r, c, width = rows[i], columns[j], len(columns)
+            if not r or not c:
+                return ()
+            a_group, b_group = tuple(i * width + k for k in across), tuple(k * width + j for k in down)
+            body = (
+                Broadcast(i * width + of_a, WORD_BYTES * r * widths, self.broadcast, a_group),
+                Broadcast(of_b * width + j, WORD_BYTES * c * widths, self.broadcast, b_group),
+                Compute((2.0 * r * c * widths)[:, np.newaxis], (r * c + (r + c) * widths)[:, np.newaxis]),
+            )
+            return (Loop(widths.size, body),)
+
+        places = [(i, j) for i in range(len(rows)) for j in range(len(columns))]
+        held = [(3 * rows[i] * columns[j] + (rows[i] + columns[j]) * self.nb) for i, j in places]
+        footprints = [WORD_BYTES * held[k] if rows[i] * columns[j] else 0 for k, (i, j) in enumerate(places)]
+        return Program(tuple(row(i, j) for i, j in places), tuple(footprints))
+
+    def _shape(self, processes: int, name: str) -> tuple[int, int]:
+        if processes % self.grid_rows:
+            where = f"configuration {name}: partition"
+            raise ScenarioError(
+                f"{where}: {processes} processes found, a multiple of grid_rows = {self.grid_rows} allowed"
+            )
+        return self.grid_rows, processes // self.grid_rows
+
+    def _side(self, units: int) -> int:
+        return isqrt(units)
+
+
+def _shares(total: int, weights: Floats) -> Ints:
+    """A total in whole numbers in proportion to weights, by largest remainders, the first of equals."""
+    exact = total * weights / weights.sum()
+    shares = np.floor(exact).astype(np.int64)
+    order = np.argsort(shares - exact, kind="stable")
+    shares[order[: total - int(shares.sum())]] += 1
+    return np.asarray(shares)
+
+
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="order of the matrices"),
+    "nb": Whole(meaning="width of a panel"),
+    "grid_rows": Whole(meaning="rows of the grid of processes"),
+    "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+}
+
+
+def make(parameters: Parameters, model: "RuntimeModel | None") -> GridProduct:
+    """Check the parameters: `n`, order; `nb`, width of a panel; `grid_rows`; `broadcast`, algorithm (`ring`).
+
+    Raises
+    ------
+    ScenarioError
+        If they do not fit, or there is a model.
+    """
+    values = read("matmul_2d", parameters, model, PARAMETERS)
+    check_steps(values["n"], values["nb"])
+    return GridProduct(**values)

@@ -1,0 +1,83 @@
+"""Five-point stencil on n x n points: strips of rows, halo rows exchanged with both neighbours in each iteration.
+
+In each iteration a process sends its last row down and receives the row above its first, then the other way round: 8
+n bytes each, at the ends of the chain only what exists. Then it computes its r rows, 5 n r floating point operations
+(four additions, one multiplication). The border has fixed values that everyone knows. The problem size is its rows,
+old and new, and two halo rows: n (2 r + 2); it holds 8 bytes for each.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from simulator.programs.applications.parameters import MOST_STEPS, ORDER, Field, Parameters, Whole, read
+from simulator.programs.applications.team import Team
+from simulator.programs.applications.work import Work
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Exchange, Loop, Program
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+WORD_BYTES = 8
+POINT_VOLUME = 5
+
+
+@dataclass(frozen=True)
+class Stencil(Work):
+    """Iterations on a square, its rows divided among the processes."""
+
+    n: int
+    """Points per row, and rows."""
+    iterations: int
+
+    @property
+    def units(self) -> int:
+        """Rows."""
+        return self.n
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Iterations."""
+        return self.iterations
+
+    def problem_size(self, rows: int) -> int:
+        """Elements that a strip of so many rows takes."""
+        return self.n * (2 * rows + 2)
+
+    def compute(self, processes: int) -> Callable[[int], Compute]:  # noqa: ARG002 - the same for any number
+        """All iterations on a strip."""
+        volume = POINT_VOLUME * self.n * self.iterations
+        return lambda rows: Compute(float(volume * rows), self.problem_size(rows))
+
+    def messages_bytes(self, units: int) -> tuple[int, ...]:
+        """Two halo rows in each iteration."""
+        return (WORD_BYTES * self.n,) * (2 * self.iterations) if units else ()
+
+    def program(self, configuration: Configuration) -> Program:
+        """The operations of all processes; one without rows takes no part."""
+        team = Team.of(configuration, total=self.n, noun="rows", name="n")
+        above, under = team.process(team.place - 1), team.process(team.place + 1)
+        size, halo_bytes = self.n * (2 * team.units + 2), WORD_BYTES * self.n
+        body = (
+            Exchange(under, above, halo_bytes),
+            Exchange(above, under, halo_bytes),
+            Compute(POINT_VOLUME * self.n * team.units, size),
+        )
+        return team.program((Loop(self.iterations, body),), WORD_BYTES * size)
+
+
+PARAMETERS: dict[str, Field] = {
+    "n": replace(ORDER, meaning="points of a row, and rows"),
+    "iterations": Whole(most=MOST_STEPS, meaning="how often all points are computed"),
+}
+
+
+def make(parameters: Parameters, model: "RuntimeModel | None") -> Stencil:
+    """Check the parameters: `n`, points per row and rows; `iterations`.
+
+    Raises
+    ------
+    ScenarioError
+        If they do not fit, or there is a model.
+    """
+    return Stencil(**read("stencil", parameters, model, PARAMETERS))

@@ -1,0 +1,55 @@
+"""What engines and advisor ask of an application whose units of work are divided among processes."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Program
+
+
+class Work(Protocol):
+    """An application with its parameters; an application that says nothing else has the answers given here."""
+
+    @property
+    def units(self) -> int:
+        """How many units a partition divides."""
+
+    @property
+    def varies_with_processes(self) -> bool:
+        """Whether the computation of a unit depends on how many processes take part."""
+        return False
+
+    @property
+    def has_master(self) -> bool:
+        """Whether process 0 handles the messages of all others, one after the other."""
+        return False
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """About how often the loop of a process goes round, each time with a computation and a few messages."""
+        return 1
+
+    def compute(self, processes: int) -> Callable[[int], Compute]:
+        """What a process with so many units computes in all, if so many processes take part; an estimate likewise."""
+
+    def messages_bytes(self, units: int) -> tuple[int, ...]:
+        """Payloads that a process with so many units handles, one after the other; with a master, to and from it.
+
+        An estimate for choosing partitions, which does not fall with the units; the program has them as they are.
+        """
+
+    def fitting(self, partition: tuple[int, ...]) -> tuple[int, ...]:
+        """The partition nearest to one that the application can use; most can use any that adds up."""
+        return partition
+
+    def program(self, configuration: Configuration) -> Program:
+        """The operations of all processes.
+
+        Raises
+        ------
+        ScenarioError
+            If the partition does not fit.
+        """
+
+    def warnings(self, processes: int) -> tuple[str, ...]:  # noqa: ARG002 - most have the same for any number: none
+        """What to know before the costs are trusted, if so many processes take part; one line each."""
+        return ()

@@ -1,0 +1,398 @@
+"""Rows of operations -> `Columns`: loops unrolled, collectives as messages, arrays instead of Python loops."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import check_room
+from simulator.programs.collectives import expand
+from simulator.programs.columns import Columns, FarmTable, Kind, Slot
+from simulator.programs.program import (
+    ANY,
+    NOBODY,
+    Barrier,
+    Broadcast,
+    Collective,
+    Compute,
+    Custom,
+    Delay,
+    Exchange,
+    Farm,
+    Gather,
+    Group,
+    Loop,
+    Numbers,
+    Operation,
+    Program,
+    ReadWrite,
+    Recv,
+    Reduce,
+    Row,
+    Scatter,
+    Send,
+    WaitUntil,
+    Whole,
+)
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_ZERO, _NOBODY = np.zeros(()), np.asarray(NOBODY)
+PLACE_BYTES = 70
+"""Memory of an operation: its columns, first of a row of processes, then of all."""
+DEFAULTS = {"kind": 0, "partner": -1, "source": -1, "tag": 0, "amount": 0.0, "size": 0.0}
+COLUMNS = {"kind": np.int8, "partner": np.int32, "source": np.int32, "tag": np.int32, "amount": float, "size": float}
+
+
+@dataclass
+class _Meetings:
+    """Barriers or farms so far: the k-th one of a group in one process's row is that of every other's."""
+
+    operations: list[Operation] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    known: dict[Group, list[int]] = field(default_factory=dict)
+    """Numbers of each group's meetings, in its order."""
+
+    def numbers(self, group: Group, first: int, count: int, operation: Barrier | Farm) -> list[int]:
+        """Numbers of the `first`-th and following meetings of a group."""
+        known = self.known.setdefault(group, [])
+        for number in known[first : first + count]:
+            if self.operations[number] is not operation and self.operations[number] != operation:
+                raise ScenarioError(
+                    f"program: farm of {len(group)} processes: two unlike ones found, one for all allowed"
+                )
+        new = first + count - len(known)
+        if new > 0:
+            known += range(len(self.groups), len(self.groups) + new)
+            self.groups += [group] * new
+            self.operations += [operation] * new
+        return known[first : first + count]
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """The places of a loop."""
+
+    iterations: int
+    plan: "list[Slot | _Repeated]"
+    width: int
+    """Places of one iteration."""
+
+
+@dataclass
+class _Assembly:
+    """What is shared while the rows of one program are assembled."""
+
+    processes: int
+    barriers: _Meetings = field(default_factory=_Meetings)
+    farms: _Meetings = field(default_factory=_Meetings)
+    customs: list[tuple[str, dict[str, float]]] = field(default_factory=list)
+    everyone: Group = ()
+
+
+def assemble(program: Program) -> Columns:
+    """The primitive operations of a program.
+
+    Raises
+    ------
+    ScenarioError
+        For negative work, partners or roots that do not exist, or groups that a process is not part of.
+    """
+    processes = len(program.operations)
+    if not processes:
+        raise ScenarioError("program: 0 processes found, at least one allowed")
+    state = _Assembly(processes, everyone=tuple(range(processes)))
+    sharing: dict[int, list[int]] = {}
+    for process, row in enumerate(program.operations):
+        sharing.setdefault(id(row), []).append(process)
+    blocks = []
+    for members in sharing.values():
+        row = program.operations[members[0]]
+        parts = _roots_apart(np.array(members, dtype=np.int64), row)
+        blocks += [(ids, _dense(state, ids, row)) for ids in parts]
+    return _columns(state, program, blocks)
+
+
+def _roots_apart(ids: Ints, row: Row) -> list[Ints]:
+    """Processes that share a row, the roots of its linear collectives for themselves.
+
+    Only a root has as many messages as there are processes, and all processes of a block have as many places.
+    """
+    found = list(_linear_roots(row))
+    if not found:
+        return [ids]
+    is_root = np.isin(ids, np.concatenate(found))
+    return [part for part in (ids[is_root], ids[~is_root]) if part.size]
+
+
+def _linear_roots(row: Row) -> Iterator[Ints]:
+    for operation in row:
+        if isinstance(operation, Loop):
+            yield from _linear_roots(operation.body)
+        elif isinstance(operation, Broadcast | Scatter | Gather | Reduce) and operation.algorithm == "linear":
+            yield np.asarray(operation.root, dtype=np.int64).reshape(-1)
+
+
+def _dense(state: _Assembly, ids: Ints, row: Row) -> dict[str, NDArray[Any]]:
+    """One row for the processes that share it; each column (process, place), empty places of kind NONE."""
+    plan = _plan(state, ids, row, (), {})
+    width = _width(plan)
+    what = f"program: {ids.size} processes with {width} operations each"
+    check_room(what, ids.size * width * PLACE_BYTES, instead="fewer processes, or steps of a loop, need less")
+    block = {name: np.zeros((ids.size, width), kind) for name, kind in COLUMNS.items()}
+    block["partner"].fill(-1)
+    block["source"].fill(-1)
+    _fill(block, plan)
+    return block
+
+
+def _plan(
+    state: _Assembly, ids: Ints, row: Row, shape: tuple[int, ...], counts: dict[tuple[str, Group], int]
+) -> "list[Slot | _Repeated]":
+    """The places of a row in order."""
+    plan: list[Slot | _Repeated] = []
+    for operation in row:
+        if isinstance(operation, Loop):
+            if operation.iterations < 0:
+                raise ScenarioError(f"program: loop: {operation.iterations} iterations found, at least 0 allowed")
+            what = f"program: a loop of {operation.iterations} iterations in {ids.size} processes"
+            turns = math.prod((*shape, operation.iterations)) * ids.size
+            check_room(what, float(turns) * PLACE_BYTES, instead="fewer processes or iterations need less")
+            inner = _plan(state, ids, operation.body, (*shape, operation.iterations), counts)
+            plan.append(_Repeated(operation.iterations, inner, _width(inner)))
+        else:
+            plan += _slots(state, ids, operation, shape, counts)
+    return plan
+
+
+def _width(plan: "list[Slot | _Repeated]") -> int:
+    return sum(part.iterations * part.width if isinstance(part, _Repeated) else 1 for part in plan)
+
+
+def _fill(block: dict[str, NDArray[Any]], plan: "list[Slot | _Repeated]") -> None:
+    """Write places into columns (process, iterations..., place); fields that hold the column's default are skipped."""
+    at = 0
+    for part in plan:
+        if isinstance(part, _Repeated):
+            end = at + part.iterations * part.width
+            inside = {}
+            for name, column in block.items():
+                piece = column[..., at:end]
+                inside[name] = piece.reshape(*piece.shape[:-1], part.iterations, part.width)  # a view: one axis in two
+            _fill(inside, part.plan)
+            at = end
+            continue
+        for name, default in DEFAULTS.items():
+            value = getattr(part, name)
+            if np.ndim(value) or value != default:
+                block[name][..., at] = value
+        at += 1
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where operations stand: in which processes' row, in which loops, after how many meetings."""
+
+    state: _Assembly
+    ids: Ints
+    shape: tuple[int, ...]
+    counts: dict[tuple[str, Group], int]
+
+    def numbers(self, values: Numbers | Whole) -> Floats:
+        """Values of each of the processes; (process, iterations...) or one for all."""
+        return _per_process(self.state, self.ids, np.asarray(values, dtype=np.float64), self.shape)
+
+    def partners(self, values: Whole) -> Ints:
+        """Processes; as `numbers`."""
+        return _per_process(self.state, self.ids, np.asarray(values, dtype=np.int64), self.shape)
+
+    def group(self, group: Group | None) -> Group:
+        """A group that exists and has all these processes in it."""
+        return _group(self.state, self.ids, group)
+
+
+def _slots(
+    state: _Assembly, ids: Ints, operation: Operation, shape: tuple[int, ...], counts: dict[tuple[str, Group], int]
+) -> list[Slot]:
+    """The primitive operations of one operation that is no loop."""
+    place = _Place(state, ids, shape, counts)
+    if isinstance(operation, Collective):
+        members = np.array(place.group(operation.group), dtype=np.int64)
+        return expand(operation, ids, members, shape)
+    if type(operation) not in _PRIMITIVES:
+        raise ScenarioError(f"program: operation {operation!r} found, one of simulator.programs.program allowed")
+    return [_PRIMITIVES[type(operation)](place, operation)]
+
+
+def _compute(place: _Place, operation: Compute) -> Slot:
+    return _with_amount(Kind.COMPUTE, place.numbers(operation.volume), place.numbers(operation.size))
+
+
+def _send(place: _Place, operation: Send) -> Slot:
+    return _message(Kind.SEND, place.partners(operation.to), place.numbers(operation.size_bytes), operation.tag)
+
+
+def _recv(place: _Place, operation: Recv) -> Slot:
+    return _message(Kind.RECV, place.partners(operation.source), _ZERO, operation.tag)
+
+
+def _exchange(place: _Place, operation: Exchange) -> Slot:
+    """One side may be nobody: then it is a plain message."""
+    to, source = place.partners(operation.to), place.partners(operation.source)
+    size_bytes = place.numbers(operation.size_bytes)
+    kinds = np.where(to == NOBODY, np.where(source == NOBODY, Kind.NONE, Kind.RECV), Kind.EXCHANGE)
+    kinds = np.where((source == NOBODY) & (to != NOBODY), Kind.SEND, kinds).astype(np.int8)
+    sent = np.where(to == NOBODY, 0.0, size_bytes)
+    return Slot(
+        kinds, np.where(to == NOBODY, source, to), np.where(to == NOBODY, -1, source), sent, _ZERO, operation.tag
+    )
+
+
+def _barrier(place: _Place, operation: Barrier) -> Slot:
+    return _meeting(place, place.state.barriers, Kind.BARRIER, operation)
+
+
+def _pulls(place: _Place, operation: Farm) -> Slot:
+    return _meeting(place, place.state.farms, Kind.FARM, operation)
+
+
+def _wait_until(place: _Place, operation: WaitUntil) -> Slot:
+    return _slot(np.asarray(Kind.WAIT_UNTIL), amount=place.numbers(operation.time_s))
+
+
+def _delay(place: _Place, operation: Delay) -> Slot:
+    return _with_amount(Kind.DELAY, place.numbers(operation.duration_s))
+
+
+def _read_write(place: _Place, operation: ReadWrite) -> Slot:
+    return _with_amount(Kind.READ_WRITE, place.numbers(operation.size_bytes))
+
+
+def _custom(place: _Place, operation: Custom) -> Slot:
+    place.state.customs.append((operation.name, dict(operation.arguments)))
+    return _slot(np.asarray(Kind.CUSTOM), partner=np.asarray(len(place.state.customs) - 1))
+
+
+_PRIMITIVES: dict[type, Callable[[_Place, Any], Slot]] = {
+    Compute: _compute,
+    Send: _send,
+    Recv: _recv,
+    Exchange: _exchange,
+    Barrier: _barrier,
+    Farm: _pulls,
+    WaitUntil: _wait_until,
+    Delay: _delay,
+    ReadWrite: _read_write,
+    Custom: _custom,
+}
+"""What makes the one primitive operation of each operation that is neither a loop nor a collective."""
+
+
+def _per_process(state: _Assembly, ids: Ints, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Values (iterations..., process) as (process, iterations...), of the processes `ids` only."""
+    if values.ndim == 0:
+        return values
+    try:
+        full = np.broadcast_to(values, (*shape, state.processes))
+    except ValueError:
+        allowed = f"one that fits (iterations..., process) = {(*shape, state.processes)}"
+        raise ScenarioError(f"program: an array of shape {values.shape} found, {allowed} allowed") from None
+    return np.moveaxis(full[..., ids] if ids.size < state.processes else full, -1, 0)
+
+
+def _group(state: _Assembly, ids: Ints, group: Group | None) -> Group:
+    if group is None:
+        return state.everyone
+    missing = set(ids.tolist()) - set(group)
+    if missing:
+        raise ScenarioError(f"program: process {min(missing)}: a group without it found, groups of its own allowed")
+    if max(group) >= state.processes or min(group) < 0 or len(set(group)) < len(group):
+        raise ScenarioError(f"program: group {group} found, processes 0 to {state.processes - 1}, once each, allowed")
+    return group
+
+
+def _meeting(place: _Place, meetings: _Meetings, kind: Kind, operation: Barrier | Farm) -> Slot:
+    """A barrier or farm, another one in every iteration."""
+    group = place.group(operation.group)
+    done = place.counts.get((kind.name, group), 0)
+    count = int(np.prod(place.shape, dtype=np.int64))
+    place.counts[kind.name, group] = done + count
+    numbers = np.array(meetings.numbers(group, done, count, operation), dtype=np.int64).reshape(place.shape)
+    return _slot(np.asarray(kind), partner=numbers[np.newaxis])
+
+
+def _with_amount(kind: Kind, amount: Floats, size: Floats = _ZERO) -> Slot:
+    """An operation that is left out where its amount is 0."""
+    return _slot(np.where(amount != 0, kind, Kind.NONE), amount=amount, size=size)
+
+
+def _slot(kind: NDArray[Any], *, partner: Ints = _NOBODY, amount: Floats = _ZERO, size: Floats = _ZERO) -> Slot:
+    return Slot(kind.astype(np.int8), partner, _NOBODY, amount, size)
+
+
+def _message(kind: Kind, partner: Ints, size_bytes: Floats, tag: int) -> Slot:
+    return Slot(np.where(partner == NOBODY, Kind.NONE, kind).astype(np.int8), partner, _NOBODY, size_bytes, _ZERO, tag)
+
+
+def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[str, NDArray[Any]]]]) -> Columns:
+    """All rows, process after process, empty places left out."""
+    used = [np.flatnonzero(block["kind"]) for _, block in blocks]
+    counts = np.zeros(state.processes, dtype=np.int64)
+    for (ids, block), keep in zip(blocks, used, strict=True):
+        width = block["kind"].shape[1]
+        counts[ids] = width if keep.size == ids.size * width else np.count_nonzero(block["kind"], axis=1)
+    first = np.concatenate(([0], np.cumsum(counts)))
+    columns: dict[str, NDArray[Any]] = {
+        name: np.empty(first[-1], kind) for name, kind in (*COLUMNS.items(), ("index", np.int32))
+    }
+    for (ids, block), keep in zip(blocks, used, strict=True):
+        alone, whole = len(blocks) == 1, keep.size == block["kind"].size
+        block["index"] = np.tile(np.arange(block["kind"].shape[1], dtype=np.int32), ids.size)
+        place = slice(None) if alone else np.concatenate([np.arange(first[i], first[i + 1]) for i in ids])
+        for name, column in block.items():
+            found = column.reshape(-1) if whole else column.reshape(-1).take(keep)
+            if alone:  # then the rows stand in order already
+                columns[name] = found
+            else:
+                columns[name][place] = found
+    tables: dict[tuple[int, Group], int] = {}
+    for operation, group in zip(state.farms.operations, state.farms.groups, strict=True):
+        tables.setdefault((id(operation), group), len(tables))
+    farms = [
+        tables[id(operation), group]
+        for operation, group in zip(state.farms.operations, state.farms.groups, strict=True)
+    ]
+    by_id = {id(operation): operation for operation in state.farms.operations}
+    sizes = np.array([len(group) for group in state.barriers.groups], dtype=np.int32)
+    footprints = np.array(program.footprints_bytes, dtype=np.int64)
+    made = Columns(
+        first,
+        **columns,
+        barriers=sizes,
+        farms=np.array(farms, dtype=np.int32),
+        farm_tables=tuple(_farm(by_id[key], group) for key, group in tables),
+        customs=tuple(state.customs),
+        footprints_bytes=footprints,
+        polls=program.polls,
+    )
+    made.check()
+    return made
+
+
+def _farm(operation: Operation, group: Group) -> FarmTable:
+    if not isinstance(operation, Farm):
+        raise TypeError(operation)
+    volumes = np.asarray(operation.volumes, dtype=np.float64)
+    if volumes.ndim != 1 or not np.all(np.isfinite(volumes)) or np.any(volumes < 0):
+        raise ScenarioError("program: farm: volumes: one finite number of at least 0 for each unit allowed")
+    if operation.chunk < 1 or operation.pull_s < 0:
+        found = f"chunk {operation.chunk}, pull_s {operation.pull_s:g}"
+        raise ScenarioError(f"program: farm: {found} found, at least 1 and at least 0 allowed")
+    return FarmTable(volumes, operation.size, operation.chunk, operation.pull_s, group)
+
+
+__all__ = ["ANY", "assemble"]

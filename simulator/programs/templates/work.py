@@ -1,0 +1,307 @@
+"""A software execution graph under a parallel template as an application: what its processes compute and send.
+
+Computations are costed on the PE that each process runs on, so a program depends on the placement. What meets there:
+the volume of a computation is (seconds that the resource model of its PE says) x (that PE's speed at the process's
+units), and that speed is units over the time that all steps of so many units take there. So engines get exactly the
+seconds of the resource model, whatever the graph is, and the advisor gets a speed function over units.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.base.errors import ScenarioError
+from simulator.base.formula import Formula
+from simulator.models.resource import HardwareModel, Method, Times
+from simulator.models.speed import SpeedBand
+from simulator.programs.applications.team import Team
+from simulator.programs.applications.work import Work
+from simulator.programs.configuration import Configuration
+from simulator.programs.graphs.evaluate import expected_time
+from simulator.programs.graphs.nodes import Seg
+from simulator.programs.program import Compute, Program
+from simulator.programs.templates.template import Template, repeated
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Values = Mapping[str, ArrayLike]
+
+KNOTS = 96
+"""Sizes of a speed function, evenly spaced in the logarithm of units; small ones all."""
+SMALL = 8
+FEW = 2
+"""Processes that a speed function is made for."""
+LEAST_S = 1e-12
+"""Shortest time of all steps in a speed function: a tick."""
+MOST_MESSAGES = 10_000
+"""Messages of a process that choosing partitions looks at."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A template's step: a graph, and formulas for its parameters."""
+
+    graph: str
+    arguments: Mapping[str, Formula]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a scenario says, as texts."""
+
+    template: str
+    units: str
+    parameters: Mapping[str, float | str]
+    iterations: str = "1"
+    steps: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    """Step of the template -> graph, and formulas for those of its parameters that are not called alike here."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    grid_rows: int = 1
+    footprint: str | None = None
+    method: Method | None = None
+    """None: the one for which there are RUVs and costs."""
+
+
+@dataclass(frozen=True)
+class SegWork(Work):
+    """A graph under a template, its units divided among the processes."""
+
+    seg: Seg
+    asked: Asked
+    """What it was made of, with nothing left to defaults."""
+    template: Template
+    method: Method
+    parameters: Mapping[str, float]
+    total: int
+    """Units that a partition divides."""
+    iterations: int
+    steps: Mapping[str, Step]
+    messages: Mapping[str, Formula]
+    """Payload in bytes of each of the template's messages."""
+    resources: tuple[HardwareModel, ...]
+    """The unlike ones of the platform, the first PE's first."""
+    footprint: Formula | None = None
+    """Bytes that a process holds; None: nothing that is looked at."""
+
+    @property
+    def units(self) -> int:
+        """Units that a partition divides."""
+        return self.total
+
+    @cached_property
+    def _bands(self) -> dict[int, tuple[HardwareModel, SpeedBand]]:
+        """Speed functions by the identity of their resource models, which are kept: identities of the dead return."""
+        return {}
+
+    @cached_property
+    def _knots(self) -> Ints:
+        """Units at which times are looked at; beyond small numbers, lines join them."""
+        spaced = np.rint(np.geomspace(1, self.total, KNOTS)).astype(np.int64)
+        return np.unique(np.concatenate((spaced, np.arange(1, min(SMALL, self.total) + 1))))
+
+    @cached_property
+    def varies_with_processes(self) -> bool:
+        """Whether steps depend on how many processes take part, or their number does."""
+        named = any("P" in formula.names for step in self.steps.values() for formula in step.arguments.values())
+        return named or dict(self.template.computes(2)) != dict(self.template.computes(4))
+
+    def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
+        """Iterations of the template."""
+        return self.iterations
+
+    @property
+    def has_master(self) -> bool:
+        """As the template has."""
+        return self.template.has_master
+
+    def compute(self, processes: int) -> Callable[[int], Compute]:
+        """So many units; in a template whose steps vary with the processes, relative to the first PE's speeds."""
+        if not self.varies_with_processes:
+            return lambda units: Compute(float(units), max(1, units))
+        sizes = self._knots
+        own_s, few_s = (self._own_s(self.resources[0], sizes, count).s for count in (processes, FEW))
+        factors = np.maximum(own_s, LEAST_S) / np.maximum(few_s, LEAST_S)
+        return lambda units: Compute(units * float(np.interp(units, sizes, factors)), max(1, units))
+
+    def messages_bytes(self, units: int) -> tuple[int, ...]:
+        """The messages of all iterations, as they are in the first one."""
+        if not units:
+            return ()
+        names = {"units": units, "partner": units, "round": 0, "iteration": 0, **self._everywhere(FEW)}
+        found: list[int] = []
+        for message, count in self.template.handles(FEW).items():
+            payload = float(self.messages[message].evaluate(names))
+            if self._is_sent(message):
+                found += [round(payload)] * max(1, round(count))
+        return tuple(found * self.iterations)[:MOST_MESSAGES]
+
+    def band(self, resource: HardwareModel) -> SpeedBand:
+        """Units per second over units on a PE, for two processes; a band where costs or amounts are ranges.
+
+        Raises
+        ------
+        ScenarioError
+            If the steps take no time there, or less than none.
+        """
+        if id(resource) not in self._bands:
+            sizes = self._knots
+            times = self._own_s(resource, sizes, FEW)
+            least = float(times.low_s[-1])
+            if not least > 0:
+                at_least = " at least" if times.is_range else ""
+                found = f"{least:g} s{at_least} found for {self.total} units on {resource.name or 'its PE'}"
+                raise ScenarioError(f"resource_model: {self.method}: {found}, a time above 0 allowed")
+            high, mid, low = (sizes / np.maximum(s, LEAST_S) for s in (times.low_s, times.s, times.high_s))
+            ends = (low, mid, high) if times.is_range else (mid, mid, mid)
+            self._bands[id(resource)] = resource, SpeedBand(sizes.astype(np.float64), *ends)
+        return self._bands[id(resource)][1]
+
+    def program(self, configuration: Configuration) -> Program:
+        """The program as if all ran on PEs like the first one; see `program_on`."""
+        return self.program_on(configuration, (self.resources[0],) * len(configuration.partition))
+
+    def program_on(self, configuration: Configuration, resources: Sequence[HardwareModel]) -> Program:
+        """The operations of all processes.
+
+        Parameters
+        ----------
+        resources
+            Of the PE that each process runs on.
+
+        Raises
+        ------
+        ScenarioError
+            If the partition does not fit, or a step cannot be evaluated.
+        """
+        team = Team.of(configuration, total=self.total, noun="units", name="units")
+        placed = Placed(self, team, tuple(resources))
+        try:
+            rows = self.template.rows(placed)
+        except ScenarioError as error:
+            raise ScenarioError([f"configuration {configuration.name}: {line}" for line in error.lines]) from None
+        footprints = np.zeros(team.units.size)
+        if self.footprint is not None:
+            held = self.footprint.evaluate({"units": np.maximum(team.units, 1), **self._everywhere(team.size)})
+            footprints = np.where([bool(row) for row in rows], np.maximum(np.rint(held), 0), 0)
+        return Program(rows, tuple(footprints.astype(np.int64).tolist()))
+
+    def warnings(self, processes: int) -> tuple[str, ...]:  # noqa: ARG002 - the same for any number
+        """Those of the resource models, and what is not known of memory."""
+        lines = [f"resource model {one.name}: {line}" for one in self.resources for line in one.warnings]
+        remembers = [one.name for one in self.resources if one.vector(self.method).memory is not None]
+        unsaid = [step.graph for step in self.steps.values() if self.seg.graph(step.graph).working_set is None]
+        if remembers and unsaid:
+            said = "working_set: not said, accesses take what they do in the nearest memory level"
+            lines += [f"application: graph {name}: {said}" for name in dict.fromkeys(unsaid)]
+        return tuple(dict.fromkeys(lines))
+
+    def seconds(self, step: str, names: Values, resource: HardwareModel) -> Times:
+        """Times of a step on a PE.
+
+        Raises
+        ------
+        ScenarioError
+            If the graph cannot be evaluated there, or takes less than no time.
+        """
+        one = self.steps[step]
+        values = {name: formula.evaluate(names) for name, formula in one.arguments.items()}
+        try:
+            found = expected_time(self.seg, values, resource.vector(self.method), graph=one.graph)
+        except ScenarioError as error:
+            raise ScenarioError([f"graph: {line}" for line in error.lines]) from None
+        if np.any(found.low_s < 0):
+            least = float(np.min(found.low_s))
+            raise ScenarioError(f"graph {one.graph}: {self.method}: {least:g} s found, a time of at least 0 allowed")
+        return found
+
+    def _everywhere(self, processes: int) -> dict[str, float]:
+        return {**self.parameters, "P": float(processes), "total": float(self.total)}
+
+    def _is_sent(self, message: str) -> bool:
+        formula = self.messages[message]
+        return bool(formula.names) or float(formula.evaluate({})) != 0
+
+    def _own_s(self, resource: HardwareModel, units: Ints, processes: int) -> Times:
+        """Times of everything that one of so many processes with these units computes; (units,)."""
+        names: dict[str, ArrayLike] = {"units": units, "partner": units, "round": 0, **self._everywhere(processes)}
+        total = Times(*(np.zeros(units.size) for _ in range(3)))
+        for step, count in self.template.computes(processes).items():
+            if step not in self.steps:
+                continue
+            if self._repeats_unlike(step):
+                each = self.seconds(step, names | {"iteration": repeated(self.iterations)}, resource)
+                shape = (self.iterations, units.size)
+                ends = (each.s, each.low_s, each.high_s)
+                total += Times(*(np.broadcast_to(end, shape).sum(axis=0) for end in ends)).times(count)
+            else:
+                total += self.seconds(step, names, resource).times(count * self.iterations)
+        return total
+
+    def _repeats_unlike(self, step: str) -> bool:
+        return any("iteration" in formula.names for formula in self.steps[step].arguments.values())
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The processes of a configuration on their PEs: what a template asks."""
+
+    work: SegWork
+    team: Team
+    resources: tuple[HardwareModel, ...]
+    """Of each process's PE."""
+
+    @property
+    def iterations(self) -> int:
+        """How often the whole is done."""
+        return self.work.iterations
+
+    @property
+    def grid_rows(self) -> int:
+        """Rows of the grid of processes."""
+        return self.work.asked.grid_rows
+
+    def compute(self, step: str, **names: ArrayLike) -> tuple[Compute, ...]:
+        """See `Stage.compute`; volumes as the module's first lines say."""
+        if step not in self.work.steps:
+            return ()
+        size = np.maximum(self.team.units, 1)
+        given = self._names(names)
+        if self.work._repeats_unlike(step):  # noqa: SLF001 - the work's other half
+            given["iteration"] = repeated(self.iterations)
+        shape = np.broadcast_shapes(size.shape, *(np.shape(value) for value in given.values()))
+        volume = np.zeros(shape)
+        for resource, which in self._alike():
+            seconds = self.work.seconds(step, given, resource).s * self.work.band(resource).speed(size)
+            volume[..., which] = np.broadcast_to(seconds, shape)[..., which]
+        return (Compute(volume, size),)
+
+    def size_bytes(self, message: str, **names: ArrayLike) -> Ints:
+        """See `Stage.size_bytes`."""
+        formula, given = self.work.messages[message], self._names(names)
+        if "iteration" in formula.names:
+            given["iteration"] = repeated(self.iterations)
+        shape = np.broadcast_shapes(self.team.units.shape, *(np.shape(given[name]) for name in formula.names))
+        found = np.broadcast_to(formula.evaluate(given), shape)
+        if np.any(found < 0) or np.any(found > 2.0**50):
+            worst = float(found.min() if np.any(found < 0) else found.max())
+            raise ScenarioError(f"messages: {message}: {worst:g} bytes found, 0 to 2**50 allowed")
+        return np.rint(found).astype(np.int64)
+
+    def sends(self, message: str) -> bool:
+        """See `Stage.sends`."""
+        return self.work._is_sent(message)  # noqa: SLF001 - the work's other half
+
+    def _names(self, names: Values) -> dict[str, ArrayLike]:
+        """What formulas may use; processes without units are taken as having one, which nobody looks at."""
+        given: dict[str, ArrayLike] = {**self.work._everywhere(self.team.size), "units": self.team.units}  # noqa: SLF001
+        given |= names
+        return given | {name: np.maximum(given[name], 1) for name in ("units", "partner") if name in given}
+
+    def _alike(self) -> list[tuple[HardwareModel, Ints]]:
+        """Each unlike resource model, and its processes."""
+        kinds = {id(resource): resource for resource in self.resources}
+        ids = np.array([id(resource) for resource in self.resources])
+        return [(resource, np.flatnonzero(ids == key)) for key, resource in kinds.items()]

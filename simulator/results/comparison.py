@@ -1,0 +1,148 @@
+"""Two scenarios, or two sets of runs, on the same draws: how much longer the second one takes, and how sure that is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import notebook, units
+from simulator.base.errors import ScenarioError
+from simulator.engines.run import run
+from simulator.engines.run_set import RunSet, half_interval, interval_note, rows_of
+from simulator.scenario_file.load import load_scenario
+from simulator.scenario_file.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Compared = Scenario | RunSet | str | Path
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One configuration of the first beside one of the second, replication by replication."""
+
+    configuration: str
+    """Of the first; the second's, where they differ, behind a slash."""
+    first_s: NDArray[np.float64]
+    """Makespans; (replication,)."""
+    second_s: NDArray[np.float64]
+    deterministic: bool = False
+    """Whether nothing was drawn in either: one replication then tells all."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both means, the mean of second minus first with its 95 % interval, and the ratio of the means.
+
+        The interval is None where replications are too few to have one; see `describe`.
+        """
+        means = float(np.mean(self.first_s)), float(np.mean(self.second_s))
+        rest = (self.second_s - self.first_s)[np.newaxis]
+        half = half_interval(rest, np.array(means[:1]), deterministic=self.deterministic)
+        found = rows_of({"mean": np.mean(rest, axis=1), "low": np.mean(rest) - half, "high": np.mean(rest) + half})[0]
+        return {
+            "configuration": self.configuration,
+            "first_s": means[0],
+            "second_s": means[1],
+            "difference_s": found["mean"],
+            "low_s": found["low"],
+            "high_s": found["high"],
+            "ratio": means[1] / means[0],
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found: a difference per configuration."""
+
+    differences: tuple[Difference, ...]
+    replications: int
+    seed: int
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per configuration; see `Difference.to_dict`."""
+        import pandas as pd
+
+        return pd.DataFrame([one.to_dict() for one in self.differences])
+
+    def __repr__(self) -> str:
+        shown = "; ".join(
+            f"{one.configuration}: {one.to_dict()['ratio']:.3f} times as long" for one in self.differences[:4]
+        )
+        more = f"; {len(self.differences) - 4} more" if len(self.differences) > 4 else ""
+        return f"Comparison({shown}{more}; {self.replications} paired replications)"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for one in self.differences:
+            found = one.to_dict()
+            rows.append(
+                {
+                    "configuration": one.configuration,
+                    "first": units.show_duration(found["first_s"]),
+                    "second": units.show_duration(found["second_s"]),
+                    "difference": _signed(found["difference_s"]),
+                    "95 % interval": "-"
+                    if found["low_s"] is None
+                    else f"{_signed(found['low_s'])} to {_signed(found['high_s'])}",
+                    "ratio": f"{found['ratio']:.3f}",
+                }
+            )
+        title = f"Second minus first, {self.replications} paired replications, seed {self.seed}"
+        known = all(one.deterministic for one in self.differences)
+        note = interval_note(self.replications, deterministic=known)
+        return notebook.page(title, notebook.table(rows), warnings=[] if note is None else [note])
+
+
+def compare(
+    first: Compared, second: Compared, *, replications: int | None = None, seed: int | None = None
+) -> Comparison:
+    """Compare two scenarios on the same draws, or two sets of runs that were made so.
+
+    >>> slower = load_scenario("three-pes", changes=["platform.link.bandwidth=/10"])
+    >>> compare("three-pes", slower, replications=20).differences[0].configuration
+    'equal'
+
+    Parameters
+    ----------
+    first, second
+        Scenarios, files or names of them, or what `run` returned.
+    replications, seed
+        Of what is run; by default those of the runs that are there, else the first scenario's.
+
+    Raises
+    ------
+    ScenarioError
+        If the two have no configuration in common (one each will do), or runs are of different draws.
+    """
+    first, second = _loaded(first), _loaded(second)
+    known = first if isinstance(first, RunSet) or isinstance(second, Scenario) else second
+    count = len(known.of(known.configurations[0])) if isinstance(known, RunSet) else known.replications
+    count, drawn = replications or count, known.seed if seed is None else seed
+    one, other = (
+        asked if isinstance(asked, RunSet) else run(asked, replications=count, seed=drawn) for asked in (first, second)
+    )
+    draws = [(runs.makespan_ticks.shape[1], runs.seed) for runs in (one, other)]
+    if draws[0] != draws[1]:
+        shown = " and ".join(f"{count} replications of seed {of}" for count, of in draws)
+        raise ScenarioError(f"compare: {shown} found, the same draws allowed")
+    names = [(name, name) for name in one.configurations if name in other.configurations]
+    if not names and len(one.configurations) == len(other.configurations) == 1:
+        names = [(one.configurations[0], other.configurations[0])]
+    if not names:
+        shown = f"{', '.join(one.configurations)} and {', '.join(other.configurations)}"
+        raise ScenarioError(f"compare: configurations {shown} found, one of the same name in both allowed")
+    certain = one.deterministic and other.deterministic
+    differences = tuple(Difference(a if a == b else f"{a} / {b}", one.of(a), other.of(b), certain) for a, b in names)
+    return Comparison(differences, *draws[0])
+
+
+def _loaded(asked: Compared) -> Scenario | RunSet:
+    return asked if isinstance(asked, Scenario | RunSet) else load_scenario(asked)
+
+
+def _signed(seconds: float) -> str:
+    if not seconds:
+        return "0 s"
+    return f"{'+' if seconds > 0 else '-'}{units.show_duration(abs(seconds))}"

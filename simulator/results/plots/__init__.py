@@ -1,0 +1,39 @@
+"""Figures: measurements, load, messages, timeline and outcome as inline SVG for a page; fits and speed bands as a file.
+
+Each function whose name ends in `_svg` returns one `<svg>` element for an HTML page, or the empty string when there is
+nothing to draw. The same data give the same bytes. Colours are `currentColor` and CSS variables (`--ap-1` to `--ap-6`,
+`--ap-paper`) with fallbacks, text takes `--ap-font`. All ids of a figure begin with its `name`: figures of one page
+need different ones.
+"""
+
+from simulator.results.plots.builders import plot_builders
+from simulator.results.plots.changes import costs_svg, gains_svg
+from simulator.results.plots.load import load_svg
+from simulator.results.plots.memory import plot_memory_fit
+from simulator.results.plots.network import network_fit_svg
+from simulator.results.plots.outcome import baselines_svg, verification_svg
+from simulator.results.plots.predicted_speed import plot_predicted_speed, predicted_speeds_svg
+from simulator.results.plots.runtime import plot_runtime_fit
+from simulator.results.plots.sensitivity import sensitivity_svg
+from simulator.results.plots.speed import speed_bands_svg
+from simulator.results.plots.speed_model import figure_kind, plot_speed_model
+from simulator.results.plots.timeline import gantt_svg
+
+__all__ = [
+    "baselines_svg",
+    "costs_svg",
+    "figure_kind",
+    "gains_svg",
+    "gantt_svg",
+    "load_svg",
+    "network_fit_svg",
+    "plot_builders",
+    "plot_memory_fit",
+    "plot_predicted_speed",
+    "plot_runtime_fit",
+    "plot_speed_model",
+    "predicted_speeds_svg",
+    "sensitivity_svg",
+    "speed_bands_svg",
+    "verification_svg",
+]

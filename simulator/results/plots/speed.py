@@ -1,0 +1,137 @@
+"""Speed bands: how fast each kernel is on each PE, over problem size."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from simulator.base import units
+from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS: Final = ("o", "s", "^", "D", "v", "P")
+_DASHES: Final = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (10, 3)))
+_SCALES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (0.0, ""))
+
+
+class _Point(NamedTuple):
+    size: float
+    low: float
+    mid: float
+    high: float
+    stable: bool
+
+
+class _Curve(NamedTuple):
+    kernel: str
+    pe: str
+    points: list[_Point]
+
+
+def speed_bands_svg(
+    kernels: Sequence[Entry],
+    *,
+    caches: Sequence[Entry] = (),
+    element_bytes: int = 8,
+    unit: str = "flop/s",
+    name: str = "speed",
+) -> str:
+    """Draw each kernel's speed over problem size: a band, a line through its middle, hollow marks where not stable.
+
+    Parameters
+    ----------
+    kernels
+        One entry per kernel and PE: `name`, `pe`, `points` with `size_elements`, `speed`, `stable`.
+    caches
+        Caches (`level`, `kind`, `size_bytes`) whose capacity is marked on the axis of size.
+    element_bytes
+        Bytes of one element, for that mark.
+    unit
+        Of the speeds.
+    name
+        Begins the ids of the figure.
+    """
+    curves = [curve for entry in kernels if (curve := _curve(entry)).points]
+    if not curves:
+        return ""
+    panels = list(dict.fromkeys(curve.kernel for curve in curves))
+    pes = list(dict.fromkeys(curve.pe for curve in curves))
+    largest = max(point.high for curve in curves for point in curve.points)
+    scale, prefix = next((scale or 1.0, prefix) for scale, prefix in _SCALES if largest >= scale)
+    with drawing(height_in=0.6 + 2.2 * len(panels)) as figure:
+        grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, kernel in zip(grid, panels, strict=True):
+            for curve in curves:
+                if curve.kernel == kernel:
+                    _draw_curve(axes, curve, index=pes.index(curve.pe), scale=scale)
+            _finish(axes, title=f"{kernel}, {prefix}{unit}")
+            _mark_caches(axes, caches, element_bytes=element_bytes)
+        grid[-1].set_xlabel("problem size in elements")
+        legend(figure, grid)
+        description = "; ".join(_tell(curve, unit) for curve in curves[:16])
+        return svg(figure, name=name, title="Speed of each kernel by problem size", description=description)
+
+
+def _curve(entry: Entry) -> _Curve:
+    """One kernel on one PE, its drawable points by size."""
+    points = []
+    for point in entry.get("points") or ():
+        speed = point.get("speed") or {}
+        size, mid = number(point.get("size_elements")), number(speed.get("mid"))
+        if size is not None and size > 0 and mid is not None and mid >= 0:
+            low, high = number(speed.get("low")), number(speed.get("high"))
+            low, high = mid if low is None else low, mid if high is None else high
+            points.append(_Point(size, low, mid, high, bool(point.get("stable", True))))
+    return _Curve(label(entry.get("name")), label(entry.get("pe")), sorted(points))
+
+
+def _draw_curve(axes: "Axes", curve: _Curve, *, index: int, scale: float) -> None:
+    """A band and its middle; PEs beyond the colours are thin and alike."""
+    sizes = [point.size for point in curve.points]
+    low, mid, high = ([getattr(point, side) / scale for point in curve.points] for side in ("low", "mid", "high"))
+    if index >= len(SERIES):
+        axes.plot(sizes, mid, color=INK, alpha=0.4, lw=0.8, label="more PEs")
+        return
+    colour, marker = SERIES[index], _MARKERS[index]
+    axes.fill_between(sizes, low, high, color=colour, alpha=0.2, lw=0)
+    axes.plot(sizes, mid, color=colour, ls=_DASHES[index], lw=1.6, marker=marker, ms=5, label=curve.pe)
+    shaky = [(point.size, point.mid / scale) for point in curve.points if not point.stable]
+    if shaky:
+        axes.plot(*zip(*shaky, strict=True), color=colour, ls="", marker=marker, ms=5, mfc=PAPER)
+
+
+def _finish(axes: "Axes", *, title: str) -> None:
+    from matplotlib.ticker import EngFormatter, NullFormatter
+
+    axes.set_title(title)
+    axes.set_xscale("log")
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(axis="y")
+
+
+def _mark_caches(axes: "Axes", caches: Sequence[Entry], *, element_bytes: int) -> None:
+    """A line at each data cache's capacity, where the axis reaches it."""
+    left, right = axes.get_xlim()
+    for cache in caches:
+        elements = (number(cache.get("size_bytes")) or 0) / element_bytes
+        if cache.get("kind") != "instruction" and left < elements < right:
+            axes.axvline(elements, color=INK, alpha=0.5, lw=0.9, ls=(0, (1, 2)))
+            axes.annotate(
+                f"L{label(cache.get('level'))}",
+                (elements, 0),
+                xycoords=("data", "axes fraction"),
+                xytext=(3, 4),
+                textcoords="offset points",
+                alpha=0.8,
+                fontsize=10,
+            )
+
+
+def _tell(curve: _Curve, unit: str) -> str:
+    low, high = min(point.low for point in curve.points), max(point.high for point in curve.points)
+    return (
+        f"{curve.kernel} on {curve.pe}: {units.show_rate(low, unit)} to {units.show_rate(high, unit)} "
+        f"at {curve.points[0].size:,.0f} to {curve.points[-1].size:,.0f} elements"
+    )

@@ -1,0 +1,108 @@
+"""Timelines of simulated runs as files of trace viewers."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from simulator.base import files
+from simulator.base.errors import ScenarioError
+from simulator.engines.run_set import RunSet
+from simulator.results.timelines.chrome import events
+from simulator.results.timelines.happened import happened
+from simulator.results.timelines.paje import paje
+from simulator.results.timelines.table import table
+from simulator.results.timelines.words import View
+from simulator.scenario_file.scenario import Scenario, draw
+
+__all__ = ["SUFFIXES", "write_timeline"]
+
+SUFFIXES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje")
+"""Names that `write_timeline` knows end in one of these."""
+
+
+def write_timeline(
+    path: Path,
+    scenario: Scenario,
+    *,
+    runs: RunSet,
+    configurations: Sequence[str] | None = None,
+    replication: int = 0,
+    first_replication: int = 0,
+    about: Mapping[str, Any] | None = None,
+) -> None:
+    """Write what every process did in one replication; packed if the name ends in `.gz`.
+
+    `.json` is for Perfetto or Chrome, `.csv` a table with a row per operation, `.paje` (one configuration) for ViTE.
+
+    Parameters
+    ----------
+    scenario, runs
+        What was simulated, and its runs with the log of this replication.
+    configurations
+        Names of those to write, each with nodes of its own in the viewer; all by default.
+    replication, first_replication
+        Which of the runs, and the number of the first one, as given to `run`.
+    about
+        Plain data that a reader finds under `otherData`: provenance.
+
+    Raises
+    ------
+    ScenarioError
+        If a configuration does not exist or the replication was not logged, or for a name of another kind.
+    ApportionError
+        If the file cannot be written.
+    """
+    if not path.name.endswith(SUFFIXES):
+        raise ScenarioError(f"{path}: a name that ends in {' or '.join(SUFFIXES)} allowed")
+    unknown = sorted(set(configurations or ()) - set(runs.configurations))
+    if unknown:
+        raise ScenarioError(f"configuration {unknown[0]}: not found, {', '.join(runs.configurations)} allowed")
+    chosen = [k for k, name in enumerate(runs.configurations) if configurations is None or name in configurations]
+    one = replace(scenario, replications=1, seed=runs.seed)
+    starts_s = draw(one, first=first_replication + replication).load_starts_s[0].tolist()
+    views = _views(scenario, runs, chosen, replication=replication, starts_s=starts_s)
+    if ".csv" in path.suffixes[-2:]:
+        names = [runs.configurations[k] for k in chosen]
+        named = enumerate(zip(views, names, strict=True))
+        tables = (table(view, configuration=name, head=not number) for number, (view, name) in named)
+        files.write_pieces(path, itertools.chain.from_iterable(tables))
+        return
+    if path.suffix == ".paje":
+        if len(chosen) > 1:
+            raise ScenarioError(f"{path}: {len(chosen)} configurations found, one allowed in a Paje trace: choose it")
+        files.write_pieces(path, paje(next(views), configuration=runs.configurations[chosen[0]]))
+        return
+    files.write_pieces(path, _chrome(views, about or {}))
+
+
+def _views(
+    scenario: Scenario, runs: RunSet, chosen: Sequence[int], *, replication: int, starts_s: Sequence[float]
+) -> Iterator[View]:
+    """Each run with ids of its own."""
+    pids, pes, first_flow = len(scenario.platform.node_names) + 1, len(scenario.platform.pes), 0
+    for number, configuration in enumerate(chosen):
+        run = happened(scenario, runs, configuration, replication)
+        yield View(
+            run,
+            scenario.platform,
+            starts_s,
+            first_pid=1 + number * pids,
+            first_tid=1 + len(chosen) * pids + number * pes,
+            first_flow=first_flow,
+            prefix="" if len(chosen) == 1 else f"{runs.configurations[configuration]}: ",
+        )
+        first_flow += run.sends.size
+
+
+def _chrome(views: Iterator[View], about: Mapping[str, Any]) -> Iterator[str]:
+    """The text of a trace, a line per event."""
+    yield f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about, allow_nan=False)},"traceEvents":['
+    between = "\n"
+    for view in views:
+        for event in events(view):
+            yield between + event
+            between = ",\n"
+    yield "\n]}\n"

@@ -1,0 +1,473 @@
+"""A scenario: everything that decides a simulated result, resolved and frozen, nothing implicit."""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import notebook, randomness, units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import check_room
+from simulator.models.memory.levels import MemoryUse
+from simulator.models.predicted_speed import UNKNOWN_USE
+from simulator.models.resource import HardwareModel
+from simulator.models.speed import SpeedBand
+from simulator.platform.networks import Listed
+from simulator.platform.nodes import Node, Platform
+from simulator.programs.applications import Parameters, Work, make_work
+from simulator.programs.assembly import assemble
+from simulator.programs.columns import Kind
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Program
+from simulator.programs.templates.making import with_parameters
+from simulator.programs.templates.work import SegWork
+
+if TYPE_CHECKING:
+    from simulator.models.regression.runtime_model import RuntimeModel
+
+
+MOST_PAGING_LINES = 20
+MOST_REPLICATIONS = 1_000_000
+"""Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
+FEW_DRAWS = 2**16
+"""Draws up to which each is remembered; more are made together, and as many at once."""
+STEP_BYTES = 450
+"""Memory that a step of a process takes while it is simulated: some three operations of 150 bytes (measured)."""
+DRAWN_BYTES = 32
+"""Memory of what is drawn for a PE in a replication: where its load and its speed lie, as seconds and as ticks."""
+KEPT_BYTES = 48
+"""Memory of what is kept of a process in a replication: three times, twice while they are put together."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """What runs: an application, its parameters, and the kernel that its computations run at the speed of."""
+
+    name: str
+    kernel: str
+    parameters: Parameters
+    model: "RuntimeModel | None" = None
+    """Its cost, for an application that is known by its run times only."""
+    written: Program | None = None
+    """The program itself, where no application of ours makes it; see `of_program`."""
+    memory: MemoryUse | None = None
+    """How its kernel uses memory, for what processes lose that share a level."""
+    prepared: SegWork | None = None
+    """What it computes and sends, where that is a software execution graph under a template."""
+
+    @classmethod
+    def of_program(cls, program: Program, *, kernel: str) -> "Application":
+        """A program written by hand, the same for every configuration."""
+        return cls("program", kernel, {}, written=program)
+
+    @property
+    def prepared_as(self) -> dict[str, str]:
+        """Template and resource model, where it has them, as plain data for JSON."""
+        if self.prepared is None:
+            return {}
+        return {"template": self.prepared.template.name, "resource_model": self.prepared.method}
+
+    @property
+    def work(self) -> Work:
+        """What is computed, unit by unit.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such application, or its parameters or the model do not fit it.
+        """
+        return self.prepared or make_work(self.name, self.parameters, self.model)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A field of a scenario file that something else was set in place of."""
+
+    path: str
+    before: Any
+    """None where the file says nothing."""
+    after: Any
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """A measured speed band rescaled to other memory levels, and how far that goes."""
+
+    node: str
+    """As the file names the entry."""
+    pes: str
+    kernel: str
+    levels: tuple[str, ...]
+    """What differs from the levels that it was measured on."""
+    lowest_factor: float
+    """New speed over measured speed, at the size where that is least."""
+    highest_factor: float
+    compute_part_s: float
+    """Seconds of a unit beyond its accesses."""
+    compute_part_cut_off: bool
+    """Whether it came out below 0: the model says more of memory than there was time for."""
+    memory_share: float
+    """Largest part of the predicted time that accesses take."""
+    measured_elements: tuple[float, float] | None
+    """Smallest and largest problem size measured; None for a speed given as a constant."""
+    needed_elements: float
+    """Largest problem size of the scenario's computations on these PEs."""
+    band: SpeedBand
+    """The speeds there."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, without the band."""
+        found = {name: value for name, value in vars(self).items() if name != "band"}
+        measured = self.measured_elements
+        found["levels"] = list(self.levels)
+        found["measured_elements"] = None if measured is None else list(measured)
+        found["beyond_measured"] = None if measured is None else self.needed_elements / measured[1]
+        return found
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A platform, an application, the configurations to compare, and how replications are drawn."""
+
+    platform: Platform
+    application: Application
+    configurations: tuple[Configuration, ...]
+    replications: int = 200
+    seed: int = 0
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Name of each file that it was read from and its hash, for provenance."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of how it came about, for example which speeds are predicted; told with its warnings."""
+    changes: tuple[Change, ...] = field(default=(), compare=False)
+    """What was set in place of what its file says."""
+    extrapolations: tuple[Extrapolation, ...] = field(default=(), compare=False)
+    """Speeds taken to memory levels on which they were not measured."""
+
+    def __post_init__(self) -> None:
+        names = Counter(configuration.name for configuration in self.configurations)
+        for name in sorted(name for name, times in names.items() if times > 1):
+            raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
+        if not (1 <= self.replications <= MOST_REPLICATIONS and 0 <= self.seed < 2**63):
+            found = f"replications, seed: {self.replications}, {self.seed} found"
+            raise ScenarioError(f"{found}, 1 to {MOST_REPLICATIONS} and 0 to 2**63 - 1 allowed")
+        for configuration in self.configurations:
+            for pe in configuration.placement:
+                if not 0 <= pe < len(self.platform.pes):
+                    count = len(self.platform.pes)
+                    raise ScenarioError(f"configuration {configuration.name}: PE {pe} found, 0 to {count - 1} allowed")
+
+    def __repr__(self) -> str:
+        what = f"{self.application.name} on {len(self.platform.pes)} PEs, {len(self.configurations)} configurations"
+        return f"Scenario({what}, {self.replications} replications, seed {self.seed})"
+
+    def _repr_html_(self) -> str:
+        told = {"application": self.application.name, "kernel": self.application.kernel, **self.application.parameters}
+        told |= {"replications": self.replications, "seed": self.seed, "platform": repr(self.platform)}
+        rows = [
+            {"configuration": one.name, "processes": len(one.partition), "units": one.partition}
+            for one in self.configurations[: notebook.MOST_ROWS]
+        ]
+        table = notebook.table(rows, count=len(self.configurations))
+        return notebook.page("Scenario", notebook.facts(told), table, warnings=self.warnings)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether nothing is drawn (no start of a load, no place in a speed band): replications are then all alike."""
+        kernel = self.application.kernel
+        return not any(pe.drawn(kernel) for pe in self.platform.pes)
+
+    def check_memory_needed(self, *, candidates: int = 0) -> None:
+        """Refuse a simulation that needs more memory than there is, before it starts.
+
+        What is drawn and kept of each run is counted, and the programs of the configurations, which are assembled
+        before the first run; how long it takes is not a reason.
+
+        Parameters
+        ----------
+        candidates
+            Configurations to count in place of the scenario's own, of a process on each PE.
+
+        Raises
+        ------
+        ScenarioError
+            With what it needs and what there is.
+        """
+        runs, pes = self.replications, len(self.platform.pes)
+        count = candidates or len(self.configurations)
+        processes = candidates * pes or sum(len(configuration.placement) for configuration in self.configurations)
+        needed_bytes = float(runs) * (pes * DRAWN_BYTES + processes * KEPT_BYTES)
+        if self.application.written is None:
+            programs = {configuration.partition: configuration for configuration in self.configurations}
+            own = sum(_steps_of(self, configuration) for configuration in programs.values())
+            needed_bytes += STEP_BYTES * (self.application.work.rounds(pes) * processes if candidates else own)
+        what = f"{runs} replications of {count} configurations with {processes} processes in all"
+        check_room(what, needed_bytes, instead="fewer replications, configurations or processes need less")
+
+    def program(self, configuration: Configuration) -> Program:
+        """What every process does under a configuration.
+
+        Raises
+        ------
+        ScenarioError
+            If the application cannot do it, or what all processes do is more than memory holds.
+        """
+        if self.application.written is not None:
+            return self.application.written
+        check_room(
+            f"configuration {configuration.name}: a program of {len(configuration.partition)} processes",
+            _steps_of(self, configuration) * STEP_BYTES,
+            instead="fewer processes, or steps of the application, need less",
+        )
+        prepared = self.application.prepared
+        if prepared is None:
+            return self.application.work.program(configuration)
+        return prepared.program_on(configuration, self._resources(configuration))
+
+    def program_key(self, configuration: Configuration) -> Hashable:
+        """What the program of a configuration depends on: equal keys, equal programs."""
+        if self.application.prepared is None:
+            return configuration.partition
+        return configuration.partition, tuple(map(id, self._resources(configuration)))
+
+    def _resources(self, configuration: Configuration) -> list[HardwareModel]:
+        """The resource model of each process's PE."""
+        found = []
+        for place in configuration.placement:
+            pe = self.platform.pes[place]
+            if pe.resource is None:
+                allowed = f"a resource model allowed with application {self.application.name}"
+                raise ScenarioError(f"platform: PE {pe.name}: resource: none found, {allowed}")
+            found.append(pe.resource)
+        return found
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before the simulated times are trusted; one line each."""
+        lines = [*self.notes, *self._paging_warnings()]
+        if self.application.written is not None:
+            return tuple(lines)
+        taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
+        work = self.application.work
+        lines += [line for processes in sorted(taking_part) for line in work.warnings(processes)]
+        return tuple(dict.fromkeys(lines))
+
+    @property
+    def pages(self) -> bool:
+        """Whether processes of some configuration need more than the memory of their node."""
+        return bool(self._paging_warnings())
+
+    def _paging_warnings(self) -> list[str]:
+        """Nodes whose processes need more than its memory, and what is assumed of that."""
+        limits = self.platform.memory_limits_bytes
+        if np.all(np.isinf(limits)):
+            return []
+        nodes = self.platform.known_nodes
+        lines: list[str] = []
+        paging: set[int] = set()
+        footprints: dict[tuple[int, ...], NDArray[np.int64]] = {}
+        for configuration in self.configurations:
+            if configuration.partition not in footprints:
+                needed = self.program(configuration).footprints_bytes
+                footprints[configuration.partition] = np.array(needed, dtype=np.int64)
+            held = held_bytes(self.platform, configuration, footprints[configuration.partition])
+            for number in np.flatnonzero(held > limits).tolist():
+                found = f"{units.show_size(held[number])} needed, {units.show_size(limits[number])} of memory"
+                lines.append(f"configuration {configuration.name}: node {nodes[number].name} pages: {found}")
+                paging.add(number)
+        if len(lines) > MOST_PAGING_LINES:
+            lines[MOST_PAGING_LINES:] = [f"{len(lines) - MOST_PAGING_LINES} more nodes page"]
+        return lines + _assumed_of_paging([nodes[number] for number in sorted(paging)], self.application)
+
+    def lacking_bytes(self, configuration: Configuration) -> float:
+        """Bytes of footprints for which the nodes have neither memory nor swap, in all; 0 where it can run.
+
+        Nodes that do not say how much memory and swap they have hold any footprint.
+        """
+        nodes = self.platform.known_nodes
+        if all(node.memory_bytes is None or node.swap_bytes is None for node in nodes):
+            return 0.0
+        footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
+        limits = [
+            math.inf if node.memory_bytes is None or node.swap_bytes is None else node.memory_bytes + node.swap_bytes
+            for node in nodes
+        ]
+        return float(np.maximum(held_bytes(self.platform, configuration, footprints) - limits, 0).sum())
+
+    def with_parameters(self, parameters: Parameters) -> "Scenario":
+        """The same with other parameters of the application; speeds that follow from a graph are derived anew.
+
+        Raises
+        ------
+        ScenarioError
+            If a graph or its template cannot do with them.
+        """
+        application = replace(self.application, parameters=parameters)
+        if application.prepared is None:
+            return replace(self, application=application)
+        work = with_parameters(application.prepared, parameters)
+        platform = with_derived_speeds(self.platform, application.kernel, work)
+        return replace(self, platform=platform, application=replace(application, prepared=work))
+
+    def with_configurations(self, configurations: tuple[Configuration, ...]) -> "Scenario":
+        """The same scenario with other configurations to compare."""
+        return replace(self, configurations=configurations)
+
+
+def _steps_of(scenario: Scenario, configuration: Configuration) -> float:
+    """Steps of all processes that take part."""
+    processes = sum(units > 0 for units in configuration.partition)
+    return float(scenario.application.work.rounds(processes)) * processes
+
+
+def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
+    """The same PEs, with the speeds that follow from a graph and their resource models.
+
+    Raises
+    ------
+    ScenarioError
+        If a resource model makes no speeds.
+    """
+    derived: dict[tuple[int, int], Mapping[str, SpeedBand]] = {}
+    pes = []
+    for pe in platform.pes:
+        if pe.resource is None:
+            pes.append(pe)
+            continue
+        key = id(pe.speeds), id(pe.resource)
+        if key not in derived:
+            derived[key] = {**pe.speeds, kernel: work.band(pe.resource)}
+        pes.append(replace(pe, speeds=derived[key]))
+    return replace(platform, pes=tuple(pes))
+
+
+def _assumed_of_paging(nodes: list[Node], application: Application) -> list[str]:
+    """What is not known of the swap of nodes that page, and of the accesses that meet it."""
+    lines = []
+    for node in nodes:
+        times, whence = node.paging_levels[-1], node.swap_is_from
+        if whence != "given":
+            shown = f"{units.show_duration(times.latency_s)} and {units.show_duration(times.gap_s)} a further word"
+            lines.append(f"swap: not measured, {whence}: latency {shown}")
+    if nodes and application.memory is None:
+        use = f"{UNKNOWN_USE.accesses_per_unit:g} word per unit of volume in sweeps of {UNKNOWN_USE.run_words:g}"
+        lines.append(f"application: memory: not said, assumed for paging: {use}")
+    return list(dict.fromkeys(lines))
+
+
+def held_bytes(
+    platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Footprints of the processes on each node together; (node,)."""
+    places = platform.node_of[np.array(configuration.placement)]
+    return np.bincount(places, weights=footprints_bytes, minlength=len(platform.node_names)).astype(np.float64)
+
+
+def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: NDArray[np.int64]) -> None:
+    """Refuse footprints above memory and swap of a node that says how much swap it has; (process,).
+
+    Raises
+    ------
+    ScenarioError
+        With the first such node.
+    """
+    if all(node.memory_bytes is None or node.swap_bytes is None for node in platform.nodes):
+        return
+    held = held_bytes(platform, configuration, footprints_bytes)
+    for node, here_bytes in zip(platform.known_nodes, held.tolist(), strict=True):
+        if node.memory_bytes is None or node.swap_bytes is None:
+            continue
+        if here_bytes > node.memory_bytes + node.swap_bytes:
+            allowed = f"at most {node.memory_bytes + node.swap_bytes} bytes of memory and swap allowed"
+            where = f"configuration {configuration.name}: node {node.name}: footprint"
+            raise ScenarioError(f"{where}: {here_bytes:.0f} bytes found, {allowed}")
+
+
+def check_routes(platform: Platform, configuration: Configuration, program: Program) -> None:
+    """Refuse messages between nodes that no route joins, and within a node without a loopback.
+
+    Raises
+    ------
+    ScenarioError
+        With the first such pair of nodes.
+    """
+    network = platform.network
+    if network.topology is None:
+        return
+    node_of = platform.node_of[np.array(configuration.placement)]
+    shares_a_node = np.unique(node_of).size < node_of.size
+    if not isinstance(network.topology, Listed) and (network.loopback is not None or not shares_a_node):
+        return  # nothing can be missing
+    columns = assemble(program)
+    sends = np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE))
+    ends = np.unique(np.stack((node_of[columns.process[sends]], node_of[columns.partner[sends]]), axis=1), axis=0)
+    within = ends[:, 0] == ends[:, 1]
+    if np.any(within):
+        network.loopback_s(np.zeros(1))
+    if not np.all(within):
+        network.routes(ends[~within, 0], ends[~within, 1])
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What differs between replications, each drawn from a stream keyed by (replication, PE's draw name, use)."""
+
+    load_starts_s: NDArray[np.float64]
+    """Where in its trace each PE's load starts; axes (replication, PE)."""
+    band_positions: NDArray[np.float64]
+    """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
+
+
+def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
+    """The draws of all replications of a scenario, numbered from `first` on.
+
+    The same seed and number give the same bits, whatever the other PEs and replications are.
+
+    Parameters
+    ----------
+    placed_only
+        Leave out PEs without a process in any configuration: on a large platform most of them may be such.
+    """
+    placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
+    shape = (scenario.replications, len(scenario.platform.pes))
+    starts, positions = np.zeros(shape), np.full(shape, 0.5)
+    wide, loaded = [], []  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
+    for index, pe in enumerate(scenario.platform.pes):
+        if placed_only and index not in placed:
+            continue
+        uses = pe.drawn(scenario.application.kernel)
+        if "speed" in uses:
+            wide.append(index)
+        if pe.load is not None and "load" in uses:
+            loaded.append((index, pe.load.trace.end_s))
+    for index, drawn in _drawn(scenario, wide, first, "speed"):
+        positions[:, index] = drawn
+    ends_s = dict(loaded)
+    for index, drawn in _drawn(scenario, list(ends_s), first, "load"):
+        starts[:, index] = drawn * ends_s[index]
+    return Draws(starts, positions)
+
+
+def _drawn(scenario: Scenario, pes: list[int], first: int, use: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Each of some PEs with its draws for one use, from 0 to 1; (replication,)."""
+    seed, names = scenario.seed, scenario.platform.draw_names
+    numbers = range(first, first + scenario.replications)
+    if len(pes) * len(numbers) <= FEW_DRAWS:
+        for pe in pes:
+            yield pe, np.array([_uniform(seed, number, names[pe], use) for number in numbers])
+        return
+    at_once = max(1, FEW_DRAWS // len(numbers))
+    for start in range(0, len(pes), at_once):
+        some = pes[start : start + at_once]
+        drawn = randomness.firsts(seed, [(number, names[pe], use) for pe in some for number in numbers])
+        yield from zip(some, drawn.reshape(len(some), -1), strict=True)
+
+
+@lru_cache(maxsize=FEW_DRAWS)
+def _uniform(seed: int, replication: int, name: str, use: str) -> float:
+    """One draw, remembered: a search simulates the same replications many times, and this depends on its key only."""
+    return float(randomness.stream(seed, replication, name, use).random())

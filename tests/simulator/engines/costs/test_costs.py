@@ -1,0 +1,193 @@
+"""Costs in ticks, by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simulator.base.errors import ScenarioError
+from simulator.engines.costs import TickOverflowError, lower, service_table, to_ticks
+from simulator.engines.costs import lowering as lowering_module
+from simulator.models.memory import MemoryLevel, MemoryUse
+from simulator.models.network import LinkModel
+from simulator.models.speed import SpeedBand
+from simulator.platform.networks import Link, Network, Star
+from simulator.platform.nodes import PE, Node, Platform
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
+from simulator.scenario_file.scenario import Application, Scenario, draw
+from tests.simulator.platform.platforms import band, pe, trace
+
+TICK = 1e-12
+STAR = Star((Link("a", 1e-3, 1e6), Link("b", 2e-3, 2e6), Link("c", 3e-3, 3e6)))
+
+
+def scenario(rows, network, *, placements=((0, 1, 2),), speeds=(1e9, 2e9, 4e9), nodes=(), **fields):
+    pes = tuple(
+        PE(f"pe{i}", f"node{i}", {"k": speed if isinstance(speed, SpeedBand) else SpeedBand.constant(speed)})
+        for i, speed in enumerate(speeds)
+    )
+    program = Program(rows, fields.pop("footprints", (0,) * len(rows)))
+    configurations = tuple(
+        Configuration(f"c{i}", (1,) * len(rows), placed[: len(rows)]) for i, placed in enumerate(placements)
+    )
+    return Scenario(
+        Platform(pes, network, nodes), Application.of_program(program, kernel="k"), configurations, **fields
+    )
+
+
+def only(made):
+    (costs,) = lower(made, draw(made), tick_s=TICK)
+    return costs
+
+
+def test_volume_over_speed_for_every_configuration():
+    rows = ((Compute(8e9, 1), Delay(1e-12)), (Compute(8e9, 1),))
+    costs = only(scenario(rows, Network.uniform(LinkModel.from_latency(1, 1)), placements=((0, 1), (2, 0), (0, 0))))
+    assert costs.placement.tolist() == [[0, 1], [2, 0], [0, 0]]
+    assert (costs.nominal_ticks[:, 0] * TICK).tolist() == [[8, 4], [2, 8], [8, 8]]
+    assert costs.computation.tolist() == [0, -1, 1]
+
+
+def test_bands_differ_by_replication_and_size():
+    sized = SpeedBand(np.array([1.0, 3.0]), *(np.array([1.0, 3.0]) * factor for factor in (1e9, 2e9, 3e9)))
+    rows = ((Compute(1e9, 1), Compute(1e9, 2)), (Compute(1e9, 1),))
+    made = scenario(rows, Network.uniform(LinkModel.from_latency(1, 1)), speeds=(sized, 1e9), replications=3)
+    costs, draws = only(made), draw(made)
+    assert costs.nominal_ticks.shape == (1, 3, 3)
+    for replication in range(3):
+        position = draws.band_positions[replication, 0]
+        speeds = [sized.speed(size, position=position) for size in (1, 2)]
+        assert costs.nominal_ticks[0, replication].tolist() == [round(1e9 / v / TICK) for v in (*speeds, 1e9)]
+
+
+def test_messages_over_a_star():
+    """a to b: 3 ms and the slower of the two; b to a likewise; within a node the loopback."""
+    rows = ((Send(1, 1000), Recv(1)), (Recv(0), Send(0, 500)), (WaitUntil(0.5),))
+    loopback = LinkModel.from_latency(1e-6, 1e9)
+    made = scenario(rows, Network(STAR, loopback=loopback), placements=((0, 1, 2), (2, 2, 0)))
+    costs = only(made)
+    assert (costs.ticks[:, [0, 3]] * TICK).tolist() == pytest.approx(
+        np.array([[3e-3 + 1e-3, 3e-3 + 0.5e-3], [2e-6, 1.5e-6]])
+    )
+    assert costs.ticks[:, 4].tolist() == [5 * 10**11] * 2
+    routes = [
+        costs.route_links[costs.route_first[r] : costs.route_first[r + 1]].tolist() for r in costs.route[0, [0, 3]]
+    ]
+    assert routes == [[0, 3], [2, 1]]
+    assert costs.route[1].tolist() == [-1] * 5
+
+
+def test_a_uniform_network_with_a_loopback_has_both_times():
+    """Between nodes the model, within a node the loopback; it once was the loopback everywhere."""
+    rows, uniform = ((Send(1, 1000),), (Recv(0),)), LinkModel.from_latency(1.0, 1e3)
+    network = Network(None, uniform, LinkModel.from_latency(1e-6, 1e9))
+    made = scenario(rows, network, placements=((0, 1), (0, 0)))
+    assert (only(made).ticks[:, 0] * TICK).tolist() == pytest.approx([2.0, 2e-6])
+    two = replace(made.platform, pes=(made.platform.pes[0], replace(made.platform.pes[1], node="node0")), nodes=())
+    assert two.message_s(0, 1, 1000) == pytest.approx(2e-6)
+    assert made.platform.message_s(0, 1, 1000) == pytest.approx(2.0)
+
+
+def test_flows_have_a_latency_and_units():
+    rows = ((Send(1, 1000), Send(1, 0)), (Recv(0), Recv(0)))
+    costs = only(scenario(rows, Network(STAR, contention="fair")))
+    assert costs.ticks[0, :2].tolist() == [3 * 10**9] * 2
+    assert costs.units[0, :2].tolist() == [1000 * 2**10, 0]
+    assert costs.capacities[:4].tolist() == [round(1e6 * TICK * 2**50)] * 2 + [round(2e6 * TICK * 2**50)] * 2
+    free = Star((Link("a", 0, 1e6), Link("b", 0, 1e6), Link("c", 0, 1e6)))
+    costs = only(scenario(rows, Network(free, contention="fair")))
+    assert costs.ticks[0, :2].tolist() == [0, 1]
+
+
+def test_a_shared_link_is_one_in_both_directions():
+    bus = Star((Link("a", 0, 1e6, shared=True), Link("b", 0, 2e6)), Link("backbone", 0, 5e6, shared=True))
+    rows = ((Exchange(1, 1, 8),), (Exchange(0, 0, 8),))
+    costs = only(scenario(rows, Network(bus, contention="fifo"), speeds=(1e9, 1e9)))
+    routes = [costs.route_links[costs.route_first[r] : costs.route_first[r + 1]].tolist() for r in costs.route[0]]
+    assert routes == [[0, 4, 3], [2, 4, 0]]
+
+
+def test_eager_up_to_the_threshold():
+    rows = ((Send(1, 10), Send(1, 11), Send(1, 0)), (Recv(0), Recv(0), Recv(0)))
+    assert only(scenario(rows, Network(STAR, eager_bytes=10))).eager.tolist() == [True, False, True] + [False] * 3
+    assert not np.any(only(scenario(rows, Network(STAR))).eager)
+
+
+def test_disks_are_links():
+    nodes = (Node("node0", disk=Link("d", 1e-3, 1e6)),)
+    costs = only(
+        scenario(((ReadWrite(1000),), (Send(2, 8),), (Recv(1),)), Network(STAR, contention="fifo"), nodes=nodes)
+    )
+    assert costs.ticks[0, 0] * TICK == pytest.approx(2e-3)
+    route = costs.route[0, 0]
+    assert costs.route_links[costs.route_first[route] : costs.route_first[route + 1]].tolist() == [6]
+    with pytest.raises(ScenarioError, match="node node1: disk: none found"):
+        only(scenario(((), (ReadWrite(8),)), Network(STAR), nodes=nodes))
+
+
+def test_farms_count_ticks_before_each_unit():
+    rows = ((Farm(np.array([1e9, 3e9]), 1.0, 1, 0.25),),) * 2
+    costs = only(scenario(rows, Network(STAR), placements=((0, 2), (1, 1))))
+    assert (costs.farm_ticks[0] * TICK).tolist() == [[[[0, 1, 4], [0, 0.25, 1]]], [[[0, 0.5, 2], [0, 0.5, 2]]]]
+    assert costs.pull_ticks == (25 * 10**10,)
+
+
+def test_blocks_hold_every_run_once(monkeypatch):
+    monkeypatch.setattr(lowering_module, "BLOCK", 5)
+    rows = ((Compute(1, 1), Compute(2, 1)), (Compute(3, 1),))
+    uniform = Network.uniform(LinkModel.from_latency(1, 1))
+    made = scenario(
+        rows, uniform, placements=((0, 1), (1, 0), (1, 1)), speeds=(band(1, 2, 3), 1e9), replications=5, seed=2
+    )
+    blocks = list(lower(made, draw(made), tick_s=TICK))
+    seen = sorted((c, r) for block in blocks for c in block.configurations for r in block.replications)
+    assert seen == [(c, r) for c in range(3) for r in range(5)]
+    monkeypatch.setattr(lowering_module, "BLOCK", 2**20)
+    whole = only(made).nominal_ticks
+    for block in blocks:
+        at = np.ix_(block.configurations, list(block.replications))
+        assert np.array_equal(whole[at], block.nominal_ticks)
+
+
+def test_memory_holds_the_footprints_or_refuses():
+    nodes = (Node("node0", memory_bytes=100, swap_bytes=20),)
+    fits = scenario(((), ()), Network(STAR), placements=((0, 0),), nodes=nodes, footprints=(60, 60))
+    only(fits)
+    over = scenario(((), ()), Network(STAR), placements=((0, 0),), nodes=nodes, footprints=(60, 61))
+    with pytest.raises(ScenarioError, match="node node0: footprint: 121 bytes found, at most 120 bytes"):
+        only(over)
+
+
+def test_what_cannot_be_lowered_is_refused():
+    with pytest.raises(ScenarioError, match="loopback: none found"):
+        only(scenario(((Send(1, 1),), (Recv(0),)), Network(STAR), placements=((0, 0),)))
+    with pytest.raises(ScenarioError, match="bytes found, smaller ones allowed"):
+        only(scenario(((Send(1, 2**51),), (Recv(0),)), Network(STAR)))
+    with pytest.raises(TickOverflowError):
+        only(scenario(((Compute(1e20, 1),),), Network(STAR)))
+
+
+def test_ticks_round_half_to_even_and_are_at_least_one():
+    assert to_ticks(np.array([0.5, 1.5, 2.5, 0.0]), 1.0).tolist() == [1, 2, 2, 1]
+
+
+def test_cores_count_in_the_service():
+    loaded = PE("a", "n", {}, pe("x", 1, trace([0], [1.0], 10 * TICK)).load, cores=2)
+    assert service_table(loaded, 1, tick_s=TICK).attained.tolist() == [0, 10]
+    assert service_table(loaded, 3, tick_s=TICK).attained.tolist() == [0, 5]
+    assert service_table(PE("b", "n", cores=2), 4, tick_s=TICK).rates.tolist() == [0.5]
+
+
+def test_processes_that_share_a_level_lose_time():
+    """Two of 80 bytes on a cache of 100: 50/80 hits; 1e9 units with 2 accesses each at 1e9 units/s."""
+    levels = (MemoryLevel("cache", 100, 1e-9, 0, shared=True), MemoryLevel("memory", 0, 5e-9, 0))
+    rows = ((Compute(1e9, 1),), (Compute(1e9, 1), Farm(np.array([1e9]), 1.0, 1, 0.0, (1,))))
+    made = scenario(
+        rows, Network(STAR), placements=((0, 0), (0, 1)), nodes=(Node("node0", levels=levels),), footprints=(80, 80)
+    )
+    made = replace(made, application=replace(made.application, memory=MemoryUse(2.0, 1.0)))
+    costs = only(made)
+    lost = 2 * 30 / 80 * 4e-9 * 1e9
+    assert (costs.nominal_ticks[:, 0] * TICK).tolist() == [[pytest.approx(1 + lost)] * 2, [1, 0.5]]
+    assert costs.farm_ticks[0][:, 0, 0, 1] * TICK == pytest.approx([1 + lost, 0.5])

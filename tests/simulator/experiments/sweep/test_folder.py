@@ -1,0 +1,278 @@
+"""Results folders of sweeps: damaged files, other processes, full disks, folders that go away."""
+
+import contextlib
+import errno
+import json
+import os
+import resource
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+
+from simulator import ApportionError, ScenarioError, files, load_results
+from simulator.base.errors import SweepError
+from simulator.experiments.sweep import sweep
+from tests.command_line import APPORTION, ROOT
+from tests.simulator.experiments.sweep.points import write
+from tests.simulator.experiments.sweep.test_sweep import N, never, plan_of, thread
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("folder")
+    plan = plan_of(write(folder), f"{N}=1200,1600,1700")
+    return plan, sweep(plan, thread, folder=folder / "out"), folder / "out"
+
+
+@pytest.fixture
+def copy(swept, tmp_path):
+    """The finished folder once more, to be harmed."""
+    plan, _, whole = swept
+    for path in whole.rglob("*.*"):
+        target = tmp_path / "out" / path.relative_to(whole)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    return plan, tmp_path / "out", contents(whole)
+
+
+def contents(folder):
+    """Everything but the manifest, which holds times."""
+    found = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    return {path.relative_to(folder): path.read_bytes() for path in found}
+
+
+def of_another(path, plan):
+    path.write_bytes((path.parent / f"{plan.points[2].hash}.json").read_bytes())
+
+
+DAMAGES = {
+    "empty": lambda path, _: path.write_text(""),
+    "truncated": lambda path, _: path.write_bytes(path.read_bytes()[:-20]),
+    "another digit": lambda path, _: path.write_text(
+        path.read_text().replace('"makespan_ticks":[', '"makespan_ticks":[1')
+    ),
+    "other JSON": lambda path, _: path.write_text('{"format": 1}\n'),
+    "a list": lambda path, _: path.write_text("[]\n"),
+    "no text": lambda path, _: path.write_bytes(b"\xff\xfe"),
+    "another point": of_another,
+    "missing": lambda path, _: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_point_is_named_by_readers_and_run_again(copy, damage):
+    plan, folder, whole = copy
+    path = folder / "points" / f"{plan.points[1].hash}.json"
+    damage(path, plan)
+    with pytest.raises(ScenarioError, match=path.name):
+        load_results(folder).to_dataframe(replications=True)
+    assert sweep(plan, thread, folder=folder, resume=True).spent["run_now"] == 1
+    assert contents(folder) == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"manifest.json:1:1: .*, a JSON document allowed"),
+        ("[]", "results that are no sweep's found"),
+        ('{"format": 1, "kind": "sweep", "files": [], "columns": {}, "sweep": 3}', "results that are no sweep's found"),
+        ('{"format": 9, "kind": "sweep"}', "results that are no sweep's found"),
+    ],
+)
+def test_a_damaged_manifest_is_refused(copy, text, message):
+    plan, folder, _ = copy
+    (folder / "manifest.json").write_text(text)
+    with pytest.raises(ScenarioError, match=message):
+        sweep(plan, never, folder=folder, resume=True)
+    with pytest.raises(ScenarioError, match=r"no results found|a JSON document allowed"):
+        load_results(folder)
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1\n1,2,3\n", "point,hash\nx,y\n"])
+def test_a_damaged_table_is_named_and_written_again(copy, text):
+    plan, folder, whole = copy
+    (folder / "points.csv").write_text(text)
+    with pytest.raises(ScenarioError, match=r"points.csv: .* allowed"):
+        load_results(folder).to_dataframe()
+    sweep(plan, never, folder=folder, resume=True)
+    assert contents(folder) == whole
+
+
+def test_what_a_killed_process_left_is_cleared_away(copy):
+    plan, folder, whole = copy
+    for name in ("points/.a.json.x1", ".manifest.json.x2", ".points.csv.x3"):
+        (folder / name).write_text("half")
+    (folder / "notes.txt").write_text("the user's own")
+    sweep(plan, never, folder=folder, resume=True)
+    assert contents(folder) == whole | {(folder / "notes.txt").relative_to(folder): b"the user's own"}
+
+
+def test_two_processes_at_one_folder(copy):
+    plan, folder, _ = copy
+    with files.locked(folder) as mine:
+        assert mine
+        with pytest.raises(ScenarioError, match=f"{folder}: another run is writing there"):
+            sweep(plan, never, folder=folder, resume=True)
+    sweep(plan, never, folder=folder, resume=True)
+
+
+def test_a_file_where_the_folder_should_be(swept, tmp_path):
+    plan, _, _ = swept
+    (tmp_path / "out").write_text("")
+    with pytest.raises(ApportionError, match="out: a file found, a folder allowed"):
+        sweep(plan, never, folder=tmp_path / "out")
+
+
+def fill(monkeypatch, name, code):
+    """The system's answer that a disk is full, put in its place; `test_a_disk_that_is_really_full` has a real one."""
+    before = files.open_whole
+
+    @contextmanager
+    def full(path, **options):
+        if path.name == name:
+            raise ApportionError(f"{path}: {os.strerror(code).lower()}")
+        with before(path, **options) as stream:
+            yield stream
+
+    monkeypatch.setattr(files, "open_whole", full)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize(("place", "count"), [(2, 2), (None, 4)])
+def test_a_full_disk_loses_nothing_that_is_finished(swept, tmp_path, monkeypatch, code, place, count):
+    plan, _, whole = swept
+    folder = tmp_path / "out"
+    name = "points.csv" if place is None else f"{plan.points[place].hash}.json"
+    fill(monkeypatch, name, code)
+    said = rf"{folder}.*/{name}: {os.strerror(code).lower()}: {count} of 4 points kept in {folder}: --resume goes on"
+    with pytest.raises(SweepError, match=said):
+        sweep(plan, thread, folder=folder)
+    monkeypatch.undo()
+    assert sweep(plan, thread, folder=folder, resume=True).spent["run_now"] == 4 - count
+    assert contents(folder) == contents(whole)
+
+
+def test_a_disk_that_is_full_from_the_beginning(swept, tmp_path, monkeypatch):
+    plan, _, whole = swept
+    fill(monkeypatch, "manifest.json", errno.ENOSPC)
+    with pytest.raises(ApportionError, match=r"manifest.json: no space left on device"):
+        sweep(plan, never, folder=tmp_path / "out")
+    monkeypatch.undo()
+    sweep(plan, thread, folder=tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+def test_a_folder_that_goes_away_is_told(swept, tmp_path):
+    plan, _, _ = swept
+
+    def gone(done, _of):
+        if done == 2:
+            (tmp_path / "out").rename(tmp_path / "elsewhere")
+
+    with pytest.raises(SweepError, match=r"points: no folder found, where finished points were kept: 2 of 4 points"):
+        sweep(plan, thread, folder=tmp_path / "out", progress=gone)
+    assert sweep(plan, thread, folder=tmp_path / "elsewhere", resume=True).spent["run_now"] == 2
+
+
+def test_a_point_that_goes_away_is_told(swept, tmp_path):
+    plan, _, _ = swept
+    path = tmp_path / "out" / "points" / f"{plan.points[1].hash}.json"
+
+    def gone(done, _of):
+        if done == 4:
+            path.unlink()
+
+    with pytest.raises(SweepError, match=f"{path}: no such file"):
+        sweep(plan, thread, folder=tmp_path / "out", progress=gone)
+
+
+def test_without_a_folder_documents_are_the_same(swept):
+    plan, kept, _ = swept
+    found = sweep(plan, thread)
+    assert list(found.documents) == [point.hash for point in plan.points]
+    assert found.documents == kept.documents
+    with pytest.raises(KeyError):
+        found.documents["nothing"]
+
+
+def limited(size_bytes):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
+
+
+def whatif(path, folder, *more, **options):
+    command = [*APPORTION, "whatif", path, "--vary", f"{N}=1200..1205", "--workers", "1", "-o", folder, *more]
+    return subprocess.run(
+        [str(part) for part in command],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+        **options,
+    )
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A file system of 8 MiB; where mounting is not allowed, a folder as any."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True, check=False)
+    yield folder, not done.returncode
+    if not done.returncode:
+        subprocess.run(["umount", folder], check=True)
+
+
+def fill_for_real(folder, out):
+    """Take all that is left of a disk once a first point was kept there."""
+    until = time.monotonic() + 120
+    while not list(out.glob("points/*")) and time.monotonic() < until:
+        time.sleep(0.001)
+    with (folder / "filler").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(bytes(4096))
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_really_full(tmp_path, disk):
+    path, (folder, mounted) = write(tmp_path), disk
+    if mounted:
+        threading.Thread(target=fill_for_real, args=(folder, folder / "out"), daemon=True).start()
+    undisturbed = whatif(path, tmp_path / "whole", "--replications", "900")
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    options = {} if mounted else {"preexec_fn": partial(limited, 8000)}
+    full = whatif(path, folder / "out", "--replications", "900", **options)
+    assert full.returncode == 1
+    last = full.stderr.splitlines()[-1]
+    assert "Traceback" not in full.stderr
+    said = "no space left on device" if mounted else "file too large"
+    assert f": {said}: " in last
+    assert last.startswith(f"error: {folder / 'out'}")
+    assert last.endswith(f" of 7 points kept in {folder / 'out'}: --resume goes on")
+    whole = contents(tmp_path / "whole")
+    kept = contents(folder / "out")
+    assert {name: whole.get(name) for name in kept} == kept  # whole or absent, and nothing beside
+    manifest = json.loads((folder / "out" / "manifest.json").read_text())
+    assert manifest["files"] == []
+    if mounted:
+        (folder / "filler").unlink()
+    done = whatif(path, folder / "out", "--replications", "900", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert contents(folder / "out") == whole
+
+
+@pytest.mark.slow
+def test_a_disk_that_cannot_be_written(tmp_path, disk):
+    folder, mounted = disk
+    if not mounted:
+        return  # nothing here that root cannot write
+    subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+    done = whatif(write(tmp_path), folder / "out")
+    said = (
+        f"error: --output: {folder / 'out'}: nothing can be written there (read-only file system); name another place\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

@@ -1,0 +1,218 @@
+"""Sweeps: plans, results folders, what can be gone on with, and points alone; the worker is a thread here."""
+
+import json
+import logging
+from contextlib import contextmanager
+
+import pytest
+
+from simulator import Interrupted, ScenarioError, load_results, load_scenario, run, whatif
+from simulator.base.errors import SweepError
+from simulator.experiments.sweep import answer_alone, make_plan, simulated, slurm_options, sweep
+from simulator.experiments.sweep.work import answer_batch
+from tests.simulator.experiments.sweep.points import write
+
+N = "application.parameters.n"
+
+
+@contextmanager
+def thread():
+    """A Dask cluster without processes."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def plan_of(path, *varied, ask=simulated, **options):
+    return make_plan(path, whatif.points([whatif.read_varied(text) for text in varied]), ask=ask, **options)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep")
+    plan = plan_of(write(folder), f"{N}=1200,-5,1600", "platform.link.bandwidth=1Gbit/s,10Gbit/s")
+    told = []
+    return plan, sweep(plan, thread, folder=folder / "out", progress=lambda *done: told.append(done)), told
+
+
+def never():
+    raise AssertionError("a cluster was started")
+
+
+def test_every_point_is_what_simulate_says(swept):
+    plan, found, told = swept
+    assert told[-1] == (7, 7)
+    point = plan.points[2]
+    assert point.changes == (f"{N}=1200", "platform.link.bandwidth=10Gbit/s")
+    runs = run(load_scenario(plan.path, changes=point.changes))
+    (entry,) = found.documents[point.hash]["configurations"]
+    assert entry["makespan_ticks"] == runs.makespan_ticks[0].tolist()
+    assert entry["tick_s"] == runs.tick_s
+
+
+def test_the_table_has_every_parameter_and_paired_differences(swept):
+    plan, _, _ = swept
+    frame = load_results(plan.path.parent / "out").to_dataframe()
+    assert frame[N].tolist() == [1600, 1200, 1200, -5, -5, 1600, 1600]
+    assert frame["platform.link.bandwidth"].tolist() == ["1Gbit/s", *["1Gbit/s", "10Gbit/s"] * 3]
+    assert set(frame["seed"]) == {3}
+    runs = load_results(plan.path.parent / "out").to_dataframe(replications=True)
+    assert len(runs) == 5 * 5
+    times = {point: rows["makespan_s"].to_numpy() for point, rows in runs.groupby("point")}
+    assert frame["difference_mean_s"][2] == pytest.approx((times[2] - times[0]).mean(), rel=1e-12)
+    assert frame["mean_s"][5] == times[0].mean()  # the base again
+    assert frame["difference_mean_s"][5] == 0
+    assert frame["difference_low_s"].isna()[5]  # five draws that are alike say nothing of the next
+
+
+def test_points_that_break_the_scenario_are_named(swept):
+    plan, found, _ = swept
+    assert [point.changes[0] for point in plan.points if point.hash in found.failed] == [f"{N}=-5"] * 2
+    assert all("-5 found" in reason for reason in found.failed.values())
+    manifest = json.loads((plan.path.parent / "out" / "manifest.json").read_text())
+    assert manifest["failed"] == found.failed
+    assert manifest["finished"] == 5
+
+
+def test_going_on_runs_what_failed_and_nothing_else(swept):
+    plan, found, _ = swept
+    again = sweep(plan, thread, folder=plan.path.parent / "out", resume=True)
+    assert again.spent["run_now"] == 2
+    assert again.documents == found.documents
+
+
+def test_a_torn_file_is_no_result_and_a_wider_sweep_goes_on(swept):
+    plan, _, _ = swept
+    good = plan_of(plan.path, f"{N}=1200,1600")
+    folder = plan.path.parent / "wider"
+    first = sweep(good, thread, folder=folder)
+    torn = folder / "points" / f"{good.points[1].hash}.json"
+    whole = torn.read_bytes()
+    torn.write_bytes(whole[:100])
+    wider = plan_of(plan.path, f"{N}=1200,1600,1700")
+    second = sweep(wider, thread, folder=folder, resume=True)
+    assert (first.spent["run_now"], second.spent["run_now"]) == (3, 2)
+    assert torn.read_bytes() == whole
+    assert list(second.documents) == [point.hash for point in wider.points]
+    assert [row["point"] for row in second.rows] == [0, 1, 2, 3]
+    with pytest.raises(ScenarioError, match="a sweep with 1 points that this one lacks found"):
+        sweep(good, never, folder=folder, resume=True)
+
+
+def test_nothing_left_starts_nothing(swept):
+    plan, _, _ = swept
+    folder = plan.path.parent / "whole"
+    good = plan_of(plan.path, f"{N}=1200")
+    sweep(good, thread, folder=folder)
+    table = (folder / "points.csv").read_bytes()
+    assert sweep(good, never, folder=folder, resume=True).spent["run_now"] == 0
+    assert (folder / "points.csv").read_bytes() == table
+
+
+def test_a_point_alone_has_the_same_bits(swept):
+    plan, _, _ = swept
+    point = plan.points[2]
+    kept = plan.path.parent / "out" / "points" / f"{point.hash}.json"
+    assert answer_alone(plan, plan.find(point.hash[:10])) == kept.read_text()
+    with pytest.raises(ScenarioError, match="--only: 'zz' found, which 0 points begin with"):
+        plan.find("zz")
+
+
+def test_results_of_another_sweep_are_refused(swept, tmp_path):
+    plan, _, _ = swept
+    folder = plan.path.parent / "out"
+    varied = (f"{N}=1200,-5,1600", "platform.link.bandwidth=1Gbit/s,10Gbit/s")
+    with pytest.raises(ScenarioError, match="results found, another folder, or --resume to go on, allowed"):
+        sweep(plan, never, folder=folder)
+    with pytest.raises(ScenarioError, match="a sweep of another seed found, results of this one allowed"):
+        sweep(plan_of(plan.path, *varied, seed=4), never, folder=folder, resume=True)
+    other = write(tmp_path)
+    other.write_text(other.read_text().replace("20Gflop/s", "21Gflop/s"))
+    with pytest.raises(ScenarioError, match="a sweep of another scenario found"):
+        sweep(plan_of(other, *varied), never, folder=folder, resume=True)
+    (write(tmp_path).parent / "load.csv").write_text("time_s,load\n0,0\n0.5,2\n3,0\n")
+    with pytest.raises(ScenarioError, match=r"a sweep of another (scenario|set of files) found"):
+        sweep(plan_of(other, *varied), never, folder=folder, resume=True)
+
+
+def test_what_is_asked_in_place_of_the_scenarios_own(tmp_path):
+    plan = plan_of(write(tmp_path), f"{N}=1200", replications=2, seed=9)
+    document = json.loads(answer_alone(plan, plan.points[1]))
+    assert (document["replications"], document["seed"]) == (2, 9)
+    (entry,) = document["configurations"]
+    runs = run(load_scenario(plan.path, changes=[f"{N}=1200"]), replications=2, seed=9)
+    assert entry["makespan_ticks"] == runs.makespan_ticks[0].tolist()
+    assert plan.points[1].hash != plan_of(plan.path, f"{N}=1200", replications=2, seed=8).points[1].hash
+
+
+def test_files_that_values_name_travel_and_count(tmp_path):
+    path = write(tmp_path)
+    (tmp_path / "other.csv").write_text("time_s,load\n0,2\n3,2\n")
+    trace = "platform.nodes.slow.pes.0.load.trace"
+    plan = plan_of(path, f"{trace}=load.csv,other.csv")
+    assert set(plan.inputs) == {"sixteen.yaml", "load.csv", "other.csv"}
+    (tmp_path / "other.csv").write_text("time_s,load\n0,1\n3,1\n")
+    assert plan_of(path, f"{trace}=load.csv,other.csv").points[2].hash != plan.points[2].hash
+
+
+@pytest.mark.parametrize("name", ["load.csv", "../traces/load.csv"])
+def test_a_machine_without_the_files_gets_copies(tmp_path, name):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "traces").mkdir()
+    path = write(tmp_path / "here")
+    (tmp_path / "here" / "load.csv").rename(tmp_path / "here" / name)
+    path.write_text(path.read_text().replace("load.csv", name))
+    plan = plan_of(path, f"{N}=1200")
+    payload, expected = plan.payload(), answer_alone(plan, plan.points[1])
+    (tmp_path / "here").rename(tmp_path / "gone")
+    (tmp_path / "traces").rename(tmp_path / "gone too")
+    (answer,) = json.loads(answer_batch("name", payload, str(tmp_path / "worker"), [1], simulated, 1))
+    assert (answer["errors"], answer["text"]) == (None, expected)
+
+
+@pytest.mark.parametrize(("stop", "error"), [(KeyboardInterrupt(), Interrupted), (SweepError("gone"), SweepError)])
+def test_what_is_finished_is_kept_when_it_is_stopped(swept, tmp_path, stop, error):
+    plan, _, _ = swept
+
+    def stopping(done, _of):
+        if done == 2:
+            raise stop
+
+    good = plan_of(plan.path, f"{N}=1200,1600,1700")
+    with pytest.raises(error, match=f"2 of 4 points kept in {tmp_path / 'out'}: --resume goes on"):
+        sweep(good, thread, folder=tmp_path / "out", progress=stopping)
+    with pytest.raises(ScenarioError, match="a sweep with 2 of 4 points finished found"):
+        load_results(tmp_path / "out")
+    assert sweep(good, thread, folder=tmp_path / "out", resume=True).spent["run_now"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cors=1", "'cors=1' found, KEY=VALUE with one of jobs, queue"),
+        ("jobs=0", "jobs: '0' found, a whole number above 0 allowed"),
+        ("jobs", "'jobs' found, KEY=VALUE"),
+        ("memory=16Gb", "memory: '16Gb' is in bits; write 16GB"),  # Dask reads it as 16 GB
+        ("memory=2", "memory: '2' found, a size such as"),  # and this as two bytes
+        ("memory=0B", "memory: '0B' is too little"),
+    ],
+)
+def test_bad_options_of_slurm(text, message):
+    with pytest.raises(ScenarioError, match=message):
+        slurm_options(text)
+
+
+def test_options_of_slurm():
+    found = slurm_options("jobs=4 walltime=00:10:00 directive=--exclusive 'directive=--mail-user=a b'")
+    assert (found["jobs"], found["walltime"]) == (4, "00:10:00")
+    assert found["job_extra_directives"] == ["--exclusive", "--mail-user=a b"]

@@ -1,0 +1,205 @@
+"""More that dies in the middle of sweeps: other scenarios and questions, all workers at once, the scheduler, memory."""
+
+import json
+import os
+import signal
+import sys
+from contextlib import ExitStack
+
+import psutil
+import pytest
+
+from simulator import whatif
+from simulator.experiments.sweep import existing, make_plan, sweep
+from tests.command_line import APPORTION, ROOT
+from tests.simulator.experiments.sweep.points import POISON, counted_plan, hungry, write
+from tests.simulator.experiments.sweep.test_sweep_survives import (
+    COUNT,
+    ENVIRONMENT,
+    PATIENCE_S,
+    contents,
+    dask,
+    finished,
+    reasons,
+    run_to_end,
+    start,
+    until,
+    whatif_command,
+    workers_of,
+)
+
+pytestmark = pytest.mark.slow
+TUTORIAL = ROOT / "scenarios" / "tutorial"
+SWEEPS = {
+    "grid": "three-pes.yaml --vary platform.link.bandwidth=x1,x2,x10 --vary platform.link.latency=x1,x2,/2 "
+    "--replications 300",
+    "zip": "cluster.yaml --zip --vary platform.network.link.latency=1us,2us,3us,4us "
+    "--vary platform.network.uplink.bandwidth=1Gbit/s,2Gbit/s,3Gbit/s,4Gbit/s",
+    "advise": "two-cores.yaml --advise --vary application.parameters.n=1000..1006 --replications 200",
+}
+
+
+def command(text, folder, *more):
+    name, *arguments = text.split()
+    return [*APPORTION, "whatif", TUTORIAL / name, *arguments, "-o", folder, "--workers", "2", *more]
+
+
+@pytest.mark.parametrize("victim", ["main", "worker"])
+@pytest.mark.parametrize("arguments", SWEEPS.values(), ids=SWEEPS)
+def test_killed_in_the_middle(tmp_path, arguments, victim):
+    code, _, errors = run_to_end(*command(arguments, tmp_path / "whole"))
+    assert code == 0, errors
+    folder = tmp_path / "out"
+    process = start(*command(arguments, folder))
+    until(lambda: len(finished(folder)) >= 2 or process.poll() is not None, "no points")
+    if victim == "main":
+        process.kill()
+    elif workers := workers_of(process.pid):
+        workers[0].kill()
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    if victim == "main":
+        kept = {path: path.stat().st_mtime_ns for path in finished(folder)}
+        code, _, errors = run_to_end(*command(arguments, folder, "--resume"))
+        assert code == 0, errors
+        assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert process.returncode == (-signal.SIGKILL if victim == "main" else 0), errors
+    assert contents(folder) == contents(tmp_path / "whole")
+
+
+def lines(path):
+    return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
+@pytest.mark.parametrize("victim", ["main", "worker"])
+def test_what_is_finished_is_never_asked_again(tmp_path, monkeypatch, victim):
+    """Each question leaves a line."""
+    path, folder, told, values = write(tmp_path), tmp_path / "out", tmp_path / "told", "1601..1630"
+    monkeypatch.setitem(ENVIRONMENT, "COUNTED", str(told))
+    plan = counted_plan(path, values)
+    size = {point.hash: dict(point.values).get("application.parameters.n", 1600) for point in plan.points}
+    arguments = [sys.executable, "-m", "tests.simulator.experiments.sweep.points", path, folder, values]
+    process = start(*arguments, cwd=ROOT)
+    until(lambda: len(finished(folder)) >= 6, "no points")
+    if victim == "worker":
+        kept = {size[path.stem] for path in finished(folder)}
+        workers_of(process.pid)[0].kill()
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, errors
+        asked = lines(told)
+        assert all(asked.count(n) == 1 for n in kept)
+    else:
+        process.kill()
+        process.communicate()
+        kept, before = {size[path.stem] for path in finished(folder)}, len(lines(told))
+        code, _, errors = run_to_end(*arguments)
+        assert code == 0, errors
+        assert sorted(lines(told)[before:]) == sorted(set(size.values()) - kept)
+    assert len(finished(folder)) == 31
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler, and what starts workers of it."""
+    told = tmp_path / "scheduler.json"
+    with ExitStack() as stack:
+        arguments = ["--scheduler-file", told, "--port", "0", "--host", "127.0.0.1", "--no-dashboard"]
+        scheduler = stack.enter_context(dask("dask_scheduler", *arguments))
+        until(told.exists, "no scheduler")
+
+        def worker(*more):
+            common = ["--scheduler-file", told, "--nthreads", "1", "--no-dashboard", "--local-directory", tmp_path]
+            return stack.enter_context(dask("dask_worker", *common, *more))
+
+        yield json.loads(told.read_text())["address"], scheduler, worker
+
+
+@pytest.fixture
+def undisturbed(tmp_path):
+    code, _, errors = run_to_end(*whatif_command(write(tmp_path), tmp_path / "whole", "--workers", "2"))
+    assert code == 0, errors
+    return contents(tmp_path / "whole")
+
+
+def test_all_workers_killed_and_new_ones_started(tmp_path, cluster, undisturbed):
+    address, _, worker = cluster
+    folder = tmp_path / "out"
+    first = [worker("--no-nanny"), worker("--no-nanny")]
+    process = start(*whatif_command(write(tmp_path), folder, "--dask", address))
+    until(lambda: len(finished(folder)) >= 4, "no points")
+    for one in first:
+        one.kill()
+    said = next(line for line in process.stderr if "waiting" in line)
+    assert said == "waiting for a worker\n"
+    worker("--no-nanny")
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, errors
+    assert contents(folder) == undisturbed
+
+
+def test_the_scheduler_killed_is_one_line_and_the_rest_is_done_later(tmp_path, cluster, undisturbed):
+    address, scheduler, worker = cluster
+    folder = tmp_path / "out"
+    worker("--no-nanny")
+    process = start(*whatif_command(write(tmp_path), folder, "--dask", address))
+    until(lambda: len(finished(folder)) >= 4, "no points")
+    scheduler.kill()
+    out, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (1, "")
+    assert "Traceback" not in errors
+    (line,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert line.startswith("error: the scheduler is gone")
+    assert line.endswith(f" of {COUNT} points kept in {folder}: --resume goes on")
+    code, _, errors = run_to_end(*whatif_command(write(tmp_path), folder, "--resume"))
+    assert code == 0, errors
+    assert contents(folder) == undisturbed
+
+
+def test_the_point_that_takes_all_memory_is_named_and_the_rest_completes(tmp_path, cluster, monkeypatch):
+    """Its worker may have 500 MB, and is ended by its nanny; at most 1.3 GB are taken."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    address, _, worker = cluster
+    worker("--nanny", "--memory-limit", "500MB")
+    points = whatif.points([whatif.read_varied(f"application.parameters.n={POISON - 3}..{POISON + 3}")])
+    plan = make_plan(write(tmp_path), points, ask=hungry)
+    found = sweep(plan, lambda: existing(address), folder=tmp_path / "out")
+    said = "its worker was killed, and once more when it was tried alone"
+    assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
+    assert len(finished(tmp_path / "out")) == len(plan.points) - 1
+
+
+def test_two_at_one_folder_at_the_same_time(tmp_path, undisturbed):
+    path, folder = write(tmp_path), tmp_path / "out"  # written once: the first one's workers may be reading it
+    process = start(*whatif_command(path, folder, "--workers", "2"))
+    until(lambda: len(finished(folder)) >= 2, "no points")
+    process.send_signal(signal.SIGSTOP)  # else it may have ended before the other has begun
+    code, out, errors = run_to_end(*whatif_command(path, folder, "--resume"))
+    process.send_signal(signal.SIGCONT)
+    found = "another run is writing there; wait until it has ended, or name another place"
+    assert (code, out, errors) == (2, "", f"error: {folder}: {found}\n")
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, errors
+    assert contents(folder) == undisturbed
+
+
+def test_no_process_is_left_after_ctrl_c_by_slow_points(tmp_path):
+    """A point in the middle of its work holds nobody up."""
+    folder = tmp_path / "out"
+    options = ["--vary", "application.parameters.n=4000..4010", "--replications", "20000", "-o", folder]
+    process = start(*APPORTION, "whatif", write(tmp_path), *options, "--workers", "2", start_new_session=True)
+    until(lambda: len(workers_of(process.pid)) >= 2, "no workers")
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    until(lambda: not session(process.pid), "processes left behind")
+
+
+def session(leader):
+    """Processes of a session."""
+    return [one for one in psutil.process_iter() if _session(one.pid) == leader]
+
+
+def _session(pid):
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0

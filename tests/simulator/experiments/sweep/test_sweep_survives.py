@@ -1,0 +1,232 @@
+"""Sweeps with real processes: workers and schedulers are killed in the middle, and nothing is lost.
+
+The main process is killed in `tests/advisor/cli/test_killed.py`.
+"""
+
+import csv
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+
+import psutil
+import pytest
+
+from simulator import whatif
+from simulator.experiments.sweep import local, make_plan, sweep
+from tests.command_line import APPORTION, ROOT
+from tests.simulator.experiments.sweep.points import POISON, faulty, poisoned, write
+
+pytestmark = pytest.mark.slow
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+COUNT = 24
+POINTS = ["--vary", f"application.parameters.n=1600..{1600 + COUNT - 2}", "--replications", "400"]
+PATIENCE_S = 400
+
+
+def start(*arguments, **options):
+    return subprocess.Popen(
+        [str(argument) for argument in arguments],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def whatif_command(path, folder, *more):
+    return [*APPORTION, "whatif", path, *POINTS, "-o", folder, *more]
+
+
+def run_to_end(*arguments):
+    process = start(*arguments)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, out, err
+
+
+def until(found, what):
+    end = time.monotonic() + PATIENCE_S
+    while not found():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def finished(folder):
+    return sorted((folder / "points").glob("[!.]*.json"))
+
+
+def contents(folder):
+    """Everything but the manifest, which holds times."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    return {path.relative_to(folder): path.read_bytes() for path in files}
+
+
+def workers_of(pid):
+    """Processes that `multiprocessing` spawned, below one."""
+    return [child for child in psutil.Process(pid).children(recursive=True) if _is_worker(child)]
+
+
+def _is_worker(child):
+    try:
+        return "spawn_main" in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:  # it has ended since
+        return False
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    code, out, err = run_to_end(*whatif_command(write(folder), folder / "out", "--workers", "2"))
+    assert (code, len(finished(folder / "out"))) == (0, COUNT), err
+    assert "pays" in out
+    return contents(folder / "out")
+
+
+def test_killed_worker(tmp_path, undisturbed):
+    path, folder = write(tmp_path), tmp_path / "out"
+    process = start(*whatif_command(path, folder, "--workers", "2"))
+    until(lambda: len(finished(folder)) >= 5, "no points")
+    workers_of(process.pid)[-1].kill()
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "failed" not in out + err
+    assert contents(folder) == undisturbed
+
+
+@contextmanager
+def dask(*arguments):
+    process = start(sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:])
+    try:
+        yield process
+    finally:
+        for child in [*psutil.Process(process.pid).children(recursive=True), process]:
+            child.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("nanny", ["--nanny", "--no-nanny"])
+def test_scheduler_and_workers_started_separately_one_killed(tmp_path, undisturbed, nanny):
+    path, folder, told = write(tmp_path), tmp_path / "out", tmp_path / "scheduler.json"
+    with ExitStack() as stack:
+        stack.enter_context(
+            dask("dask_scheduler", "--scheduler-file", told, "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        )
+        until(told.exists, "no scheduler")
+        options = ["--scheduler-file", told, "--nthreads", "1", "--no-dashboard", "--local-directory", tmp_path, nanny]
+        workers = [stack.enter_context(dask("dask_worker", *options)) for _ in range(2)]
+        address = __import__("json").loads(told.read_text())["address"]
+        process = start(*whatif_command(path, folder, "--dask", address))
+        until(lambda: len(finished(folder)) >= 5, "no points")
+        victim = workers_of(workers[0].pid)[0] if nanny == "--nanny" else workers[0]
+        victim.kill()
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        assert contents(folder) == undisturbed
+
+
+def plan_of(path, ask):
+    points = whatif.points([whatif.read_varied(f"application.parameters.n=1310..{1310 + COUNT}")])
+    return make_plan(path, points, ask=ask)
+
+
+def reasons(plan, found):
+    return {plan.find(name).changes: reason for name, reason in found.failed.items()}
+
+
+def test_the_point_that_kills_its_workers_is_named_and_the_rest_completes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    plan = plan_of(write(tmp_path), poisoned)
+    found = sweep(plan, lambda: local(2), folder=tmp_path / "out")
+    assert reasons(plan, found) == {
+        (f"application.parameters.n={POISON}",): "its worker was killed, and once more when it was tried alone"
+    }
+    assert len(finished(tmp_path / "out")) == len(plan.points) - 1
+    with (tmp_path / "out" / "points.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["error"]]
+    assert [row["application.parameters.n"] for row in rows] == [str(POISON)]
+    again = sweep(plan, lambda: local(1), folder=tmp_path / "out", resume=True)
+    assert again.spent["run_now"] == 1
+    assert reasons(plan, again) == reasons(plan, found)
+
+
+def test_the_point_with_an_error_nobody_foresaw_is_named_and_the_rest_completes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    plan = plan_of(write(tmp_path), faulty)
+    found = sweep(plan, lambda: local(2))
+    said = "ZeroDivisionError: something nobody thought of"
+    assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
+    assert len(found.documents) == len(plan.points) - 1
+
+
+TRAP = """
+import pathlib
+
+pathlib.Path(__file__).with_name("ran").touch()
+raise ImportError("code of somebody else")
+"""
+TWO = """
+import sys
+from simulator.experiments.sweep import local
+
+if __name__ == "__main__":
+    with local(1) as client:
+        print(client.submit(len, "ab").result(timeout=60), [path for path in sys.path if "dask-scratch" in path])
+"""
+
+
+def test_code_that_another_user_left_among_temporary_files_is_not_run(tmp_path):
+    """Dask's folder there has a name that everybody knows, and what lies in it is found before what is installed."""
+    known = tmp_path / "dask-scratch-space"
+    known.mkdir()
+    known.chmod(0o777)
+    for name in ("numpy", "pandas", "msgpack", "tornado"):
+        (known / f"{name}.py").write_text(TRAP)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    program = tmp_path / "program.py"
+    program.write_text(TWO)
+    call = [sys.executable, str(program)]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert not (known / "ran").exists()
+    said, paths = done.stdout.split(" ", 1)
+    assert said == "2"
+    assert str(known) not in paths
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dask-scratch-space", "program.py"]
+
+
+OUTSIDER = """
+import sys
+from distributed import Client
+from simulator.experiments.sweep import loopback
+
+try:
+    Client(sys.argv[1], timeout=2).submit(len, "ab").result(timeout=10)
+except Exception as error:
+    print("refused")
+else:
+    print("in")
+"""
+
+
+def outsider(address):
+    """What becomes of another process that sends code to a port of Dask's."""
+    call = [sys.executable, "-c", OUTSIDER, address]
+    done = subprocess.run(call, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    return done.stdout.strip()
+
+
+def test_nobody_else_on_this_machine_is_heard_by_a_sweep(monkeypatch):
+    """Neither in Dask's own words nor in ours, without the secret; who says nothing holds nobody up."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with local(1) as client:
+        address = client.scheduler.address
+        places = [address, *client.scheduler_info()["workers"]]
+        silent = [socket.create_connection(("127.0.0.1", int(place.rpartition(":")[2]))) for place in places]
+        for place in places:
+            assert outsider(place) == "refused"
+            assert outsider(f"tcp://127.0.0.1:{place.rpartition(':')[2]}") == "refused"
+        assert client.submit(len, "ab").result(timeout=60) == 2
+        for connection in silent:
+            connection.close()

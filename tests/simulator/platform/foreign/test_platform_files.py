@@ -1,0 +1,337 @@
+"""SimGrid's platform files: by hand, against SimGrid itself where it is installed, and bad ones."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import load_scenario, resolved_text, run
+from simulator.base.errors import ApportionError
+from simulator.platform.foreign import read_simgrid
+from simulator.platform.networks import Listed, Star
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Program, Recv, Send
+from simulator.scenario_file.scenario import Application, Scenario
+from tests.agreement.simgrid_platform import installed, routes_of
+
+FOLDER = Path(__file__).parent / "simgrid"
+HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+
+
+def read(name, **options):
+    return read_simgrid(FOLDER / name, kernel="flops", **{"contention": "none"} | options).platform
+
+
+def links_of(platform, source, destination):
+    """Names of the links on the way, those with directions as SimGrid names them."""
+    names, links = platform.node_names, platform.network.links
+    ends = (np.array([names.index(name)]) for name in (source, destination))
+    passed = platform.network.topology.routes(*ends)[1].tolist()
+    return [links[one >> 1].name + ("" if links[one >> 1].shared else ("_UP", "_DOWN")[one & 1]) for one in passed]
+
+
+def test_hosts_and_routes_by_hand():
+    platform = read("hosts.xml")
+    assert [(pe.name, pe.node, pe.cores) for pe in platform.pes] == [
+        ("Tremblay", "Tremblay", 1),
+        ("Jupiter", "Jupiter", 2),
+        ("Fafard", "Fafard", 1),
+    ]
+    assert [pe.speeds["flops"].mid[0] for pe in platform.pes] == [98.095e6, 76.296e6, 30e6]
+    assert isinstance(platform.network.topology, Listed)
+    assert links_of(platform, "Tremblay", "Jupiter") == ["1", "2_UP"]
+    assert links_of(platform, "Jupiter", "Tremblay") == ["2_DOWN", "1"]
+    assert links_of(platform, "Jupiter", "Fafard") == ["2_DOWN"]
+    assert links_of(platform, "Fafard", "Jupiter") == ["3"]
+    assert platform.message_s(0, 1, 4279375.0) == pytest.approx(1 + 659.904e-6)
+    assert platform.network.loopback_s(np.array([498e6]))[0] == pytest.approx(1 + 15e-6)
+    assert platform.network.links[1].bandwidth_bytes_per_s == 125e6
+    assert platform.network.links[2].bandwidth_bytes_per_s == 125e6  # 1Gbps
+
+
+def test_speed_profiles_become_availability_from_time_0_on():
+    slow, steady = read("profiles.xml").pes
+    assert (slow.load.rule, slow.load.drawn, slow.load.trace.after_end) == ("given", False, "cycle")
+    assert slow.load.trace.times_s[:4].tolist() == [0, 1, 2, 5]
+    assert slow.load.trace.values[:4].tolist() == [1, 0.5, 0.2, 1]
+    assert slow.load.trace.end_s == 10
+    assert steady.load.trace.after_end == "hold"
+
+
+def test_a_profile_that_begins_late_and_ends_slow_is_written_out():
+    """Full speed until 1.5 s, but only once: later periods (3.05 s) begin with the value before."""
+    found = read_simgrid(FOLDER / "cabinets.xml", kernel="flops", contention="none")
+    trace = next(pe for pe in found.platform.pes if pe.name == "y").load.trace
+    assert trace.times_s[:6].tolist() == pytest.approx([0, 1.5, 2.25, 4.55, 5.3, 7.6])
+    assert trace.values[:6].tolist() == [1, 0.5, 0.75, 0.5, 0.75, 0.5]
+    assert trace.after_end == "error"
+    assert any("runs beyond that are refused" in note for note in found.notes)
+
+
+def test_of_ways_as_short_floyd_takes_one_by_the_order_of_points():
+    platform = read("ties.xml")  # a ring of six: b and d are three links apart both ways
+    assert links_of(platform, "b", "d") == ["l1", "l5", "l4"]
+    assert links_of(platform, "d", "b") == ["l4", "l5", "l1"]
+    assert links_of(platform, "a", "c") == ["l2", "l1"]
+
+
+WIDE = """<zone id="z" routing="Full">
+  <cluster id="c" prefix="c" suffix="" radical="0-1" speed="1Gf" bw="1MBps" lat="1ms" CORE/>
+  <cluster id="d" prefix="d" suffix="" radical="0-1" speed="1Gf" bw="1MBps" lat="1ms"/>
+  <link id="wide" bandwidth="1MBps" latency="100ms" sharing_policy="FATPIPE"/>
+  <zoneRoute src="c" dst="d" gw_src="cc_router" gw_dst="cd_router"><link_ctn id="wide"/></zoneRoute>
+</zone>""".replace("cd_router", "dd_router")
+CORE = (
+    '<cluster id="c" prefix="c" suffix="" radical="0-3" speed="1Gf" bw="1MBps" lat="1ms" bb_bw="1MBps" bb_lat="100ms" '
+)
+
+
+@pytest.mark.parametrize("inside", [WIDE.replace("CORE", ""), CORE + 'bb_sharing_policy="FATPIPE"/>'])
+def test_a_link_that_nobody_shares_is_latency_where_others_are_as_narrow(tmp_path, inside):
+    """Two messages at once over it, each between hosts of its own: both as fast as alone."""
+    path = tmp_path / "c.xml"
+    path.write_text(f'{HEAD}<platform version="4.1">{inside}</platform>')
+    platform = read_simgrid(path, kernel="k", contention="fair").platform
+    steps = ((Send(2, 10**6, 0),), (Send(3, 10**6, 0),), (Recv(0, 0),), (Recv(1, 0),))
+    application = Application.of_program(Program(steps, (0,) * 4), kernel="k")
+    made = Scenario(platform, application, (Configuration("c", (1,) * 4, (0, 1, 2, 3)),), replications=1)
+    assert run(made, engine="process").makespan_s[0, 0] == pytest.approx(1.102, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_a_single_cluster_is_a_star_of_any_size(tmp_path):
+    path = tmp_path / "c.xml"
+    path.write_text(HEAD + '<platform version="4.1"><cluster id="c" prefix="n" radical="0-99999" suffix="" speed="1Gf" '
+                    'bw="125MBps" lat="50us" bb_bw="2GBps" bb_lat="0" core="8"/></platform>')  # fmt: skip
+    platform = read_simgrid(path, kernel="flops").platform
+    assert isinstance(platform.network.topology, Star)
+    assert len(platform.pes) == 100_000
+    assert platform.network.contention == "fair"
+    assert platform.message_s(0, 99_999, 125e6) == pytest.approx(1 + 1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hosts.xml", "zones.xml", "floyd.xml", "backbone.xml"])
+def every_route_is_simgrids(name):
+    told, platform = routes_of(FOLDER / name), read(name)
+    assert {pe.name: [pe.speeds["flops"].mid[0], pe.cores] for pe in platform.pes} == told["hosts"]
+    for pair, (links, latency_s) in told["routes"].items():
+        source, destination = pair.split()
+        assert links_of(platform, source, destination) == links, pair
+        ends = [platform.node_names.index(source), platform.node_names.index(destination)]
+        assert platform.message_s(*ends, 0.0) == pytest.approx(latency_s, rel=1e-12)
+    for link in platform.network.links:
+        name = link.name if link.shared else f"{link.name}_UP"
+        assert [link.bandwidth_bytes_per_s, link.latency_s] == pytest.approx(told["links"][name], rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["torus.xml", "fat_tree.xml", "cabinets.xml", "ties.xml"])
+def every_route_passes_links_like_simgrids(name):
+    """Links of generated clusters have other names, but one for each of SimGrid's, on the same routes."""
+    told, platform = routes_of(FOLDER / name), read(name)
+    assert sorted(pe.name for pe in platform.pes) == sorted(told["hosts"])
+    ours_of, theirs_of = {}, {}
+    for pair, (links, _) in told["routes"].items():
+        ours = links_of(platform, *pair.split())
+        meant = [link for link in links if link != "over"]  # never the narrowest, not shared: it decides nothing
+        assert len(ours) == len(meant), pair
+        for mine, theirs in zip(ours, meant, strict=True):
+            assert ours_of.setdefault(theirs, mine) == mine, pair
+            assert theirs_of.setdefault(mine, theirs) == theirs, pair
+    capacities = {link.name: link.bandwidth_bytes_per_s for link in platform.network.links}
+    for theirs, mine in ours_of.items():
+        name = mine if mine in capacities else mine.removesuffix("_UP").removesuffix("_DOWN")
+        assert told["links"][theirs][0] == capacities[name]
+
+
+if installed():  # an oracle, no dependency: its tests are not skipped but left out
+    test_every_route_is_simgrids = every_route_is_simgrids
+    test_every_route_passes_links_like_simgrids = every_route_passes_links_like_simgrids
+
+
+def test_a_scenario_names_a_platform_file(tmp_path):
+    for name in ("profiles.xml", "slow.profile", "steady.profile"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "format: 1\nplatform: {simgrid: profiles.xml, contention: fifo, eager: 1kB}\n"
+        "application: {name: matmul, kernel: dgemm, parameters: {n: 10}}\nconfigurations: {all: {partition: [5, 5]}}\n"
+    )
+    loaded = load_scenario(path)
+    assert set(loaded.inputs) == {"s.yaml", "profiles.xml", "slow.profile", "steady.profile"}
+    assert (loaded.platform.network.contention, loaded.platform.network.eager_bytes) == ("fifo", 1000)
+    assert loaded.platform.pes[0].speed_of("dgemm").mid[0] == 100
+    again = tmp_path / "again.yaml"
+    again.write_text(resolved_text(path))
+    explicit = load_scenario(again).platform
+    assert [pe.load.trace.values.tolist() for pe in explicit.pes] == [
+        pe.load.trace.values.tolist() for pe in loaded.platform.pes
+    ]
+    assert explicit.network.topology == loaded.platform.network.topology
+    assert np.array_equal(explicit.network.loopback.times_s, loaded.platform.network.loopback.times_s)
+
+
+def test_a_platform_file_may_lie_elsewhere(tmp_path):
+    """By its whole path, or beside the scenario's folder; its profiles are named like it."""
+    folder, scenarios = tmp_path / "platforms", tmp_path / "scenarios"
+    folder.mkdir()
+    scenarios.mkdir()
+    for name in ("profiles.xml", "slow.profile", "steady.profile"):
+        (folder / name).write_bytes((FOLDER / name).read_bytes())
+    for named in (str(folder / "profiles.xml"), "../platforms/profiles.xml"):
+        path = scenarios / "s.yaml"
+        path.write_text(
+            f"format: 1\nplatform: {{simgrid: {named}}}\napplication: {{name: matmul, kernel: k, "
+            "parameters: {n: 10}}\nconfigurations: {all: {partition: equal}}\n"
+        )
+        assert set(load_scenario(path).inputs) >= {named, named.replace("profiles.xml", "slow.profile")}
+
+
+def platform_text(inside):
+    return f'{HEAD}<platform version="4.1"><zone id="z" routing="Full">\n{inside}\n</zone></platform>'
+
+
+NINES = "9" * 5000
+HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><link id="l" bandwidth="1MBps" latency="1us"/>'
+ROUTE = '<route src="a" dst="b"><link_ctn id="l"/></route>'
+BOMB = "\n".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+BAD = {
+    "billion laughs": (f'<!DOCTYPE p [<!ENTITY e0 "ha">{BOMB}]><p>&e9;</p>', r":1: entity 'e0' found"),
+    "outer entity": ('<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><p>&x;</p>', r":1: entity 'x' found"),
+    "parameter entity": ('<!DOCTYPE p [<!ENTITY % x SYSTEM "http://h/x.dtd"> %x;]><p/>', r":1: entity 'x' found"),
+    "unknown entity": (HEAD + "<platform>&x;</platform>", r":3: (entity 'x' found|undefined entity)"),
+    "deep": ("<a>" * 70 + "</a>" * 70, "more than 64 levels found"),
+    "torn": ("<platform>", r"c.xml:1: no element found"),
+    "no XML": ("format: 1", r":1: .*XML allowed"),
+    "binary": ("\0\1", r":1: .*XML allowed"),
+    "other root": ("<html/>", "html: root: 'html' found, a platform allowed"),
+    "old version": ('<platform version="3"/>', "version: 3 found, 4 or 4.1 allowed"),
+    "no hosts": (platform_text(""), "host: none found"),
+    "unknown link": (platform_text(HOSTS + ROUTE.replace('id="l"', 'id="m"')), "link_ctn m: id: link 'm' found"),
+    "unknown host": (platform_text(HOSTS + ROUTE.replace('dst="b"', 'dst="c"')), "src, dst: 'c' found"),
+    "empty route": (platform_text(HOSTS + '<route src="a" dst="b"/>'), "link_ctn: none found"),
+    "two routes": (platform_text(HOSTS + '<link id="m" bandwidth="1MBps"/>' + ROUTE + ROUTE.replace('"l"', '"m"')),
+                   "a second route from a to b"),
+    "host twice": (platform_text(HOSTS + '<host id="a" speed="1Gf"/>'), "host a: id: 'a' twice found"),
+    "link twice": (platform_text(HOSTS + '<link id="l" bandwidth="1Bps"/>'), "link 'l' twice found"),
+    "unit": (platform_text(HOSTS.replace("1MBps", "1MB")), "link l: bandwidth: '1MB' found"),
+    "zero bandwidth": (platform_text(HOSTS.replace("1MBps", "0")), "link l: link: 0 B/s found, above 0 allowed"),
+    "zero speed": (platform_text(HOSTS.replace("1Gf", "0") + ROUTE), "speed: 0 found"),
+    "pstate": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" pstate="1"') + ROUTE), "pstate: '1' found, 0 to 0"),
+    "very many cores": (platform_text(HOSTS.replace('"1Gf"', f'"1Gf" core="{NINES}"') + ROUTE), "core: '999"),
+    "very high state": (platform_text(HOSTS.replace('"1Gf"', f'"1Gf" pstate="{NINES}"') + ROUTE), "0 to 0 allowed"),
+    "very many hosts": (
+        platform_text('<cluster id="c" radical="0-999999,0" speed="1f" bw="1" lat="0"/>'),
+        "of 1000000 hosts at the most",
+    ),
+    "cores": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" core="0"') + ROUTE), "core: '0' found"),
+    "state": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" state_file="s"') + ROUTE), "state_file: a profile found"),
+    "latency profile": (platform_text(HOSTS.replace('"1us"', '"1us" latency_file="s"')), "latency_file: a profile"),
+    "missing profile": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" speed_file="no"') + ROUTE), "no: no such file"),
+    "duplex direction": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="SPLITDUPLEX"') + ROUTE),
+                         "direction: 'NONE' found, UP or DOWN"),
+    "policy": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="WIFI"')), "sharing_policy: 'WIFI'"),
+    "fat": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="FATPIPE"') + ROUTE), "l: FATPIPE found"),
+    "routing": (platform_text("").replace("Full", "Vivaldi"), "routing: 'Vivaldi' found"),
+    "unknown element": (platform_text(HOSTS + '<peer id="p"/>'), "peer p: peer: found"),
+    "trace": (platform_text('<host id="a" speed="1f"><trace id="t"/></host>'), "trace t: trace: found in a host"),
+    "topology": (platform_text('<cluster id="c" radical="0-1" speed="1f" bw="1" lat="0" topology="DRAGONFLY"/>'),
+                 "topology: 'DRAGONFLY' found, FLAT, TORUS or FAT_TREE allowed"),
+    "torus": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="TORUS" '
+                            'topo_parameters="2,2"/>'), "2 x 2 places and 5 hosts found"),
+    "torus without shape": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                          'topo_parameters="2,x"/>'), "'2,x' found, numbers of at least 1"),
+    "fat tree": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                               'topo_parameters="1;4;1;1"/>'), "topo_parameters: 4 places and 5 hosts found"),
+    "fat tree's levels": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                        'topo_parameters="2;4;1;1"/>'), "2 levels found, as many numbers"),
+    "huge fat tree": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                    'topo_parameters="2;2,2;999999,999999;9,9"/>'), "links found, at most 50000"),
+    "fat tree's parts": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                       'topo_parameters="2;2"/>'), "levels;children;parents;links such as"),
+    "torus's dimensions": (platform_text('<cluster id="c" radical="0" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                         f'topo_parameters="{",".join("1" * 17)}"/>'), "17 dimensions found"),
+    "large torus": (platform_text('<cluster id="c" radical="0-600" speed="1f" bw="1" lat="0" topology="TORUS" '
+                                  'topo_parameters="601"/>'), "601 hosts found, at most 600 in a TORUS"),
+    "a link twice on a way": (platform_text(HOSTS + '<host id="c" speed="1f"/>' + ROUTE
+        + '<route src="b" dst="c"><link_ctn id="l"/></route>').replace("Full", "Floyd"),
+        "zone z: route: from a to c: link l twice found"),
+    "limiter": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" limiter_link="1"/>'),
+                "limiter_link: found, none allowed"),
+    "host_link elsewhere": (platform_text(HOSTS + '<host_link id="a" up="l" down="l"/>'),
+                            "host_link: found in a zone of routing 'Full', Cluster allowed"),
+    "host_link of nobody": (platform_text(HOSTS + '<host_link id="z" up="l" down="l"/>').replace("Full", "Cluster"),
+                            "'z' found, a host that the zone holds"),
+    "two host_links": (platform_text(HOSTS + '<host_link id="a" up="l" down="l"/>' * 2).replace("Full", "Cluster"),
+                       "a second host_link of 'a' found"),
+    "two backbones": (platform_text(HOSTS + "".join(
+        f'<backbone id="b{n}" bandwidth="1Bps" latency="0"/>' for n in (1, 2))).replace("Full", "Cluster"),
+        "a second backbone found"),
+    "link of nobody": (platform_text(HOSTS + '<host_link id="a" up="l" down="m"/>').replace("Full", "Cluster"),
+                       "host_link m: id: link 'm' found"),
+    "profile of a link": (platform_text(HOSTS.replace('"1us"', '"1us" state_file="s"')), "state_file: a profile"),
+    "a node in two zones": (platform_text(
+        '<zone id="y" routing="Full"><host id="a" speed="1f"><prop id="apportion.node" value="n"/></host></zone>'
+        '<zone id="x" routing="Full"><host id="b" speed="1f"><prop id="apportion.node" value="n"/></host></zone>'),
+        "apportion.node: 'n' found, hosts alone in a zone"),
+    "a node without ways": (platform_text("".join(
+        f'<host id="{name}" speed="1f"><prop id="apportion.node" value="n"/></host>' for name in "ab")),
+        "no route to b of the same node found"),
+    "a node with unlike ways": (f'{HEAD}<platform version="4.1"><zone id="w" routing="Full">' + "".join(
+        f'<zone id="z{n}" routing="Full">' + "".join(
+            f'<host id="{name}{n}" speed="1f"><prop id="apportion.node" value="n{n}"/></host>' for name in "ab")
+        + f'<router id="r{n}"/><link id="l{n}" bandwidth="1Bps"/><link id="m{n}" bandwidth="1Bps"/>'
+        + f'<route src="a{n}" dst="r{n}"><link_ctn id="l{n}"/></route>'
+        + f'<route src="b{n}" dst="r{n}"><link_ctn id="{"lm"[n]}{n}"/></route>'
+        + f'<route src="a{n}" dst="b{n}"><link_ctn id="l{n}"/></route></zone>' for n in (0, 1))
+        + '<zoneRoute src="z0" dst="z1" gw_src="r0" gw_dst="r1"/></zone></platform>',
+        "'n1' found, the same routes for all its hosts allowed"),
+    "a narrow FATPIPE": (platform_text(HOSTS + '<link id="m" bandwidth="9MBps" sharing_policy="SHARED"/>'
+        + ROUTE.replace("</route>", '<link_ctn id="m"/></route>')).replace('"1us"', '"1us" sharing_policy="FATPIPE"'),
+        "l: FATPIPE found"),
+    "radical": (platform_text('<cluster id="c" radical="1-0" speed="1f" bw="1" lat="0"/>'), "radical: '1-0' found"),
+    "ways as long": (platform_text(HOSTS + '<host id="c" speed="1f"/><host id="d" speed="1f"/>' + "".join(
+        f'<route src="{a}" dst="{b}"><link_ctn id="l"/></route>' for a, b in ("ac", "ad", "bc", "bd"))
+    ).replace("Full", "Dijkstra"), "several shortest from a to b found"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_read_gets_one_line(tmp_path, case):
+    text, message = BAD[case]
+    path = tmp_path / "c.xml"
+    path.write_text(text)
+    with pytest.raises(ApportionError, match=message) as caught:
+        read_simgrid(path, kernel="flops")
+    assert all(str(tmp_path) in line and "\n" not in line for line in caught.value.lines)
+
+
+def test_a_bandwidth_profile_must_stay_what_it_is(tmp_path):
+    path = tmp_path / "c.xml"
+    path.write_text(platform_text(HOSTS.replace('"1us"', '"1us" bandwidth_file="b"') + ROUTE))
+    (tmp_path / "b").write_text("0 500\n10 500\n")
+    assert read_simgrid(path, kernel="k").platform.network.links[0].bandwidth_bytes_per_s == 500
+    (tmp_path / "b").write_text("0 500\n10 400\n")
+    with pytest.raises(ApportionError, match="link l: bandwidth_file: a bandwidth that changes found"):
+        read_simgrid(path, kernel="k")
+    (tmp_path / "b").write_text("0 many\n")
+    with pytest.raises(ApportionError, match="b:1: value: 'many' found"):
+        read_simgrid(path, kernel="k")
+
+
+def test_nothing_is_expanded_in_a_process_of_little_memory(tmp_path):
+    """The attack would need 10^9 characters; the reader stops at its first declaration."""
+    path = tmp_path / "c.xml"
+    path.write_text(BAD["billion laughs"][0])
+    code = (
+        "import resource, sys, pathlib\nfrom simulator.platform.foreign import read_simgrid\n"
+        "from simulator.base.errors import ScenarioError\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))\n"
+        "try: read_simgrid(pathlib.Path(sys.argv[1]), kernel='k')\n"
+        "except ScenarioError: print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert done.stdout == "refused\n", done.stderr

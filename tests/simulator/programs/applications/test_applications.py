@@ -1,0 +1,347 @@
+"""Every application's volume, messages and footprint on small cases counted by hand, and laws that hold for all."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import Application, LinkModel, Platform, Scenario, dump_scenario, load_scenario
+from simulator.base.errors import ScenarioError
+from simulator.programs.applications import APPLICATIONS, build_program, make_work
+from simulator.programs.configuration import Configuration
+from tests.simulator.platform.platforms import pe
+from tests.simulator.programs.applications.counts import Counts
+from tests.simulator.programs.collectives.interpreter import run
+
+FITTING = {
+    "cholesky": ({"n": 22, "nb": 4}, [(1, 1, 1), (6, 0, 0), (2, 1, 0), (3, 2, 1)]),
+    "ep": ({"samples": 12, "volume": 3.0}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
+    "farm": ({"units": 12, "volume": 3.0, "size": 5, "chunk": 2, "pull": "1ms"}, [(1, 1, 1), (12, 0, 0), (0, 5, 7)]),
+    "fft": ({"n": 12}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
+    "hpl": ({"n": 22, "nb": 4}, [(1, 1, 1), (6, 0, 0), (2, 1, 0), (3, 2, 1)]),
+    "matmul": ({"n": 12}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
+    "matmul_2d": ({"n": 12, "nb": 5, "grid_rows": 3}, [(48, 48, 48), (144, 0, 0), (0, 60, 84)]),
+    "sort": ({"n": 12}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
+    "stencil": ({"n": 12, "iterations": 3}, [(4, 4, 4), (12, 0, 0), (0, 5, 7)]),
+}
+"""Parameters of each application, and partitions over three processes that fit."""
+
+
+def counted(name, parameters, *partition):
+    return Counts(build_program(name, parameters, Configuration.one_each("c", partition)))
+
+
+def test_every_application_that_counts_its_costs_is_tried():
+    assert set(FITTING) == set(APPLICATIONS) - {"modelled"}
+
+
+# Counts made by hand
+
+
+def test_hpl_by_hand():
+    """n = 6 in blocks of 2: blocks 0 and 2 belong to process 0, block 1 to process 1.
+
+    | step | rows left | panel factored | broadcast | columns behind: 0, 1 | updates: 2 x 2 x rows x columns |
+    |---|---|---|---|---|---|
+    | 0 | 6 | by 0: 6 x 4 = 24 | 8 x 6 x 2 = 96 from 0 | 2, 2 | 48, 48 |
+    | 1 | 4 | by 1: 16 | 64 from 1 | 2, 0 | 32, - |
+    | 2 | 2 | by 0: 8 | 32 from 0 | 0, 0 | - |
+    """
+    found = counted("hpl", {"n": 6, "nb": 2}, 1, 1)
+    assert found.volumes == [[24, 48, 32, 8], [48, 16]]
+    assert found.sizes == [[12, 6 * 4, 4 * 4, 4], [6 * 4, 8]]
+    assert found.messages == {(0, 1): [96, 32], (1, 0): [64]}
+    assert found.footprints == [8 * 6 * (4 + 2), 8 * 6 * (2 + 2)]
+
+
+def test_hpl_is_scenario_c_of_the_benchmarks():
+    """The definition, as loops: K = n / nb panels, owner k % P, m = (K - k) nb."""
+    processes, panels, nb = 5, 13, 8
+    found = counted("hpl", {"n": panels * nb, "nb": nb}, *[1] * processes)
+    volumes, payloads = [[] for _ in range(processes)], {}
+    for k in range(panels):
+        m, owner = (panels - k) * nb, k % processes
+        volumes[owner].append(float(m * nb**2))
+        for hop in range(processes - 1):
+            pair = (owner + hop) % processes, (owner + hop + 1) % processes
+            payloads.setdefault(pair, []).append(8 * m * nb)
+        for process in range(processes):
+            blocks = sum(1 for j in range(k + 1, panels) if j % processes == process)
+            if blocks:
+                volumes[process].append(2.0 * nb * m * nb * blocks)
+    assert found.volumes == volumes
+    assert found.messages == payloads
+
+
+def test_blocks_are_dealt_in_cycles():
+    """3 and 1 per cycle: shares 1/3, 2/3, 1 and 1; so 0, 0, 0, 1. With 2 and 1: 1/2, 1 and 1: 0, 0, 1."""
+    matrix = make_work("hpl", {"n": 9, "nb": 1}).matrix
+    for partition, owners in {
+        (3, 1): [0, 0, 0, 1, 0, 0, 0, 1, 0],
+        (2, 1): [0, 0, 1, 0, 0, 1, 0, 0, 1],
+        (1, 2, 2): [1, 2, 0, 1, 2, 1, 2, 0, 1],
+        (1, 0, 1): [0, 2, 0, 2, 0, 2, 0, 2, 0],
+        (4, 5): [1, 0, 1, 0, 1, 0, 1, 0, 1],
+    }.items():
+        assert matrix.owners(Configuration.one_each("c", partition)).tolist() == owners
+
+
+def test_cholesky_by_hand():
+    """n = 3 in blocks of 1: 0, 1, 0 own them. A factor of order 1 is one square root, a row below it one division.
+
+    Step 0: 0 does 1 + 2 = 3 and sends 3 words. Behind it block 1 (one row below: 2 + 2 x 1) and block 2 (2).
+    Step 1: 1 does 1 + 1 = 2 and sends 2 words; behind it block 2 (2). Step 2: 0 does 1.
+    """
+    found = counted("cholesky", {"n": 3, "nb": 1}, 1, 1)
+    assert found.volumes == [[3, 2, 2, 1], [4, 2]]
+    assert found.sizes == [[3, 3 + 1, 2 + 1, 1], [3 + 2, 2]]
+    assert found.messages == {(0, 1): [24], (1, 0): [16]}
+    assert found.footprints == [8 * 3 * 3, 8 * 3 * 2]
+
+
+@pytest.mark.parametrize(("n", "nb"), [(1, 1), (7, 1), (22, 4), (24, 4), (5, 9), (30, 7)])
+@pytest.mark.parametrize("partition", [(1,), (1, 0), (2, 3, 1)])
+def test_cholesky_does_what_the_unblocked_algorithm_does(n, nb, partition):
+    """n square roots, and in column j, n - j rows of one division and j - 1 products and sums."""
+    if sum(partition) > -(-n // nb):
+        return
+    operations = sum(1 + 2 * j + sum(1 + 2 * j for _ in range(j + 1, n)) for j in range(n))
+    found = counted("cholesky", {"n": n, "nb": nb}, *partition)
+    assert found.volume.sum() == pytest.approx(operations, rel=1e-12)
+    assert make_work("cholesky", {"n": n, "nb": nb}).volume == pytest.approx(operations, rel=1e-12)
+
+
+def test_matmul_2d_by_hand():
+    """n = 4 on 2 x 2 processes, 3 + 1 rows and 2 + 2 columns; panels of at most 2 end at 2 (columns), 3 (rows) and 4.
+
+    | panel | width | columns of A of grid column | rows of B of grid row |
+    |---|---|---|---|
+    | 0..2 | 2 | 0 | 0 |
+    | 2..3 | 1 | 1 | 0 |
+    | 3..4 | 1 | 1 | 1 |
+    """
+    found = counted("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, 6, 6, 2, 2)
+    assert found.volumes == [[24, 12, 12], [24, 12, 12], [8, 4, 4], [8, 4, 4]]
+    assert found.volume.sum() == 2 * 4**3
+    assert found.sizes[0] == [6 + 5 * 2, 6 + 5, 6 + 5]
+    assert found.sizes[3] == [2 + 3 * 2, 2 + 3, 2 + 3]
+    assert found.messages == {
+        (0, 1): [8 * 3 * 2],  # A along the first row of the grid, then back
+        (1, 0): [8 * 3, 8 * 3],
+        (2, 3): [8 * 2],
+        (3, 2): [8, 8],
+        (0, 2): [8 * 2 * 2, 8 * 2],  # B down the columns, then up
+        (1, 3): [8 * 2 * 2, 8 * 2],
+        (2, 0): [8 * 2],
+        (3, 1): [8 * 2],
+    }
+    assert found.footprints == [8 * (18 + 10), 8 * (18 + 10), 8 * (6 + 6), 8 * (6 + 6)]
+
+
+def test_fft_by_hand():
+    """n = 4, 3 + 1 rows: a row is 5 x 4 x 2 operations, twice; 16 x 3 x 1 bytes each way."""
+    found = counted("fft", {"n": 4}, 3, 1)
+    assert found.volumes == [[120, 120], [40, 40]]
+    assert found.sizes == [[48, 48], [16, 16]]
+    assert found.messages == {(0, 1): [48], (1, 0): [48]}
+    assert found.footprints == [32 * 4 * 3, 32 * 4]
+
+
+def test_fft_transposes_as_a_pairwise_all_to_all():
+    from simulator.programs.program import AllToAll, Compute, Program
+
+    row = (Compute(160.0, 64.0), AllToAll(16 * 4), Compute(160.0, 64.0))
+    expected = Counts(Program.everywhere(4, row)).columns
+    found = counted("fft", {"n": 8}, 2, 2, 2, 2).columns
+    for name in ("first", "partner", "source"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    messages = found.size == 0
+    np.testing.assert_array_equal(found.amount[messages], expected.amount[messages])
+    unequal = counted("fft", {"n": 9}, 4, 0, 3, 2)
+    assert unequal.messages == {(a, b): [16 * r * s] for a, r in ROWS for b, s in ROWS if a != b}
+
+
+ROWS = [(0, 4), (2, 3), (3, 2)]
+
+
+def test_ep_by_hand():
+    """10 samples of 6; an all-reduce of 12 words between two."""
+    found = counted("ep", {"samples": 10, "volume": 6}, 7, 3)
+    assert found.volumes == [[42], [18]]
+    assert found.sizes == [[7], [3]]
+    assert found.messages == {(0, 1): [96], (1, 0): [96]}
+    assert found.footprints == [96, 96]
+
+
+def test_stencil_by_hand():
+    """n = 5, strips of 2, 1 and 2 rows, two iterations: 25 operations a row, 40 bytes a halo row."""
+    found = counted("stencil", {"n": 5, "iterations": 2}, 2, 1, 2)
+    assert found.volumes == [[50, 50], [25, 25], [50, 50]]
+    assert found.sizes == [[30, 30], [20, 20], [30, 30]]
+    assert found.messages == {pair: [40, 40] for pair in [(0, 1), (1, 2), (2, 1), (1, 0)]}
+    assert found.footprints == [240, 160, 240]
+
+
+def test_stencil_passes_over_processes_without_rows():
+    found = counted("stencil", {"n": 5, "iterations": 1}, 2, 0, 3)
+    assert found.messages == {(0, 2): [40], (2, 0): [40]}
+    assert found.footprints[1] == 0
+
+
+def test_sort_by_hand():
+    """8 keys as 4, 1, 2, 1: sorting takes 4 x 2, 1, 2 x 1 and 1; 1 sends to 0, 3 to 2, then 2 to 0."""
+    found = counted("sort", {"n": 8}, 4, 1, 2, 1)
+    assert found.volumes == [[8, 5, 8], [1], [2, 3], [1]]
+    assert found.sizes == [[8, 10, 16], [2], [4, 6], [2]]
+    assert found.messages == {(1, 0): [8], (3, 2): [8], (2, 0): [24]}
+    assert found.footprints == [128, 16, 48, 16]
+
+
+@pytest.mark.parametrize("processes", [1, 2, 4, 16])
+def test_sort_moves_as_many_keys_as_on_one_process(processes):
+    found = counted("sort", {"n": 64}, *[64 // processes] * processes)
+    assert found.volume.sum() == 64 * 6
+
+
+@pytest.mark.parametrize("processes", range(1, 18))
+def test_sort_brings_all_keys_to_the_first_process(processes):
+    keys = [3 + p for p in range(processes)]
+    held = [8.0 * count for count in keys]
+    for message in run(counted("sort", {"n": sum(keys)}, *keys).columns):
+        assert message.size_bytes == held[message.source]
+        held[message.destination] += held[message.source]
+        held[message.source] = 0
+    assert held[0] == 8 * sum(keys)
+
+
+def test_farm_by_hand():
+    found = counted("farm", {"units": 5, "volume": 3, "size": 7, "chunk": 2, "pull": "1ms"}, 1, 0, 1).columns
+    (table,) = found.farm_tables
+    assert table.volumes.tolist() == [3.0] * 5
+    assert (table.size, table.chunk, table.pull_s, table.processes) == (7, 2, 0.001, (0, 2))
+    assert found.footprints_bytes.tolist() == [56, 0, 56]
+
+
+# Laws of all
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_every_message_is_received_without_deadlock(name):
+    parameters, partitions = FITTING[name]
+    for partition in partitions:
+        found = counted(name, parameters, *partition)
+        assert len(run(found.columns)) == len(found.sent)
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_one_process_sends_nothing_and_a_process_without_units_does_nothing(name):
+    parameters, partitions = FITTING[name]
+    alone = counted(name, parameters, *partitions[1])
+    assert not alone.sent
+    assert alone.columns.first[1:].tolist() == [alone.columns.first[-1]] * 3
+    for partition in partitions:
+        found = counted(name, parameters, *partition)
+        if name != "matmul":  # its process 0 is the master
+            idle = [process for process, units in enumerate(partition) if not units]
+            assert all(found.footprints[process] == 0 for process in idle)
+            assert all(found.columns.first[process] == found.columns.first[process + 1] for process in idle)
+
+
+@pytest.mark.parametrize("name", sorted(set(FITTING) - {"farm", "sort"}))
+def test_the_volume_does_not_depend_on_who_computes_and_the_estimate_adds_up_to_it(name):
+    parameters, partitions = FITTING[name]
+    work = make_work(name, parameters)
+    for partition in partitions:
+        assert counted(name, parameters, *partition).volume.sum() == pytest.approx(work.compute(3)(work.units).volume)
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_estimates_grow_with_the_units(name):
+    parameters, _ = FITTING[name]
+    work = make_work(name, parameters)
+    volumes = [work.compute(2)(units).volume for units in range(1, work.units + 1)]
+    messages_bytes = [sum(work.messages_bytes(units)) for units in range(1, work.units + 1)]
+    assert volumes == sorted(volumes)
+    assert messages_bytes == sorted(messages_bytes)
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_any_partition_is_made_fitting(name):
+    parameters, _ = FITTING[name]
+    work = make_work(name, parameters)
+    for partition in [(work.units, 0, 0), (work.units - 1, 1, 0), (1, 2, work.units - 3)]:
+        fitted = work.fitting(partition)
+        assert sum(fitted) == work.units
+        work.program(Configuration.one_each("c", fitted))
+
+
+def test_large_shared_rows_are_cheap():
+    """20,000 processes share one row: a handful of arrays, not 20,000 tuples."""
+    processes = 20_000
+    for name, parameters, each in [
+        ("stencil", {"n": 3 * processes, "iterations": 3}, 3),
+        ("ep", {"samples": 3 * processes}, 3),
+        ("sort", {"n": 3 * processes}, 3),
+    ]:
+        program = build_program(name, parameters, Configuration.one_each("c", (each,) * processes))
+        assert len({id(row) for row in program.operations}) == 1
+    assert len(program.operations[0]) < 100
+
+
+# Bad input
+
+FAULTS = [
+    ("hpl", {"n": 8}, (1, 1), "nb missing, n found, n, nb, broadcast, phases, "),
+    ("hpl", {"n": 8, "nb": 2.5}, (1, 1), "nb: 2.5 found, an integer of at least 1"),
+    ("hpl", {"n": 8, "nb": 2, "broadcast": "star"}, (1, 1), "broadcast: 'star' found, one of ring, modified_ring"),
+    ("hpl", {"n": 8, "nb": 2, "q": 1}, (1, 1), "q found, n, nb, broadcast, phases, panel_speed"),
+    ("hpl", {"n": 8, "nb": 2}, (3, 2), "5 blocks found, column blocks per cycle, in all 1 to 4, allowed"),
+    ("hpl", {"n": 10**9, "nb": 10**6}, (1, 1), "at most 100000000"),
+    ("cholesky", {"n": "8", "nb": 2}, (1, 1), "n: '8' found, an integer"),
+    ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 3}, (8, 8), "2 processes found, a multiple of grid_rows = 3 allowed"),
+    ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, (6, 6), r"12 elements of C found, n\*\*2 = 16 elements"),
+    ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, (6, 2, 2, 6), "process 0: 6 elements of C found, rows of its"),
+    ("fft", {"n": 4}, (3, 2), "5 rows found, n = 4 rows in all allowed"),
+    ("stencil", {"n": 4, "iterations": 0}, (3, 1), "iterations: 0 found, an integer of at least 1 allowed"),
+    ("sort", {"n": 4}, (3, 2), "5 keys found, n = 4 keys in all allowed"),
+    ("ep", {"samples": 4, "volume": 0}, (3, 1), "volume: 0 found, a finite number above 0 allowed"),
+    ("ep", {"samples": 4, "reduce": "pairwise"}, (3, 1), "reduce: 'pairwise' found, one of recursive_doubling"),
+    ("farm", {"units": 4, "volume": 1, "size": 1, "pull": 3}, (1, 1), "pull: 3 found, a time of at least 0 with its"),
+    ("farm", {"units": 4, "volume": 1, "size": 1, "pull": "3 apples"}, (1, 1), "pull: '3 apples' found, a time"),
+    ("farm", {"units": 4, "volume": 1, "size": 1, "pull": "-3s"}, (1, 1), "pull: '-3s' found, a time"),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "partition", "message"), FAULTS)
+def test_what_does_not_fit_is_refused(name, parameters, partition, message):
+    with pytest.raises(ScenarioError, match=message):
+        build_program(name, parameters, Configuration.one_each("c", partition))
+
+
+def test_every_fault_is_told_at_once():
+    with pytest.raises(ScenarioError) as caught:
+        make_work("hpl", {"n": 0, "grid": 3})
+    assert len(caught.value.lines) == 3
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_scenario_files_name_every_application(tmp_path, name):
+    parameters, partitions = FITTING[name]
+    platform = Platform.uniform(tuple(pe(text) for text in "abc"), LinkModel.from_latency(1e-6, 1e9))
+    configurations = (Configuration.one_each("c", partitions[0]),)
+    made = Scenario(platform, Application(name, "dgemm", parameters), configurations)
+    path = tmp_path / "s.yaml"
+    path.write_text(dump_scenario(made, traces={}))
+    assert load_scenario(path).application == made.application
+
+
+def test_every_parameter_is_described():
+    """scenarios/README.md has a row for each application, with each parameter that a wrong one is answered with."""
+    text = (Path(__file__).parents[3] / "scenarios" / "README.md").read_text()
+    for name in FITTING:
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
+        with pytest.raises(ScenarioError) as caught:
+            make_work(name, {"nothing": 1})
+        allowed = caught.value.lines[-1].removeprefix("application: parameters: nothing found, ")
+        for parameter in allowed.removesuffix(" allowed").split(", "):
+            assert f"`{parameter}`" in row

@@ -1,0 +1,176 @@
+"""HPL with all its phases: operations by hand and in closed form, relative speeds, and what waiting costs others."""
+
+import numpy as np
+import pytest
+
+from simulator import run
+from simulator.base.errors import ScenarioError
+from simulator.models.network import LinkModel
+from simulator.platform.nodes import Platform
+from simulator.programs.applications import build_program, make_work
+from simulator.programs.configuration import Configuration
+from simulator.scenario_file.scenario import Application, Scenario
+from tests.simulator.platform.platforms import pe, trace
+from tests.simulator.programs.applications.counts import Counts
+from tests.simulator.programs.collectives.interpreter import run as follow
+
+ALL = {"phases": "all"}
+SPEED, LATENCY_S, BANDWIDTH = 1e6, 1e-4, 1e6
+
+
+def counted(parameters, *partition):
+    return Counts(build_program("hpl", parameters, Configuration.one_each("c", partition)))
+
+
+def message_s(size_bytes):
+    return LATENCY_S + size_bytes / BANDWIDTH
+
+
+def simulated(parameters, placement, *pes, engine="auto"):
+    platform = Platform.uniform(pes, LinkModel.from_latency(LATENCY_S, BANDWIDTH))
+    configuration = Configuration("c", (1,) * len(placement), placement)
+    return run(Scenario(platform, Application("hpl", "dgemm", parameters), (configuration,), 1), engine=engine)
+
+
+def test_all_phases_by_hand():
+    """n = 4 in blocks of 2: process 0 has block 0 and, as block 2, the right-hand side; process 1 has block 1.
+
+    | step | by 0 | by 1 | message |
+    |---|---|---|---|
+    | panel of 4 x 2 | 3 divisions, 3 x 2, 2 divisions = 11 | | 8 (8 + 2 + 1) = 88 from 0 |
+    | update, 2 + 2 x 2 x 2 = 10 each column | 10 | 20 | |
+    | panel of 2 x 2 | | 1 division, 2 = 3 | 8 (4 + 2 + 1) = 56 from 1 |
+    | update, 2 each column | 2 | | 32 (the right-hand side) from 0 |
+    | unknowns 2 and 3 | | 4, and 2 x 2 x 2 = 8 for the rows above | 16 from 1 |
+    | unknowns 0 and 1 | 4 | | |
+    """
+    found = counted({"n": 4, "nb": 2} | ALL, 1, 1)
+    assert found.volumes == [[11, 10, 2, 4], [20, 3, 4, 8]]
+    assert found.sizes == [[8, 4 * 3, 2 * 3, 4], [4 * 4, 4, 4, 4]]
+    assert found.messages == {(0, 1): [88, 32], (1, 0): [56, 16]}
+    assert found.footprints == [8 * (5 * 3 + 8 + 2 + 1)] * 2
+
+
+def test_all_phases_take_their_time_one_after_the_other():
+    made = simulated({"n": 4, "nb": 2} | ALL, (0, 1), pe("a", SPEED), pe("b", SPEED))
+    chain = 11 + 20 + 3 + 2 + 4 + 8 + 4
+    expected = chain / SPEED + sum(message_s(size) for size in (88, 56, 32, 16))
+    assert made.makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "nb"), [(1, 1), (7, 1), (22, 4), (24, 4), (5, 9), (30, 7), (1000, 64)])
+@pytest.mark.parametrize("partition", [(1,), (1, 0, 1), (2, 3, 1)])
+def test_all_operations_are_those_that_hpl_counts(n, nb, partition):
+    """2/3 n**3 + 3/2 n**2, less 7/6 n, whatever the blocks and whoever has them."""
+    if sum(partition) > max(-(-n // nb), len(partition)):
+        return
+    expected = 2 / 3 * n**3 + 3 / 2 * n**2 - 7 / 6 * n
+    assert counted({"n": n, "nb": nb} | ALL, *partition).volume.sum() == pytest.approx(expected, rel=1e-12)
+    assert make_work("hpl", {"n": n, "nb": nb} | ALL).volume == pytest.approx(expected, rel=1e-12)
+
+
+def test_all_operations_of_a_small_matrix_counted_one_by_one():
+    """The unblocked elimination of [A | b], then the unblocked back substitution."""
+    n = 9
+    elimination = sum(1 + 2 * (n - j) for j in range(n) for _ in range(j + 1, n))  # a division; n - 1 - j columns and b
+    substitution = sum(1 + 2 * i for i in range(n))
+    assert counted({"n": n, "nb": 2} | ALL, 1, 1, 1).volume.sum() == elimination + substitution
+
+
+def test_the_outline_is_what_it_was():
+    """Without parameters beyond n and nb: m w**2 for a panel and 2 w m for a column, as scenario files have it."""
+    m, w = np.array([22, 18, 14, 10, 6, 2]), np.array([4, 4, 4, 4, 4, 2])
+    work = make_work("hpl", {"n": 22, "nb": 4})
+    assert work.volume == np.sum(m * w**2 + 2 * w * m * (m - w))
+    assert (work.phases, work.panel_speed, work.waiting) == ("main", 1.0, "yielding")
+
+
+@pytest.mark.parametrize("phases", ["main", "all"])
+def test_a_slow_panel_counts_as_more(phases):
+    fast, slow = (
+        counted({"n": 6, "nb": 2, "phases": phases, "panel_speed": speed}, 1, 1).volumes for speed in (1.0, 0.25)
+    )
+    assert slow[0][0] == 4 * fast[0][0]
+    assert slow[0][1:3] == fast[0][1:3]
+    assert slow[1][0] == fast[1][0]
+    assert slow[1][1] == 4 * fast[1][1]
+
+
+def test_swaps_move_two_words_a_row_and_column_and_solving_has_its_own_speed():
+    """The case by hand: 2 x 2 words in each of 1 and 2 columns, then in 1; half a word, an eighth of the speed."""
+    found = counted({"n": 4, "nb": 2, "swap_speed": 0.5, "solve_speed": 0.125} | ALL, 1, 1)
+    assert found.volumes == [[11, 10 + 8, 2 + 8, 4 * 8], [20 + 16, 3, 4 * 8, 8 * 8]]
+    work = make_work("hpl", {"n": 4, "nb": 2, "swap_speed": 0.5, "solve_speed": 0.125, "panel_speed": 0.5} | ALL)
+    assert work.volume == pytest.approx(found.volume.sum() + 11 + 3)
+
+
+@pytest.mark.parametrize("broadcast", ["ring", "modified_ring", "two_rings", "scatter_ring"])
+@pytest.mark.parametrize("partition", [(1, 1, 1, 1), (1, 0, 1, 1), (3, 1, 0, 2), (1, 0, 0, 0)])
+def test_all_messages_are_received(broadcast, partition):
+    """With 2, 3 and 11 blocks: fewer than processes, and a right-hand side within and beyond the last block."""
+    for n, nb in [(8, 4), (11, 4), (22, 2)]:
+        if sum(partition) <= max(-(-n // nb), len(partition)):
+            found = counted({"n": n, "nb": nb, "broadcast": broadcast} | ALL, *partition)
+            assert len(follow(found.columns)) == len(found.sent)
+            if sum(units > 0 for units in partition) == 1:
+                assert not found.sent
+
+
+def test_the_back_substitution_sends_as_many_rows_as_there_are_other_processes_for():
+    """Four processes, six blocks of 2: 3 x 2 rows to the owner of the block before, fewer where fewer are above."""
+    found = counted({"n": 12, "nb": 2} | ALL, 1, 1, 1, 1)
+    sent = [found.messages[pair][-1] for pair in [(1, 0), (3, 2), (2, 1)]]
+    assert sent == [8 * 2, 8 * 6, 8 * 4]
+    assert found.messages[2, 1][-1] == 8 * 4
+    assert found.messages[0, 3] == [8 * 6]  # block 4's, the only one that 0 sends there
+    assert found.messages[2, 1].count(8 * 12) == 1  # the right-hand side, from block 6 to block 5
+
+
+def test_the_right_hand_side_is_the_column_behind_the_last():
+    """Order 5 in blocks of 2: in the last block, which has room for it; order 6: in block 3, of the other process."""
+    assert 8 * 5 not in counted({"n": 5, "nb": 2} | ALL, 1, 1).sent
+    assert counted({"n": 6, "nb": 2} | ALL, 1, 1).messages[1, 0].count(8 * 6) == 1
+
+
+@pytest.mark.parametrize("load", [0, 2])
+@pytest.mark.parametrize("waiting", ["yielding", "polling"])
+def test_processes_share_a_pe_with_competitors_and_with_each_other(load, waiting):
+    """The case by hand on one PE with `load` competitors: m processes of ours get 1 / (load + m) each.
+
+    Both update at once, for 10 operations of each. Else one of the two waits, and counts if it polls; before the last
+    4 operations it has ended.
+    """
+    competitors = trace([0.0], [float(load)], 1.0) if load else None
+    made = simulated({"n": 4, "nb": 2, "waiting": waiting} | ALL, (0, 0), pe("a", SPEED, competitors))
+    alone, together = load + 1, load + 2
+    waits = together if waiting == "polling" else alone
+    expected = 10 * together + (11 + 10 + 3 + 2 + 4 + 8) * waits + 4 * alone
+    times = sum(message_s(size) for size in (88, 56, 32, 16))
+    assert made.makespan_s[0, 0] == pytest.approx(expected / SPEED + times, rel=1e-7)
+
+
+@pytest.mark.parametrize("phases", ["main", "all"])
+@pytest.mark.parametrize("waiting", ["yielding", "polling"])
+def test_both_engines_agree_to_the_tick(phases, waiting):
+    parameters = {"n": 40, "nb": 3, "phases": phases, "waiting": waiting, "panel_speed": 0.3}
+    parameters |= {"swap_speed": 0.7} if phases == "all" else {}
+    pes = pe("a", 3e6), pe("b", 1e6, trace([0.0, 3e-3], [2.0, 0.5], 7e-3)), pe("c", 2e6)
+    runs = [simulated(parameters, (0, 0, 1, 1, 2), *pes, engine=engine) for engine in ("process", "compiled")]
+    for first, second in zip(*(made.finish_ticks for made in runs), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"phases": "most"}, "phases: 'most' found, one of main, all allowed"),
+        ({"waiting": "sleeping"}, "waiting: 'sleeping' found, one of yielding, polling allowed"),
+        ({"panel_speed": 0}, "panel_speed: 0 found, a finite number above 0 allowed"),
+        ({"swap_speed": 0.1}, "swap_speed found, allowed with phases: all"),
+        ({"solve_speed": 0.1, "phases": "main"}, "solve_speed found, allowed with phases: all"),
+        ({"swap_speed": "fast"}, "swap_speed: 'fast' found, a finite number above 0 allowed"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, message):
+    with pytest.raises(ScenarioError, match=message):
+        make_work("hpl", {"n": 8, "nb": 2} | given)

@@ -1,0 +1,83 @@
+"""Draws under what-ifs: the k-th PE of a kind draws the same whatever else is there, and no two PEs draw alike."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from simulator import PE, Configuration, LinkModel, Platform, dump_scenario, load_scenario, read_template
+from simulator.scenario_file.scenario import draw
+from tests.simulator.experiments.sweep.points import write
+
+COUNTS = st.sampled_from([0, 1, 2, 8, 9, 10, 11, 12, 98, 99, 100, 101])
+LINK = LinkModel.from_latency(1e-5, 1e9)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("draws")
+    return read_template(write(folder))
+
+
+def drawn(template, *counts):
+    """Load starts of the slow PEs, in their order; (replication, PE)."""
+    changes = [f"platform.nodes.{kind}.count={count}" for kind, count in zip(("slow", "fast"), counts, strict=True)]
+    scenario = template.divided_equally().scenario([*changes, "replications=2"])
+    return draw(scenario).load_starts_s[:, [pe.load is not None for pe in scenario.platform.pes]]
+
+
+@given(ours=COUNTS, theirs=COUNTS, fast=st.tuples(st.integers(1, 12), st.integers(1, 12)))
+@example(ours=9, theirs=10, fast=(1, 1))
+@example(ours=99, theirs=100, fast=(9, 10))
+@settings(max_examples=15, deadline=None)
+def test_adding_nodes_changes_no_draw_of_others(template, ours, theirs, fast):
+    one, other = drawn(template, ours, fast[0]), drawn(template, theirs, fast[1])
+    both = min(ours, theirs)
+    assert np.array_equal(one[:, :both], other[:, :both])
+    assert np.unique(one).size == one.size  # each has its own
+
+
+def test_the_resolved_form_draws_the_same(template, tmp_path):
+    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12"])
+    path = tmp_path / "resolved.yaml"
+    path.write_text(dump_scenario(scenario))
+    again = load_scenario(path)
+    assert [pe.name for pe in again.platform.pes][-1] == "slow12"
+    assert np.array_equal(draw(again).load_starts_s, draw(scenario).load_starts_s)
+
+
+NAMES = st.text("a01.", min_size=1, max_size=5)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=12, unique=True))
+@example(["a1", "a01", "a001"])
+@example(["1.01", "01.1", "1.1"])
+def test_no_two_pes_draw_alike(names):
+    keys = Platform.uniform(tuple(PE(name, name) for name in names), LINK).draw_names
+    assert len(set(keys)) == len(keys)
+
+
+def test_names_that_differ_in_zeros_only():
+    names = ("n007.c0", "n7.c0", "n07.c00", "n10", "n00")
+    found = Platform.uniform(tuple(PE(name, name) for name in names), LINK).draw_names
+    assert found == ("n007.c0", "n7.c0", "n07.c00", "n10", "n0")
+    assert Platform.uniform((PE("slow007", "slow007"),), LINK).draw_names == ("slow7",)
+
+
+def test_many_draws_are_those_of_few(template):
+    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12", "replications=6000"])
+    many, few = draw(scenario), draw(replace(scenario, replications=40), first=5960)  # 72,000 draws, and 480
+    assert np.array_equal(many.load_starts_s[5960:], few.load_starts_s)
+    assert np.array_equal(many.band_positions[5960:], few.band_positions)
+
+
+def test_pes_without_a_process_are_left_out_where_nobody_asks_for_them(template):
+    scenario = template.divided_equally().scenario(["platform.nodes.slow.count=12", "replications=2"])
+    one = replace(scenario, configurations=(Configuration("one", (1,), (len(scenario.platform.pes) - 1,)),))
+    whole, placed = draw(one), draw(one, placed_only=True)
+    assert np.array_equal(whole.load_starts_s[:, -1], placed.load_starts_s[:, -1])
+    assert np.all(whole.load_starts_s[:, -1] > 0)
+    assert np.count_nonzero(whole.load_starts_s) > 2
+    assert np.count_nonzero(placed.load_starts_s) == 2
