@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.base.tables import read_shipped_table, read_table
-    from simulator.calibration.across import measure_across
     from simulator.calibration.allocation.campaign import Campaign, Limits, learned_costs, make_runs
     from simulator.calibration.allocation.candidates import every_configuration
     from simulator.calibration.allocation.choice import LEAST_SIZES, Wishes
@@ -21,30 +20,31 @@ if TYPE_CHECKING:
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
     from simulator.calibration.apex.visits import visits_kept
     from simulator.calibration.bands.built import save_speed_model
+    from simulator.calibration.bench.competitor import Competitor
+    from simulator.calibration.bench.point_store import points_kept
+    from simulator.calibration.bench.usage import Usage
     from simulator.calibration.comparison import Compared, compare_builders
-    from simulator.calibration.history import RunRecord, add_runs, list_runs
-    from simulator.calibration.history_application import ApplicationPlan, make_application_plan
-    from simulator.calibration.history_fit import fit_table
-    from simulator.calibration.history_formats import export_runs, import_runs, runs_kind, save_export
-    from simulator.calibration.history_record import RunPlan, make_plan, parse_grid, record_runs
+    from simulator.calibration.history.application import ApplicationPlan, make_application_plan
+    from simulator.calibration.history.fit import fit_table
+    from simulator.calibration.history.formats import export_runs, import_runs, runs_kind, save_export
+    from simulator.calibration.history.record import RunPlan, make_plan, parse_grid, record_runs
+    from simulator.calibration.history.store import RunRecord, add_runs, list_runs
     from simulator.calibration.kernels import KERNELS, Kernel
     from simulator.calibration.kernels.sized import SizedKernel
     from simulator.calibration.kernels.table import SIZED_KERNELS
-    from simulator.calibration.links import measure_link
-    from simulator.calibration.measuring import Measurement, Point, measure_speeds, measured_bands
-    from simulator.calibration.parallel.command_ranks import CommandRanks
-    from simulator.calibration.parallel.competitor import Competitor
-    from simulator.calibration.parallel.ranks import Ranks, RealRun
+    from simulator.calibration.load_recording import Recording, record_load
     from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
     from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
-    from simulator.calibration.real.point_store import points_kept
-    from simulator.calibration.real.sampling import RealPoint
-    from simulator.calibration.real_source import RealSource
-    from simulator.calibration.record import Recording, record_load
-    from simulator.calibration.speeds import Measurements, fit_speed, measure
-    from simulator.calibration.usage import Usage
+    from simulator.calibration.ranks.command_ranks import CommandRanks
+    from simulator.calibration.ranks.links import measure_link
+    from simulator.calibration.ranks.measuring import Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.ranks.ranks import Ranks, RealRun
+    from simulator.calibration.speed.across import measure_across
+    from simulator.calibration.speed.real_source import RealSource
+    from simulator.calibration.speed.sampling import RealPoint
+    from simulator.calibration.speed.speeds import Measurements, fit_speed, measure
     from simulator.models.memory.file import (
         MemoryFit,
         fit_memory,
@@ -79,13 +79,13 @@ _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "AllocationFit": "simulator.models.process_count.file",
-    "ApplicationPlan": "simulator.calibration.history_application",
+    "ApplicationPlan": "simulator.calibration.history.application",
     "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
     "ChainMeasurement": "simulator.calibration.pingpong.chain",
-    "CommandRanks": "simulator.calibration.parallel.command_ranks",
+    "CommandRanks": "simulator.calibration.ranks.command_ranks",
     "Compared": "simulator.calibration.comparison",
-    "Competitor": "simulator.calibration.parallel.competitor",
+    "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
@@ -96,19 +96,19 @@ _HOMES = {
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MeasuredAllocations": "simulator.models.process_count.file",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
-    "Measurement": "simulator.calibration.measuring",
-    "Measurements": "simulator.calibration.speeds",
+    "Measurement": "simulator.calibration.ranks.measuring",
+    "Measurements": "simulator.calibration.speed.speeds",
     "MemoryFit": "simulator.models.memory.file",
     "PlacedRank": "simulator.calibration.allocation.placement",
     "PlannedRun": "simulator.calibration.allocation.plan",
-    "Point": "simulator.calibration.measuring",
-    "Ranks": "simulator.calibration.parallel.ranks",
-    "RealPoint": "simulator.calibration.real.sampling",
-    "RealRun": "simulator.calibration.parallel.ranks",
-    "RealSource": "simulator.calibration.real_source",
-    "Recording": "simulator.calibration.record",
-    "RunPlan": "simulator.calibration.history_record",
-    "RunRecord": "simulator.calibration.history",
+    "Point": "simulator.calibration.ranks.measuring",
+    "Ranks": "simulator.calibration.ranks.ranks",
+    "RealPoint": "simulator.calibration.speed.sampling",
+    "RealRun": "simulator.calibration.ranks.ranks",
+    "RealSource": "simulator.calibration.speed.real_source",
+    "Recording": "simulator.calibration.load_recording",
+    "RunPlan": "simulator.calibration.history.record",
+    "RunRecord": "simulator.calibration.history.store",
     "RunTable": "simulator.calibration.allocation.run_table",
     "RuntimeFit": "simulator.models.regression.file",
     "SIZED_KERNELS": "simulator.calibration.kernels.table",
@@ -116,27 +116,27 @@ _HOMES = {
     "SpeedForetold": "simulator.models.predicted_speed_check",
     "Sweep": "simulator.calibration.apex.sweep",
     "SweepPlan": "simulator.calibration.apex.plan",
-    "Usage": "simulator.calibration.usage",
+    "Usage": "simulator.calibration.bench.usage",
     "Wishes": "simulator.calibration.allocation.choice",
-    "add_runs": "simulator.calibration.history",
+    "add_runs": "simulator.calibration.history.store",
     "compare_builders": "simulator.calibration.comparison",
     "every_configuration": "simulator.calibration.allocation.candidates",
-    "export_runs": "simulator.calibration.history_formats",
+    "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
     "fit_measured_link": "simulator.calibration.pingpong.fit",
     "fit_memory": "simulator.models.memory.file",
     "fit_memory_table": "simulator.models.memory.file",
     "fit_network_table": "simulator.models.network.file",
-    "fit_speed": "simulator.calibration.speeds",
+    "fit_speed": "simulator.calibration.speed.speeds",
     "fit_sweep": "simulator.calibration.apex.held_out",
-    "fit_table": "simulator.calibration.history_fit",
+    "fit_table": "simulator.calibration.history.fit",
     "foretell_speed": "simulator.models.predicted_speed_check",
-    "import_runs": "simulator.calibration.history_formats",
+    "import_runs": "simulator.calibration.history.formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
     "learned_costs": "simulator.calibration.allocation.campaign",
     "link_lines": "simulator.calibration.pingpong.measured",
-    "list_runs": "simulator.calibration.history",
+    "list_runs": "simulator.calibration.history.store",
     "listen": "simulator.calibration.pingpong.hosts",
     "listener_over_ssh": "simulator.calibration.pingpong.hosts",
     "load_allocation_fit": "simulator.models.process_count.file",
@@ -146,25 +146,25 @@ _HOMES = {
     "load_runtime_model": "simulator.models.regression.file",
     "load_speed_model": "simulator.models.speed_file",
     "lu_command": "simulator.calibration.allocation.lu",
-    "make_application_plan": "simulator.calibration.history_application",
-    "make_plan": "simulator.calibration.history_record",
+    "make_application_plan": "simulator.calibration.history.application",
+    "make_plan": "simulator.calibration.history.record",
     "make_reader": "simulator.calibration.allocation.output",
     "make_runs": "simulator.calibration.allocation.campaign",
     "make_sweep": "simulator.calibration.apex.plan",
-    "measure": "simulator.calibration.speeds",
-    "measure_across": "simulator.calibration.across",
+    "measure": "simulator.calibration.speed.speeds",
+    "measure_across": "simulator.calibration.speed.across",
     "measure_chain": "simulator.calibration.pingpong.chain",
-    "measure_link": "simulator.calibration.links",
+    "measure_link": "simulator.calibration.ranks.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
-    "measure_speeds": "simulator.calibration.measuring",
+    "measure_speeds": "simulator.calibration.ranks.measuring",
     "measure_sweep": "simulator.calibration.apex.sweep",
-    "measured_bands": "simulator.calibration.measuring",
+    "measured_bands": "simulator.calibration.ranks.measuring",
     "model_kind": "simulator.models.speed_file",
     "parse_address": "simulator.calibration.pingpong.hosts",
-    "parse_grid": "simulator.calibration.history_record",
+    "parse_grid": "simulator.calibration.history.record",
     "parse_program": "simulator.calibration.allocation.program",
     "plan_construction": "simulator.calibration.allocation.planning",
-    "points_kept": "simulator.calibration.real.point_store",
+    "points_kept": "simulator.calibration.bench.point_store",
     "predict_memory": "simulator.models.memory.file",
     "predict_messages": "simulator.models.network.file",
     "predict_speeds": "simulator.models.speed_file",
@@ -175,11 +175,11 @@ _HOMES = {
     "read_plan": "simulator.calibration.allocation.plan",
     "read_shipped_table": "simulator.base.tables",
     "read_table": "simulator.base.tables",
-    "record_load": "simulator.calibration.record",
-    "record_runs": "simulator.calibration.history_record",
+    "record_load": "simulator.calibration.load_recording",
+    "record_runs": "simulator.calibration.history.record",
     "save_allocation_fit": "simulator.models.process_count.file",
-    "runs_kind": "simulator.calibration.history_formats",
-    "save_export": "simulator.calibration.history_formats",
+    "runs_kind": "simulator.calibration.history.formats",
+    "save_export": "simulator.calibration.history.formats",
     "save_memory_model": "simulator.models.memory.file",
     "save_network_model": "simulator.models.network.file",
     "save_resource_model": "simulator.models.resource.file",

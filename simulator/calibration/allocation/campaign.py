@@ -20,10 +20,10 @@ from simulator.calibration.allocation.placement import check_processors, placed_
 from simulator.calibration.allocation.plan import Allocation, ConstructionPlan, PlannedRun
 from simulator.calibration.allocation.program import AllocatedProgram
 from simulator.calibration.allocation.run_table import RunTable
-from simulator.calibration.parallel.children import Children
-from simulator.calibration.parallel.competitor import Competitor
-from simulator.calibration.parallel.launcher import ANYWHERE
-from simulator.calibration.parallel.outcome import failure
+from simulator.calibration.bench.children import Children
+from simulator.calibration.bench.competitor import Competitor
+from simulator.calibration.bench.launcher import ANYWHERE
+from simulator.calibration.bench.outcome import failure
 from simulator.models.load import LoadTrace
 
 LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
@@ -33,7 +33,7 @@ PILOT_LIMIT_S = 300.0
 MOST_FAILURES = 3
 """So many failed runs one after another end it all."""
 _START_S = 60.0
-_LAUNCHER = "simulator.calibration.parallel.launcher"
+_LAUNCHER = "simulator.calibration.bench.launcher"
 
 RunKey = tuple[float, Allocation]
 

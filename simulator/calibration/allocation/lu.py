@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 from simulator.base.errors import ScenarioError
-from simulator.calibration.apex.mpi_launch import mpiexec
+from simulator.calibration.bench.mpi_launch import mpiexec
 
 BLOCK = 64
 """Columns of a block."""
 WAITS = ("yield", "poll")
-_LU = "simulator.calibration.parallel.lu_mpi"
+_LU = "simulator.calibration.allocation.lu_mpi"
 
 
 def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:

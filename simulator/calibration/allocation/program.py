@@ -13,7 +13,7 @@ from simulator.base.errors import ScenarioError
 from simulator.calibration.allocation.output import OutputReader
 from simulator.calibration.allocation.placement import PlacedRank
 
-PIN = Path(__file__).parents[1] / "parallel" / "pin.py"
+PIN = Path(__file__).parents[1] / "bench" / "pin.py"
 _PLACE = re.compile(r"\{(\w+)\}")
 _FOUND_BY = {"hostfile": "hostfile", "hostfile_openmpi": "hostfile.openmpi", "rankfile": "rankfile.openmpi"}
 """Placeholder -> the file that it stands for, written into the folder of the run."""

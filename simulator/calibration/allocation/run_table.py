@@ -15,7 +15,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.tables import read_table
 from simulator.calibration.allocation.output import MeasuredTimes
 from simulator.calibration.allocation.plan import Allocation
-from simulator.calibration.journal import Journal
+from simulator.calibration.bench.journal import Journal
 
 LOG_SUFFIX = ".log.jsonl"
 """What replaces `.csv` in the name of the log beside a table."""

@@ -9,7 +9,7 @@ from typing import Any
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, memory_available_bytes, require_linux
-from simulator.calibration.apex.mpi_launch import mpiexec
+from simulator.calibration.bench.mpi_launch import mpiexec
 from simulator.calibration.kernels.sized import WORD_BYTES
 
 ALPHAS = (0.001, 0.01, 0.1, 0.25, 0.5, 1.0)

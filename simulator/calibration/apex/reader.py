@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from simulator.base.randomness import stream
+from simulator.calibration.bench import lifeline
+from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import apex_access as access
 from simulator.calibration.kernels.sized import WORD_BYTES
-from simulator.calibration.parallel import lifeline
-from simulator.calibration.usage import Usage
 
 _BLOCK = 1024
 """Starts drawn at once: temporary arrays stay small, so that they push little out of caches."""

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from simulator.calibration.apex.plan import Cell, SweepPlan
+from simulator.calibration.bench.children import Children
 from simulator.calibration.kernels.sized import WORD_BYTES
-from simulator.calibration.parallel.children import Children
 
-_READER, _MPI = "simulator.calibration.apex.reader", "simulator.calibration.apex.mpi_launch"
+_READER, _MPI = "simulator.calibration.apex.reader", "simulator.calibration.bench.mpi_launch"
 
 
 class Readers:

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from simulator.base.machine import Machine
-from simulator.calibration.journal import Journal, read_entries
-from simulator.calibration.real.point_store import plain, refuse_others
+from simulator.calibration.bench.journal import Journal, read_entries
+from simulator.calibration.bench.point_store import plain, refuse_others
 
 FORMAT, KIND = 1, "apexmap visits"
 WHAT = "measurements of a memory sweep"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from simulator.base import files
 from simulator.calibration.bands.source import Floats, PointMeasured, ReplaySource
-from simulator.calibration.real.point_store import PointStore
+from simulator.calibration.bench.point_store import PointStore
 
 
 class KeptReplay:

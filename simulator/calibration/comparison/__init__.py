@@ -21,11 +21,11 @@ from simulator.calibration.bands.source import Floats
 from simulator.calibration.comparison.lanes import BuilderLane, GridLane, HeldOutLane, held_out_sizes
 from simulator.calibration.comparison.turns import next_lane
 from simulator.calibration.kernels.table import sized_kernel
-from simulator.calibration.measuring import LEAST_SAMPLE_S
-from simulator.calibration.real.sampling import Effort, RealPoint
-from simulator.calibration.real.subjects import KernelSubject
-from simulator.calibration.real.upper_end import Ends
-from simulator.calibration.real_source import MEMORY_SHARE, RealSource
+from simulator.calibration.ranks.measuring import LEAST_SAMPLE_S
+from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
+from simulator.calibration.speed.sampling import Effort, RealPoint
+from simulator.calibration.speed.subjects import KernelSubject
+from simulator.calibration.speed.upper_end import Ends
 
 METHODS = ("grid", "gbbp", "adaptive")
 HELD_OUT, PASSES = 36, 3

@@ -10,7 +10,7 @@ from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.grid import grid_sizes
 from simulator.calibration.bands.source import PointMeasured
 from simulator.calibration.bands.stepwise import PointsSoFar, next_step
-from simulator.calibration.real_source import RealSource
+from simulator.calibration.speed.real_source import RealSource
 
 RULE = CutRule(band=0.05)
 """Cuts are as wide as on recorded speeds: one long run shows no spread, and every method gets the same."""

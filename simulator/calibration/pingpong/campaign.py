@@ -15,8 +15,8 @@ from simulator.base import units
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
+from simulator.calibration.bench.point_store import PointStore
 from simulator.calibration.pingpong.channels import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
-from simulator.calibration.real.point_store import PointStore
 
 SAMPLE_S = 0.005
 """A sample goes on for about this long, or for one round."""

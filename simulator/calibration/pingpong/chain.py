@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import require_linux, this_machine
-from simulator.calibration.parallel.children import Children
+from simulator.calibration.bench.children import Children
 from simulator.calibration.pingpong.campaign import Plan, SizePoint, machine_warnings, open_store, run_campaign
 from simulator.calibration.pingpong.pairs import SAMPLE_LIMIT_S, start_endpoints
 

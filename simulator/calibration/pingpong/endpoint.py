@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from simulator.base.errors import ApportionError
-from simulator.calibration.parallel import lifeline
+from simulator.calibration.bench import lifeline
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import Buffers, ChannelEndedError, StreamChannel, relay, run_sample
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Self, cast
 
 from simulator.base.errors import CalibrationError
-from simulator.calibration.parallel.children import Children
+from simulator.calibration.bench.children import Children
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import SILENCE_S
 from simulator.calibration.pingpong.pairs import ENDPOINT, Pairs

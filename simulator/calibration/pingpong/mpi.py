@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base.errors import CalibrationError, ScenarioError
-from simulator.calibration.parallel.children import NoAnswerError
+from simulator.calibration.bench.children import NoAnswerError
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.pairs import Pairs
 

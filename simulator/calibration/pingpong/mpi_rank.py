@@ -10,7 +10,7 @@ import socket
 import sys
 from typing import Any
 
-from simulator.calibration.parallel import lifeline
+from simulator.calibration.bench import lifeline
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import Buffers, run_sample
 

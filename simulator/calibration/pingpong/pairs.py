@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from simulator.base.errors import CalibrationError
-from simulator.calibration.parallel.children import Children
+from simulator.calibration.bench.children import Children
 
 ENDPOINT: Final = "simulator.calibration.pingpong.endpoint"
 LEAD_S = 0.01

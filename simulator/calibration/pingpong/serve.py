@@ -12,7 +12,7 @@ import sys
 import time
 
 from simulator.base.errors import ApportionError
-from simulator.calibration.parallel import lifeline
+from simulator.calibration.bench import lifeline
 from simulator.calibration.pingpong import wire
 from simulator.calibration.pingpong.channels import (
     MAX_BATCHES,

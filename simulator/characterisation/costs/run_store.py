@@ -9,8 +9,8 @@ from typing import Any
 
 from simulator.base import files
 from simulator.base.machine import Machine
-from simulator.calibration.journal import Journal, read_entries
-from simulator.calibration.real.point_store import plain
+from simulator.calibration.bench.journal import Journal, read_entries
+from simulator.calibration.bench.point_store import plain
 from simulator.characterisation.costs.observations import Counts
 from simulator.characterisation.costs.timing import Times
 

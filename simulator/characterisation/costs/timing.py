@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.measuring import half_interval_of_median
+from simulator.calibration.ranks.measuring import half_interval_of_median
 
 Floats = NDArray[np.float64]
 

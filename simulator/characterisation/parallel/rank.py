@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from simulator.calibration.parallel import lifeline
+from simulator.calibration.bench import lifeline
 from simulator.calibration.pingpong.channels import StreamChannel
 from simulator.characterisation.parallel.bodies import BODIES, Body
 

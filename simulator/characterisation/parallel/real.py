@@ -10,8 +10,8 @@ import numpy as np
 
 from simulator.base.errors import CalibrationError
 from simulator.base.machine import this_machine
-from simulator.calibration.measuring import half_interval_of_median
-from simulator.calibration.parallel.children import Children
+from simulator.calibration.bench.children import Children
+from simulator.calibration.ranks.measuring import half_interval_of_median
 
 _RANK = "simulator.characterisation.parallel.rank"
 LEAST_ROUNDS, MOST_ROUNDS = 5, 101

@@ -334,7 +334,7 @@ REFUSES = {
 
 REASONED = {
     "quickstart": ("output seed json", "tests/advisor/test_quickstart.py runs it"),
-    "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_record.py runs it"),
+    "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_load_recording.py runs it"),
     "calibrate speed": (
         "store output json",
         "the same lines of code as with --replay; test_calibrate_resumed.py runs it",
@@ -350,7 +350,7 @@ REASONED = {
     "calibrate resource": ("output seed json", "minutes of runs; the seed draws their order"),
     "calibrate load-check": ("output seed json", "tests/advisor/verification runs it; the seed draws pauses"),
     "characterise": ("seed json sizes hardware budget method", "test_characterise.py runs it"),
-    "history record": ("name version history json", "tests/simulator/calibration/test_history.py runs it"),
+    "history record": ("name version history json", "tests/simulator/calibration/history/test_history.py runs it"),
     "verify": ("seed output json", "tests/advisor/verification runs it"),
     "allocate run": ("folder local output json", "tests/advisor/cli/test_allocate.py runs it"),
     "reproduce": (

@@ -19,7 +19,7 @@ from advisor.verification.check import NO_RANGE, VerifyPlan, _document, verify
 from advisor.verification.interleaved import Verification, run_interleaved
 from simulator import Configuration, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
-from simulator.calibration.usage import Usage
+from simulator.calibration.bench.usage import Usage
 from tests.simulator.platform import platforms
 from tests.simulator.platform.platforms import scenario, trace
 

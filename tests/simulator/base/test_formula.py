@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simulator.base.errors import FormulaError
 from simulator.base.formula import FUNCTIONS, MAX_CHARACTERS, parse
 
-HOSTILE = (Path(__file__).parents[1] / "bad_inputs" / "formulas.txt").read_text(encoding="utf-8").splitlines()
+HOSTILE = (Path(__file__).parents[2] / "bad_inputs" / "formulas.txt").read_text(encoding="utf-8").splitlines()
 HPL = "N**3/(3*P*Q) + N**2*(3*P+Q)/(2*P*Q) + N*log(P) + N*P"
 
 

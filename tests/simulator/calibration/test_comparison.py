@@ -11,7 +11,7 @@ from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.stepwise import PointsSoFar, next_step
 from simulator.calibration.comparison.lanes import GridLane, HeldOutLane, held_out_sizes
 from simulator.calibration.comparison.turns import next_lane
-from simulator.calibration.real.sampling import Effort
+from simulator.calibration.speed.sampling import Effort
 from tests.stored_points import stored
 
 CPU = 0

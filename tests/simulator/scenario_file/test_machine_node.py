@@ -15,7 +15,7 @@ from simulator.models.memory import MemoryLevel
 from simulator.scenario_file.node_block import node_block, node_name, ranges, shared_levels
 from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
 
-HWLOC = Path(__file__).parents[1] / "foreign_platforms" / "hwloc"
+HWLOC = Path(__file__).parents[1] / "platform" / "foreign" / "hwloc"
 AROUND = """
   link: {latency: 10us, bandwidth: 1GB/s}
 application: {name: matmul, kernel: dgemm, parameters: {n: 100}}

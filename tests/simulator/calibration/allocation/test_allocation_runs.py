@@ -17,7 +17,7 @@ from advisor.cli import _run
 from simulator.base.errors import CalibrationError
 from simulator.calibration.allocation import output as output_module
 from simulator.calibration.allocation.output import make_reader
-from simulator.calibration.parallel import pin
+from simulator.calibration.bench import pin
 from tests.support.processes import relatives
 
 ROOT = Path(__file__).parents[4]

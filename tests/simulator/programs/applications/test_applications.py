@@ -337,7 +337,7 @@ def test_scenario_files_name_every_application(tmp_path, name):
 
 def test_every_parameter_is_described():
     """scenarios/README.md has a row for each application, with each parameter that a wrong one is answered with."""
-    text = (Path(__file__).parents[3] / "scenarios" / "README.md").read_text()
+    text = (Path(__file__).parents[4] / "scenarios" / "README.md").read_text()
     for name in FITTING:
         row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
         with pytest.raises(ScenarioError) as caught:

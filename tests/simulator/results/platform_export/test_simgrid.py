@@ -19,7 +19,7 @@ from simulator.programs.program import Compute, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.agreement.simgrid_scenarios import scenario
 
-FOLDER = Path(__file__).parents[1] / "foreign_platforms" / "simgrid"
+FOLDER = Path(__file__).parents[2] / "platform" / "foreign" / "simgrid"
 KNOTS = LinkModel(np.array([0.0, 100.0, 1000.0]), np.array([1e-6, 2e-6, 9e-6]))
 
 

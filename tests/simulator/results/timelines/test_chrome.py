@@ -20,7 +20,7 @@ from tests.simulator.platform.platforms import flat, trace
 from tests.simulator.programs.applications.test_modelled import fitted
 from tests.simulator.results.timelines.checker import as_perfetto, check, read
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 TUTORIALS = sorted((ROOT / "scenarios" / "tutorial").glob("*.yaml"))
 SECOND = 1e6
 

@@ -14,7 +14,7 @@ from simulator.programs.program import Compute, Recv, Send
 from tests.simulator.engines.test_rules import build, simulate
 from tests.simulator.platform.platforms import flat
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")

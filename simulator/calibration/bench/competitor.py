@@ -1,0 +1,76 @@
+"""A real background load on one PE: busy loops of equal weight that follow a load trace of whole numbers."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from simulator.base.errors import CalibrationError
+from simulator.calibration.bench.busy_loop import APART
+from simulator.calibration.bench.children import Children
+from simulator.models.load import LoadTrace
+
+_LOOP = "simulator.calibration.bench.busy_loop"
+LEAD_S = 0.05
+"""How long before it is needed a load is switched on, so that it is really there."""
+
+
+class Competitor:
+    """Processes of ours that compete for a PE; a context manager that ends them.
+
+    Loop `k` is busy while the load is at least `k`. Only whole loads are taken: a loop that is busy for a part of the
+    time takes less than that part from us, since it shares while it is awake.
+
+    Parameters
+    ----------
+    cpu
+        The logical processor that they are pinned to.
+    trace
+        The load they follow; it repeats.
+    apart
+        Give each loop a session of its own: against runs that have theirs too (`pin`), or a run as a whole
+        (`CommandRanks`), as Linux shares a processor between sessions first (autogroup).
+
+    Raises
+    ------
+    CalibrationError
+        If the trace holds anything but whole numbers.
+    """
+
+    def __init__(self, cpu: int, trace: LoadTrace, *, apart: bool = False) -> None:
+        if np.any(trace.values != np.rint(trace.values)):
+            raise CalibrationError("competitor: a load with parts of processes found, whole numbers allowed")
+        self._trace = trace
+        self._count = int(trace.values.max())
+        place = (APART,) if apart else ()
+        self._children = Children(_LOOP, [(str(cpu), str(level), *place) for level in range(1, self._count + 1)])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._children.end()
+
+    @contextmanager
+    def replay(self, start_s: float) -> Iterator[None]:
+        """Follow the trace from `start_s` on while the block runs, and be quiet afterwards."""
+        start = time.monotonic() + LEAD_S - start_s
+        schedule = {
+            "times_s": self._trace.times_s.tolist(),
+            "values": self._trace.values.tolist(),
+            "end_s": self._trace.end_s,
+            "start": start,
+        }
+        try:
+            for child in range(self._count):
+                self._children.tell(child, schedule)
+            time.sleep(LEAD_S)
+            yield
+        finally:
+            for child in range(self._count):
+                self._children.tell(child, None)

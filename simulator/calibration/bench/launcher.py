@@ -1,0 +1,175 @@
+"""Runs a command line on one PE and accounts for it: `python -m simulator.calibration.bench.launcher PARENT CPU`.
+
+With `any` in the place of the PE it runs wherever the system puts it: an MPI launcher, whose ranks go to several PEs.
+It reads one JSON command per line on standard input and answers each with one JSON line on standard output. Whatever a
+run leaves behind is ended and counted: orphans come to this process (`PR_SET_CHILD_SUBREAPER`).
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import psutil
+
+from simulator.calibration.bench import lifeline, memory
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_TAIL_BYTES = 4096
+"""How much of what a run says at last is kept."""
+_LAST_READS = 16
+"""How often a pipe is read once its writer should be gone: as much as one holds, and no end if it writes on."""
+ANYWHERE = "any"
+"""In the place of a processor: no pinning here."""
+_PRCTL = ctypes.CDLL(None).prctl
+
+
+def obey(command: dict[str, Any]) -> dict[str, Any]:
+    """Carry out one command of the driver."""
+    match command["do"]:
+        case "limit":
+            memory.limit(command["bytes"])
+            return {}
+        case "allocate":
+            return {"granted": memory.can_allocate(command["bytes"])}
+        case "run":
+            return run_once(
+                command["words"],
+                limit_s=command["limit_s"],
+                keep_bytes=command.get("keep_bytes", 0),
+                folder=command.get("folder"),
+            )
+    raise ValueError(command["do"])
+
+
+def run_once(words: Sequence[str], *, limit_s: float, keep_bytes: int = 0, folder: str | None = None) -> dict[str, Any]:
+    """Run a command line to its end or for `limit_s` seconds, and say what it cost with all its children.
+
+    Parameters
+    ----------
+    keep_bytes
+        How much of the end of standard output comes back, as `output`; what is not kept is not read.
+    folder
+        Where it runs.
+    """
+    start = time.perf_counter()
+    try:
+        child = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if keep_bytes else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            start_new_session=True,
+            preexec_fn=_die_with_launcher,  # noqa: PLW1509 - this process has one thread
+        )
+    except OSError as error:
+        return {"failed": (error.strerror or str(error)).lower()}
+    ended, heard = _wait(child, start + limit_s, keep_bytes=keep_bytes)
+    wall_s = time.perf_counter() - start
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    end_descendants()
+    status, usages = _reap(child)
+    lines = heard["stderr"].strip().splitlines()
+    return {
+        "status": status,
+        "timed_out": not ended,
+        "said": lines[-1] if lines else "",
+        "output": heard.get("stdout", ""),
+        "peak_bytes": 1024 * max(usage.ru_maxrss for usage in usages),
+        "usage": {
+            "cpu_s": sum(usage.ru_utime + usage.ru_stime for usage in usages),
+            "wall_s": wall_s,
+            "voluntary_switches": sum(usage.ru_nvcsw for usage in usages),
+            "involuntary_switches": sum(usage.ru_nivcsw for usage in usages),
+        },
+    }
+
+
+def _wait(child: "subprocess.Popen[bytes]", deadline: float, *, keep_bytes: int) -> tuple[bool, dict[str, str]]:
+    """Whether the run ended in time, and the end of what it said on each stream."""
+    keep = {"stderr": _TAIL_BYTES, "stdout": keep_bytes}
+    streams = {stream.fileno(): name for name in keep if (stream := getattr(child, name)) is not None}
+    tails, ended = dict.fromkeys(streams, b""), False
+    handle = os.pidfd_open(child.pid)
+    poll = select.poll()
+    for number in (handle, *streams):
+        poll.register(number, select.POLLIN)
+    try:
+        while not ended and (left_s := deadline - time.perf_counter()) > 0:
+            for number, _ in poll.poll(1000 * left_s):
+                if number == handle:
+                    ended = True
+                elif chunk := os.read(number, 2**16):
+                    tails[number] = (tails[number] + chunk)[-keep[streams[number]] :]
+                else:
+                    poll.unregister(number)
+        for number, name in streams.items():
+            tails[number] = _rest(number, tails[number], keep_bytes=keep[name])
+    finally:
+        os.close(handle)
+        for name in streams.values():
+            getattr(child, name).close()
+    return ended, {name: tails[number].decode(errors="replace") for number, name in streams.items()}
+
+
+def _rest(number: int, tail: bytes, *, keep_bytes: int) -> bytes:
+    """What is left in a pipe whose writer has ended or is about to."""
+    os.set_blocking(number, False)
+    with contextlib.suppress(BlockingIOError):
+        for _ in range(_LAST_READS):
+            tail = (tail + os.read(number, 2**16))[-keep_bytes:]
+    return tail
+
+
+def _reap(child: "subprocess.Popen[bytes]") -> tuple[int, list[Any]]:
+    """Exit status of the run, and the resources of it and of every process that it left to us."""
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    usages = [usage]
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            end_descendants()
+            usages.append(os.wait4(-1, 0)[2])
+    return child.returncode, usages
+
+
+def end_descendants() -> None:
+    """Kill whatever descends from this process, also what left the run's process group."""
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _die_with_launcher() -> None:
+    _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _end(_signal: int, _frame: object) -> None:
+    end_descendants()
+    os._exit(1)
+
+
+def main() -> None:
+    """Serve the driver until it closes standard input."""
+    parent, cpu = int(sys.argv[1]), sys.argv[2]
+    signal.signal(signal.SIGTERM, _end)
+    lifeline.die_with_parent(parent, by=signal.SIGTERM)
+    _PRCTL(_PR_SET_CHILD_SUBREAPER, 1)
+    if cpu != ANYWHERE:
+        os.sched_setaffinity(0, {int(cpu)})
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(obey(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

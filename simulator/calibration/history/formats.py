@@ -1,0 +1,367 @@
+"""Run histories of other programs: CSV and Extra-P text and JSON in and out, Slurm's accounting in."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simulator.base import files, units
+from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.tables import parse_table
+from simulator.base.units import to_number
+from simulator.calibration.history.store import TOTAL, RunRecord, is_history
+
+IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
+EXPORTS = ("csv", "extrap", "extrap-json")
+_FACTS = ("application", "version", "machine", "made")
+_ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
+_NO_TIME = ("Unknown", "None")
+_SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
+
+
+def import_runs(
+    path: str | Path, *, kind: str | None = None, application: str | None = None, times: Sequence[str] = ()
+) -> tuple[list[RunRecord], list[str]]:
+    """Read runs from a file of another program.
+
+    Parameters
+    ----------
+    kind
+        One of `IMPORTS`; guessed from the content if None.
+    application
+        Name for runs whose file names none.
+    times
+        Columns of a CSV that are times; those that end in `_s` if empty.
+
+    Returns
+    -------
+    tuple
+        The runs, and one line for each thing that was left out and why.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read as that kind; with file and line.
+    """
+    path = Path(path)
+    text = files.read_text(path)
+    found = kind or _guess(text)
+    if times and found != "csv" and found in IMPORTS:
+        raise ScenarioError(f"{path}: read as {found}, which says itself what is a time; leave --time out")
+    if found == "csv":
+        return _from_csv(text, str(path), application, times), []
+    if found == "sacct":
+        return _from_sacct(text, str(path), application)
+    if found == "extrap":
+        return _from_extrap(_extrap_text(text, str(path)), str(path), application or path.stem)
+    if found == "extrap-json":
+        return _from_extrap(_extrap_json(text, str(path)), str(path), application or path.stem)
+    raise ScenarioError(f"format: {found!r} found, {', '.join(IMPORTS)} allowed")
+
+
+def export_runs(records: Sequence[RunRecord], kind: str) -> str:
+    """Text of a file that holds the runs.
+
+    Raises
+    ------
+    ScenarioError
+        If the kind is unknown, there is no run, or Extra-P cannot express the runs.
+    """
+    if not records:
+        raise ScenarioError("runs: none found, at least one allowed")
+    if kind == "csv":
+        return _to_csv(records)
+    if kind not in EXPORTS:
+        raise ScenarioError(f"format: {kind!r} found, {', '.join(EXPORTS)} allowed")
+    names, regions = _as_regions(records)
+    if kind == "extrap-json":
+        return _to_extrap_json(names, regions)
+    return _to_extrap_text(names, regions)
+
+
+def save_export(records: Sequence[RunRecord], kind: str, path: str | Path | None) -> str:
+    """Text of `export_runs`, also written to a file if one is given."""
+    path = None if path is None else Path(path)
+    text = export_runs(records, kind)
+    if path is not None:
+        files.write_text(path, text)
+    return text
+
+
+def runs_kind(path: str | Path) -> str:
+    """What a file of runs is, by what it begins with: `history`, or one of `IMPORTS`."""
+    return "history" if is_history(Path(path)) else _guess(files.read_text(Path(path)))
+
+
+def _guess(text: str) -> str:
+    if text.lstrip().startswith("{"):
+        return "extrap-json"
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    if first.strip().upper().startswith("PARAMETER"):
+        return "extrap"
+    return "sacct" if "|" in first else "csv"
+
+
+def _from_csv(text: str, place: str, application: str | None, times: Sequence[str]) -> list[RunRecord]:
+    table = parse_table(text, place=place)
+    columns = tuple(times) or tuple(name for name in table.names if name.endswith("_s") and name not in _FACTS)
+    missing = [name for name in columns if name not in table.names]
+    if missing or not columns:
+        wanted = ", ".join(missing) or "a column that ends in _s"
+        raise ScenarioError(f"{place}: {wanted} missing, {', '.join(table.names)} found")
+    named = set(table.text("application")) if "application" in table.names else {""}
+    if application is not None and "" not in named and named != {application}:
+        raise ScenarioError(
+            f"{place}: every row names its application, so --app {application} has no effect; leave it out"
+        )
+    numeric = [name for name in table.names if name not in (*columns, *_FACTS)]
+    faults, records = [], []
+    for line, row in zip(table.lines, table.rows, strict=True):
+        cells = dict(zip(table.names, row, strict=True))
+        numbers = {name: to_number(cells[name]) for name in (*numeric, *columns) if cells[name]}
+        faults += [
+            f"{place}:{line}: {name}: {cells[name]!r} found, a number allowed"
+            for name, value in numbers.items()
+            if value is None
+        ]
+        made = cells.get("made", "")
+        try:
+            made = units.parse_instant(made, field=f"{place}:{line}: made").isoformat() if made else ""
+        except ScenarioError as error:
+            faults += error.lines
+            made = ""
+        record = RunRecord(
+            application=cells.get("application") or application or "",
+            version=cells.get("version", ""),
+            machine=cells.get("machine", ""),
+            parameters={name: numbers[name] or 0.0 for name in numeric if name in numbers},
+            times_s={_time_name(name): numbers[name] or 0.0 for name in columns if name in numbers},
+            **({"made": made} if made else {}),
+        )
+        faults += record.check(f"{place}:{line}")
+        records.append(record)
+    if faults:
+        raise ScenarioError(faults[:20])
+    return records
+
+
+def _time_name(column: str) -> str:
+    bare = column.removesuffix("_s")
+    return TOTAL if bare in ("time", "runtime", "elapsed", TOTAL) else bare
+
+
+def _to_csv(records: Sequence[RunRecord]) -> str:
+    parameters = list(dict.fromkeys(name for record in records for name in record.parameters))
+    times = list(dict.fromkeys(name for record in records for name in record.times_s))
+    rows: list[list[str]] = [[*_FACTS, *parameters, *(f"{name}_s" for name in times)]]
+    for record in records:
+        facts = [record.application, record.version, record.machine, record.made]
+        values = [_shown(record.parameters.get(name)) for name in parameters]
+        rows.append([*facts, *values, *(_shown(record.times_s.get(name)) for name in times)])
+    return files.csv_lines(rows)
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+
+
+def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[RunRecord], list[str]]:
+    table = parse_table(text, place=place, delimiter="|")
+    job = next((name for name in ("JobIDRaw", "JobID") if name in table.names), None)
+    elapsed = next((name for name in ("ElapsedRaw", "Elapsed") if name in table.names), None)
+    if job is None or elapsed is None:
+        raise ScenarioError(
+            f"{place}: columns {', '.join(table.names)} found, JobID and Elapsed (raw or not) among them allowed: "
+            "run sacct -P without -n"
+        )
+    jobs: dict[str, list[dict[str, str]]] = {}
+    steps, unfinished = 0, 0
+    for line, row in zip(table.lines, table.rows, strict=True):
+        cells = dict(zip(table.names, row, strict=True))
+        if "." in cells[job]:  # steps repeat their job's time
+            steps += 1
+            continue
+        if _seconds(cells[elapsed]) is None:
+            raise ScenarioError(
+                f"{place}:{line}: {elapsed}: {cells[elapsed]!r} found, [DD-]HH:MM:SS or seconds allowed"
+            )
+        jobs.setdefault(cells[job].partition("+")[0], []).append(cells)
+    records = []
+    for parts in jobs.values():
+        if not all(map(_completed, parts)):
+            unfinished += 1
+            continue
+        seconds = max(_seconds(cells[elapsed]) or 0.0 for cells in parts)
+        records.append(_from_job(parts, seconds, application, f"{place}: job {parts[0][job]}: Start or Submit"))
+    told = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
+    told += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
+    if not records:
+        raise ScenarioError([f"{place}: no completed job found, at least one allowed", *told])
+    return records, told
+
+
+def _completed(cells: Mapping[str, str]) -> bool:
+    """Whether a job, or component of a heterogeneous one, has ended well; without a state, whether it has ended."""
+    return cells.get("State", "COMPLETED").startswith("COMPLETED") and cells.get("End") not in _NO_TIME
+
+
+def _from_job(parts: Sequence[Mapping[str, str]], seconds: float, application: str | None, place: str) -> RunRecord:
+    """A job; the components `123+0`, `123+1` of a heterogeneous one count together.
+
+    Slurm writes times without a zone, in that of the machine where `sacct` ran: they count as local times of this one.
+    """
+    first = parts[0]
+    began = next((first[name] for name in ("Start", "Submit") if first.get(name) and first[name] not in _NO_TIME), "")
+    counts = {name: [to_number(cells.get(name) or "0") for cells in parts] for name in _SLURM_COUNTS if first.get(name)}
+    return RunRecord(
+        application=application or first.get("JobName") or "slurm job",
+        parameters={name: sum(map(float, filter(None, found))) for name, found in counts.items() if None not in found},
+        times_s={TOTAL: seconds},
+        machine=first.get("Cluster") or first.get("Partition") or "",
+        made=units.parse_instant(began, field=place).isoformat() if began else "",
+    )
+
+
+def _seconds(cell: str) -> float | None:
+    match = _ELAPSED.fullmatch(cell)
+    if match is None:
+        return to_number(cell)
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+_Regions = dict[str, dict[tuple[float, ...], list[float]]]
+
+
+def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
+    """Parameters, and region -> point -> repetitions."""
+    names: list[str] = []
+    points: list[tuple[float, ...]] = []
+    regions: _Regions = {}
+    region, metric, at, number = TOTAL, "time", 0, 1
+
+    def ends(line: int) -> None:
+        """Extra-P takes a line for each point, no fewer."""
+        if at not in {0, len(points)}:
+            found = f"{at} DATA lines of {region} found, {len(points)} as POINTS allowed"
+            raise ScenarioError(f"{place}:{line}: {found}")
+
+    for number, raw in enumerate(text.splitlines(), 1):
+        word, _, rest = raw.strip().partition(" ")
+        match word.upper():
+            case comment if not comment or comment.startswith("#"):
+                continue
+            case "PARAMETER":
+                names += rest.split()
+            case "POINTS":
+                points += _points(rest, len(names), f"{place}:{number}")
+            case "REGION":
+                ends(number)
+                region, at = rest.strip() or TOTAL, 0
+            case "METRIC":
+                ends(number)
+                metric, at = rest.strip() or "time", 0
+            case "DATA":
+                if at >= len(points):
+                    raise ScenarioError(f"{place}:{number}: more DATA lines than the {len(points)} POINTS found")
+                values = [_number(cell, f"{place}:{number}") for cell in rest.split()]
+                if metric.lower() in ("time", "runtime"):
+                    regions.setdefault(region, {})[points[at]] = values
+                at += 1
+            case _:
+                allowed = "PARAMETER, POINTS, REGION, METRIC or DATA"
+                raise ScenarioError(f"{place}:{number}: {word!r} found, {allowed} allowed")
+    ends(number)
+    return names, regions
+
+
+def _points(text: str, dimensions: int, place: str) -> list[tuple[float, ...]]:
+    groups = re.findall(r"\(([^()]*)\)", text) or text.split()
+    found = [tuple(_number(cell, place) for cell in group.replace(",", " ").split()) for group in groups]
+    wrong = [point for point in found if len(point) != dimensions]
+    if wrong:
+        raise ScenarioError(f"{place}: POINTS: {len(wrong[0])} values found, one per PARAMETER ({dimensions}) allowed")
+    return found
+
+
+def _number(cell: str, place: str) -> float:
+    value = to_number(cell)
+    if value is None:
+        raise ScenarioError(f"{place}: {cell!r} found, a number allowed")
+    return value
+
+
+def _extrap_json(text: str, place: str) -> tuple[list[str], _Regions]:
+    try:
+        document: Any = files.parse_json(text, place)
+        names = [str(name) for name in document["parameters"]]
+        regions: _Regions = {}
+        for region, metrics in document["measurements"].items():
+            chosen = next((metrics[m] for m in metrics if str(m).lower() in ("time", "runtime")), None)
+            for entry in chosen or ():
+                point = tuple(float(x) for x in entry["point"])
+                regions.setdefault(region, {})[point] = [float(x) for x in entry["values"]]
+    except MALFORMED as error:
+        raise ScenarioError(f"{place}: {error!r}, Extra-P's JSON (parameters, measurements) allowed") from error
+    return names, regions
+
+
+def _from_extrap(
+    content: tuple[list[str], _Regions], place: str, application: str
+) -> tuple[list[RunRecord], list[str]]:
+    names, regions = content
+    if not names or not regions:
+        raise ScenarioError(f"{place}: no parameter or no time found, both allowed")
+    called = {region: TOTAL if len(regions) == 1 else region for region in regions}
+    points = list(dict.fromkeys(point for table in regions.values() for point in table))
+    records = []
+    for point in points:
+        repetitions = max(len(table.get(point, ())) for table in regions.values())
+        for i in range(repetitions):
+            times = {called[r]: table[point][i] for r, table in regions.items() if len(table.get(point, ())) > i}
+            records.append(RunRecord(application, dict(zip(names, point, strict=False)), times, made=""))
+    faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"{place}: run {i}")]
+    if faults:
+        raise ScenarioError(faults[:20])
+    return records, []
+
+
+def _as_regions(records: Sequence[RunRecord]) -> tuple[list[str], _Regions]:
+    names = list(dict.fromkeys(name for record in records for name in record.parameters))
+    unequal = next((record for record in records if set(record.parameters) != set(names)), None)
+    if not names or unequal is not None:
+        raise ScenarioError(
+            "runs: runs with different parameters found, Extra-P needs the same for all: choose one application"
+        )
+    regions: _Regions = {}
+    for record in records:
+        point = tuple(record.parameters[name] for name in names)
+        for name, seconds in record.times_s.items():
+            regions.setdefault(name, {}).setdefault(point, []).append(seconds)
+    return names, regions
+
+
+def _to_extrap_json(names: list[str], regions: Mapping[str, Mapping[tuple[float, ...], list[float]]]) -> str:
+    measurements = {
+        region: {"time": [{"point": list(point), "values": values} for point, values in table.items()]}
+        for region, table in regions.items()
+    }
+    return json.dumps({"parameters": names, "measurements": measurements}, indent=1, allow_nan=False) + "\n"
+
+
+def _to_extrap_text(names: list[str], regions: _Regions) -> str:
+    points = list(dict.fromkeys(point for table in regions.values() for point in table))
+    partial = [region for region, table in regions.items() if set(table) != set(points)]
+    if partial:
+        raise ScenarioError(
+            f"runs: {partial[0]} not measured at every point, Extra-P's text needs it: write extrap-json"
+        )
+    shown = " ".join(f"({' '.join(_shown(x) for x in point)})" for point in points)
+    lines = [*(f"PARAMETER {name}" for name in names), "", f"POINTS {shown}", ""]
+    for region, table in regions.items():
+        lines += [f"REGION {region}", "METRIC time"]
+        lines += ["DATA " + " ".join(repr(value) for value in table[point]) for point in points] + [""]
+    return "\n".join(lines)

@@ -1,1 +1,0 @@
-"""The same applications really run on several processes here, beside a real background load."""

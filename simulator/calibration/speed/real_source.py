@@ -1,0 +1,400 @@
+"""Real runs as the source of a band's points: kernels or a command line on one pinned PE, every finished point kept."""
+
+import copy
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine, memory_available_bytes, require_linux, this_machine
+from simulator.base.randomness import stream
+from simulator.calibration.bands.source import PointMeasured
+from simulator.calibration.bench.point_store import PointStore
+from simulator.calibration.bench.usage import Usage
+from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
+from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.ranks.measuring import PRECISION
+from simulator.calibration.speed.runners import LateRunner, Runner, open_runner
+from simulator.calibration.speed.sampling import Effort, RealPoint, sample_point, visit
+from simulator.calibration.speed.subjects import KernelSubject, Subject, command_subject, largest_taken
+from simulator.calibration.speed.upper_end import Ends, Room, find_ends
+
+MEMORY_SHARE = 0.5
+"""Share of the memory available now that a kernel may take."""
+OVERRUN = 3.0
+"""A single run that lasts this many times the time cap is stopped: its prediction was far off, or it never ends."""
+SLACK_BYTES = 64 * 2**20
+"""What a child may take beside the operands."""
+MUCH_MORE, HARDLY_LONGER = 10.0, 1.5
+"""Volume this many times as large should take more than so many times as long."""
+FIRST_LEVEL_SHARE = 0.5
+"""Share of the first-level data cache that the smallest size fills, so that it truly fits."""
+_FIRST_LEVEL_BYTES = 32 * 2**10
+"""Assumed where the system does not tell."""
+
+
+class RealSource:
+    """Measures problem sizes on one PE; a context manager that ends its processes. Nothing on the machine is altered.
+
+    Parameters
+    ----------
+    subject
+        What is measured.
+    cpu
+        The logical processor.
+    effort
+        How hard to look at one point.
+    max_size
+        Largest problem size allowed, in elements; None for no limit.
+    store
+        File of finished points; the same source on the same file continues, and measures none of them twice.
+    memory_share
+        Share of the memory available now that operands may take, above 0 and at most 0.9.
+    seed
+        For the order of sizes that are measured together.
+
+    Raises
+    ------
+    ScenarioError
+        If an option is out of range, the store holds something else, or the largest size is not above the smallest.
+    CalibrationError
+        If a run fails, with its n; points finished before are kept.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        cpu: int,
+        effort: Effort,
+        max_size: float | None,
+        store: Path | None,
+        memory_share: float = MEMORY_SHARE,
+        seed: int = 0,
+    ) -> None:
+        require_linux()
+        self.machine = machine = this_machine()
+        _check(machine, cpu, effort, max_size, memory_share)
+        self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
+        self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
+        self._started_s = 0.0
+        self._child = LateRunner(self._open)
+        self._used: dict[int, RealPoint] = {}
+        self._store = self._store_at(store, machine)
+        try:
+            self.ends = self._find_ends(machine)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def of_kernel(
+        cls,
+        name: str,
+        *,
+        cpu: int,
+        time_cap_s: float,
+        max_size: float | None = None,
+        store: Path | None = None,
+        precision: float = PRECISION,
+        memory_share: float = MEMORY_SHARE,
+    ) -> "RealSource":
+        """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors."""
+        subject, effort = KernelSubject(sized_kernel(name)), Effort(time_cap_s, precision)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
+
+    @classmethod
+    def of_command(  # noqa: PLR0913 - one option of the command line each
+        cls,
+        command: str,
+        *,
+        size: str,
+        volume: str,
+        cpu: int,
+        time_cap_s: float,
+        max_size: float | None = None,
+        store: Path | None = None,
+        precision: float = PRECISION,
+        memory_share: float = MEMORY_SHARE,
+    ) -> "RealSource":
+        """A command line with `{n}` in it, and formulas in n for size and volume; its CPU time includes its children's.
+
+        The command runs with `OMP_NUM_THREADS=1` and the like, on one processor, and counts from its start to its end.
+        """
+        subject, effort = command_subject(command, size=size, volume=volume), Effort(time_cap_s, precision)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def smallest(self) -> float:
+        """Smallest problem size a in elements: it fits the first-level cache."""
+        return self._subject.size(self.ends.smallest_n)
+
+    @property
+    def largest(self) -> float:
+        """Largest problem size b in elements."""
+        return self._subject.size(self.ends.largest_n)
+
+    @property
+    def largest_is_memory_limit(self) -> bool:
+        """Whether b is the largest size that can be allocated: only then is the speed beyond it 0 by definition."""
+        return self.ends.largest_is_memory_limit
+
+    @property
+    def largest_reason(self) -> str:
+        """What b follows from: memory, --max-size or the time cap."""
+        return self.ends.largest_reason
+
+    @property
+    def ends_s(self) -> float:
+        """Wall seconds that finding a and b took, the start of the processes included."""
+        return self.ends.cost_s + self._started_s
+
+    @property
+    def points(self) -> tuple[RealPoint, ...]:
+        """Every point asked for so far, by ascending n, with all its samples."""
+        return tuple(self._used[n] for n in sorted(self._used))
+
+    @property
+    def longest_run_s(self) -> float:
+        """What a single run at b was foretold to take at most: the time cap."""
+        return self._effort.time_cap_s
+
+    @property
+    def reused(self) -> int:
+        """How many of the points asked for an earlier process had finished."""
+        return len(self._store.before & self._used.keys())
+
+    @property
+    def level_ends(self) -> tuple[tuple[str, float], ...]:
+        """Each data cache, and the problem size in elements at which all that is stored no longer fits it."""
+        return tuple(
+            (f"the {units.show_size(cache.size_bytes)} of L{cache.level}", cache.size_bytes / WORD_BYTES)
+            for cache in self.machine.caches
+            if cache.kind != "instruction"
+        )
+
+    @property
+    def kept(self) -> Mapping[int, RealPoint]:
+        """Every finished point of the store, by n."""
+        return {point.n: point for point in self._store.points.values()}
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What is measured, and on which logical processor, as plain data."""
+        return {**self._subject.to_dict(), "cpu": self._cpu}
+
+    @property
+    def label(self) -> str:
+        """What messages call what is measured."""
+        return self._subject.label
+
+    @property
+    def effort(self) -> Effort:
+        """How hard each point is looked at."""
+        return self._effort
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line where the store was damaged, where too little is known of a point, and where time does not grow."""
+        doubts = (line for point in self.points if (line := self._doubt(point)))
+        return (*self._store.warnings, *doubts, *self._idle())
+
+    def measure(self, size: float) -> PointMeasured:
+        """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
+
+        Parameters
+        ----------
+        size
+            In elements, from the smallest to the largest.
+
+        Raises
+        ------
+        ScenarioError
+            If the size lies outside.
+        CalibrationError
+            If a run fails.
+        """
+        if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
+            raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+        n = self.n_of(size)
+        if n not in self._store.points:
+            self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
+        self._used[n] = self._store.points[n]
+        return self._used[n].measured()
+
+    def fresh_runs(self, size: float) -> Iterator[tuple[PointMeasured, Usage]]:
+        """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
+
+        Yields
+        ------
+        point
+            The point nearest to the size, measured if it was not yet.
+        usage
+            CPU and wall seconds of one more run, after a warm-up.
+
+        Raises
+        ------
+        ScenarioError, CalibrationError
+            As in `measure`.
+        """
+        point = self.measure(size)
+        runner = self._child.running()
+        runner.prepare(self._subject.n_of(point.size))
+        runner.sample(1)
+        while True:
+            yield point, runner.sample(1)
+
+    def measure_together(self, sizes: Sequence[float]) -> None:
+        """Measure sizes known in advance in passes of one sample each, every pass in a new random order."""
+        wanted = {self.n_of(size) for size in sizes}
+        generator = stream(self._seed, self._subject.label, "passes")
+        while still_open := sorted(wanted - self._store.points.keys()):
+            for index in generator.permutation(len(still_open)):
+                self.visit(self._subject.size(still_open[index]))
+            self._store.sync()
+
+    def visit(self, size: float) -> RealPoint:
+        """Take one more sample at a problem size and keep it; a finished point is handed out as it is."""
+        n = self.n_of(size)
+        if n not in self._store.points:
+            known = self._store.open.get(n)
+            self._store.keep(visit(self._child.running(), self._subject, n=n, effort=self._effort, known=known))
+        return self._store.points.get(n) or self._store.open[n]
+
+    def known(self, size: float) -> RealPoint | None:
+        """What the store holds of a problem size, finished or not; nothing is run."""
+        n = self.n_of(size)
+        return self._store.points.get(n) or self._store.open.get(n)
+
+    def n_of(self, size: float) -> int:
+        """The parameter, between the ends, whose problem size is nearest."""
+        return min(max(self._subject.n_of(size), self.ends.smallest_n), self.ends.largest_n)
+
+    def size_of(self, n: int) -> float:
+        """Problem size in elements."""
+        return self._subject.size(n)
+
+    def volume_of(self, n: int) -> float:
+        """Volume of computation of one run."""
+        return self._subject.volume(n)
+
+    def beside(self, store: Path | None, *, effort: Effort | None = None) -> "RealSource":
+        """The same subject, ends and child with points of its own, so that nothing of this source's is used again.
+
+        Closing one of them closes the child of all; it starts again when it is needed.
+        """
+        other = copy.copy(self)
+        other._effort = effort or self._effort  # noqa: SLF001 - another of this class
+        other._used = {}  # noqa: SLF001
+        other._store = other._store_at(store, this_machine())  # noqa: SLF001
+        return other
+
+    def cost_s(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Foretold seconds of points whose single runs take so long; see `Effort.cost_s`."""
+        return self._effort.cost_s(times_s)
+
+    def close(self) -> None:
+        """End every process; what was measured stays."""
+        self._child.close()
+
+    def _open(self) -> Runner:
+        """Start the child."""
+        limit_s, memory_bytes = OVERRUN * self._effort.time_cap_s, self._room.memory_bytes + SLACK_BYTES
+        begin = time.monotonic()
+        runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+        self._started_s += time.monotonic() - begin
+        return runner
+
+    def _store_at(self, path: Path | None, machine: Machine) -> PointStore[RealPoint]:
+        store = PointStore(path, read=RealPoint.from_dict, subject=self.subject, machine=machine)
+        for point in [point for point in store.points.values() if self._hasty(point)]:
+            store.forget(point.n)
+        return store
+
+    def _find_ends(self, machine: Machine) -> Ends:
+        settings = {"max_size": self._room.max_size, "memory_share": self._room.memory_share, **asdict(self._effort)}
+        if (known := self._store.ends(settings)) is not None:
+            return Ends(**known)
+        smallest_n = _smallest_n(self._subject, machine)
+        if self._room.max_size is not None and self._room.max_size <= self._subject.size(smallest_n):
+            raise ScenarioError(
+                f"--max-size: {self._room.max_size:g} found, above the smallest size, "
+                f"{self._subject.size(smallest_n):g} elements, allowed"
+            )
+        found = find_ends(
+            self._child.running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort
+        )
+        self._store.keep_ends(settings, found.to_dict())
+        return found
+
+    def _hasty(self, point: RealPoint) -> bool:
+        """Whether a time cap far below this one cut a kept point off: it took at least half of its own cap."""
+        return point.ended_by == "time cap" and point.cost_s < self._effort.time_cap_s / 2
+
+    def _idle(self) -> tuple[str, ...]:
+        """A line if runs of very unlike volume take the same time: then the speed is that of starting a program."""
+        if len(self.points) < 2:
+            return ()
+        least, most = self.points[0].measured(), self.points[-1].measured()
+        if most.volume < MUCH_MORE * least.volume or most.ideal_s > HARDLY_LONGER * least.ideal_s:
+            return ()
+        times = " and ".join(f"{point.ideal_s:.3g} s at size {point.size:g}" for point in (least, most))
+        found = f"{self._subject.label}: CPU time of {times}: it hardly grows"
+        return (f"{found}; either its start is all that was measured, or it does not compute its volume",)
+
+    def _doubt(self, point: RealPoint) -> str | None:
+        half, count = point.half_interval, len(point.samples)
+        if half <= self._effort.precision:
+            return None
+        where = f"{self._subject.label}: n = {point.n} (size {point.size:g}): unstable"
+        if math.isinf(half):
+            return f"{where}: {count} samples within the time cap, at least 6 needed; raise the time cap per point"
+        switches = sum(sample.involuntary_switches for sample in point.samples)
+        remedy = "raise the time cap per point" if point.ended_by == "time cap" else "measure again when it is quiet"
+        return (
+            f"{where}: the median's 95 % interval is +-{100 * half:.1f} % after {count} samples, "
+            f"{100 * self._effort.precision:g} % asked; {switches} involuntary switches: "
+            f"end other work on processor {self._cpu}, or {remedy}"
+        )
+
+
+def _smallest_n(subject: Subject, machine: Machine) -> int:
+    """The largest n that fits the first-level data cache with room to spare."""
+    levels = [c.size_bytes for c in machine.caches if c.level == 1 and c.kind != "instruction"]
+    room = FIRST_LEVEL_SHARE * (levels[0] if levels else _FIRST_LEVEL_BYTES) / WORD_BYTES
+    below = largest_within(subject.size, room)
+    return max(1, largest_taken(subject, below))
+
+
+def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, memory_share: float) -> None:
+    """Refuse options out of range."""
+    allowed = [number for core in machine.cores for number in (core.cpu, *core.siblings)]
+    faults = [] if cpu in allowed else [f"cpu: {cpu} found, one of {', '.join(map(str, allowed))} allowed"]
+    numbers: list[tuple[str, Any, float]] = [
+        ("time cap", effort.time_cap_s, math.inf),
+        ("precision", effort.precision, 1.0),
+        ("memory share", memory_share, 0.9),
+        ("--max-size", 1.0 if max_size is None else max_size, math.inf),
+    ]
+    for name, value, most in numbers:
+        if not 0 < value <= most or math.isinf(value):
+            limit = "" if math.isinf(most) else f" and at most {most:g}"
+            faults.append(f"{name}: {value:g} found, a number above 0{limit} allowed")
+    if faults:
+        raise ScenarioError(faults)

@@ -1,0 +1,224 @@
+"""Speeds in two calls: `measure` runs a kernel at some sizes on this machine, `fit_speed` makes a speed band of it."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simulator.base import files, notebook, randomness
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import require_linux, this_machine
+from simulator.base.provenance import provenance
+from simulator.base.shipped import locate
+from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, build
+from simulator.calibration.bands.source import read_recorded_sizes
+from simulator.calibration.kernels.table import SIZED_KERNELS
+from simulator.calibration.ranks.measuring import Measurement, Point, measure_speeds, measured_bands
+from simulator.calibration.ranks.ranks import Ranks
+from simulator.calibration.speed.real_source import RealSource
+from simulator.models.speed import SpeedBand
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE_WIDTH = 0.05
+"""Half width of the cuts of a recorded table, which has one time per size."""
+TIME_CAP_S = 10.0
+"""Longest foretold single run at the largest size where neither cap nor budget is stated."""
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What `measure` saw: samples of each size on each PE."""
+
+    kernel: str
+    points: tuple[Measurement, ...]
+
+    @property
+    def bands(self) -> dict[str, SpeedBand]:
+        """The speed band of each PE, by name."""
+        return {pe: band for (pe, _), band in measured_bands(self.points).items()}
+
+    def __repr__(self) -> str:
+        pes = len({one.pe for one in self.points})
+        return f"Measurements({self.kernel}, {len(self.points)} points on {pes} PEs)"
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per sample: pe, kernel, n, size_elements, volume, sample, cpu_s, wall_s, speed (volume per CPU s)."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "pe": one.pe,
+                    "kernel": self.kernel,
+                    "n": one.point.n,
+                    "size_elements": one.point.size,
+                    "volume": one.point.volume,
+                    "sample": number,
+                    "cpu_s": usage.cpu_s,
+                    "wall_s": usage.wall_s,
+                    "speed": one.point.volume / usage.cpu_s,
+                }
+                for one in self.points
+                for number, usage in enumerate(one.samples)
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        cuts = [(one, one.cut()) for one in self.points]
+        rows = [
+            {"PE": one.pe, "elements": one.point.size, "low": c.low, "mid": c.mid, "high": c.high, "stable": one.stable}
+            for one, c in cuts
+        ]
+        ends = [(f"{one.pe}, {one.point.size}", c.low, c.mid, c.high) for one, c in cuts]
+        chart = notebook.ranges(ends, unit="volume per second")
+        return notebook.page(f"Speed of {self.kernel}", notebook.table(rows), chart)
+
+
+def measure(
+    kernel: str,
+    orders: Sequence[int],
+    *,
+    budget_s: float = 10.0,
+    cpus: Sequence[int] | None = None,
+    seed: int = 0,
+    on_progress: Callable[[list[Measurement], float], None] = lambda _measured, _share: None,
+) -> Measurements:
+    """Measure a matrix kernel on the PEs of this machine at once, so that they share caches, memory and clock.
+
+    Parameters
+    ----------
+    kernel, orders
+        One of `KERNELS` (`dgemm`, `matmul`), and the orders n of the square matrices.
+    budget_s
+        Soft limit in seconds.
+    cpus
+        Logical processors, one per PE; all physical cores by default.
+    seed
+        Of the order of visits.
+    on_progress
+        See `measure_speeds`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such kernel, or this is no Linux.
+    CalibrationError
+        If a process that measures ends early.
+    """
+    require_linux()
+    here = [core.cpu for core in this_machine().cores]
+    cpus = here if cpus is None else list(cpus)
+    unknown = [cpu for cpu in cpus if cpu not in here]
+    if unknown or not cpus or not orders or min(orders) < 1:
+        found = f"cpus {cpus}, orders {list(orders)}"
+        raise ScenarioError(f"measure: {found} found, cpus of {here} and orders of at least 1 allowed")
+    wanted = [Point(kernel, n, n) for n in sorted(set(orders))]
+    with Ranks(cpus) as ranks:
+        measured = measure_speeds(
+            ranks,
+            [f"cpu{cpu}" for cpu in cpus],
+            wanted,
+            budget_s=budget_s,
+            generator=randomness.stream(seed, "order of measurements"),
+            on_progress=on_progress,
+        )
+    return Measurements(kernel, tuple(measured))
+
+
+def fit_speed(
+    source: "str | Path | Measurements | Source",
+    *,
+    method: str = "adaptive",
+    rule: CutRule | None = None,
+    budget_s: float | None = None,
+    accuracy: float = 0.05,
+    verify_largest: bool = False,
+    pe: str | None = None,
+    inputs: Sequence[Path] = (),
+) -> BuiltBand:
+    """The speed band of a PE: `fit_speed("dgemm", budget_s=20).band.cut(1e6)`.
+
+    >>> fit_speed("gbbp_dgemm.csv", method="gbbp").band.cut(1e6).mid > 1e9
+    True
+
+    Parameters
+    ----------
+    source
+        The name of a kernel (`SIZED_KERNELS`), which really runs on the last core; a table of sizes
+        (`size_elements,volume,cpu_s`), by path or as shipped; what `measure` returned; or a source with settings of its
+        own, such as `RealSource.of_command`.
+    method, rule, budget_s, accuracy, verify_largest
+        See `bands.build`; what `measure` returned is joined as it is.
+    pe
+        Of several that were measured, the one that is meant.
+    inputs
+        Further files that went into it, for the provenance.
+
+    Raises
+    ------
+    ScenarioError
+        If an option is out of bounds, or there is no such kernel or table.
+    CalibrationError
+        If a real run fails, or the budget does not hold two points.
+    """
+    if isinstance(source, Measurements):
+        return _joined(source, pe)
+    named = str(source) in SIZED_KERNELS
+    if isinstance(source, str | Path) and not named:
+        path = locate(source)
+        source, rule, inputs = read_recorded_sizes(path), rule or CutRule(band=TABLE_WIDTH), (path, *inputs)
+    elif isinstance(source, str | Path):
+        cap_s = TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
+        source = RealSource.of_kernel(str(source), cpu=this_machine().cores[-1].cpu, time_cap_s=cap_s)
+    with _open(source):
+        built = build(
+            source, method=method, rule=rule, budget_s=budget_s, accuracy=accuracy, verify_largest=verify_largest
+        )
+    return _with_provenance(built, source, inputs)
+
+
+def _joined(measured: Measurements, pe: str | None) -> BuiltBand:
+    """The band through the cuts of one PE, as they were measured."""
+    names = list(dict.fromkeys(one.pe for one in measured.points))
+    if (pe is None and len(names) > 1) or (pe is not None and pe not in names):
+        raise ScenarioError(f"pe: {pe!r} found, one of {', '.join(names)} allowed")
+    own = sorted((one for one in measured.points if pe in (None, one.pe)), key=lambda one: one.point.size)
+    cuts = tuple(one.cut() for one in own)
+    points = [
+        PointMeasured(
+            one.point.size,
+            one.point.volume,
+            tuple(one.cpu_s.tolist()),
+            tuple(one.wall_s.tolist()),
+            float(one.wall_s.sum()),
+        )
+        for one in own
+    ]
+    return BuiltBand(
+        "measured",
+        SpeedBand.through(list(cuts)),
+        tuple(points),
+        cuts,
+        sum(point.cost_s for point in points),
+        f"b = {cuts[-1].size:g} elements: the largest size that was asked for",
+        assumptions=("straight lines between cuts",),
+        doubts=tuple(f"size {one.point.size}: the median is not known to 3 %" for one in own if not one.stable),
+        provenance=provenance(machine=this_machine()),
+        subject={"kernel": measured.kernel},
+    )
+
+
+def _open(source: Source | ReplaySource) -> AbstractContextManager[Any]:
+    """Stop what a source of real runs started, whatever ends the building."""
+    return source if isinstance(source, AbstractContextManager) else nullcontext()
+
+
+def _with_provenance(built: BuiltBand, source: Source, inputs: Sequence[Path]) -> BuiltBand:
+    hashes = {str(path): files.digest(files.read_bytes(path)) for path in inputs}
+    real = source if isinstance(source, RealSource) else None
+    made = provenance(inputs=hashes, machine=None if real is None else real.machine)
+    made |= {"points_reused": getattr(source, "reused", 0)}
+    return replace(built, provenance=made, subject={} if real is None else real.subject)

@@ -1,0 +1,236 @@
+"""Finished work in lines: appended in the same time whatever was kept, cut or damaged files gone on with."""
+
+import json
+import os
+import random
+
+import numpy as np
+import pytest
+
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import this_machine
+from simulator.calibration.allocation.output import MeasuredTimes
+from simulator.calibration.allocation.run_table import RunTable
+from simulator.calibration.apex.visits import Visit, Visits, visits_kept
+from simulator.calibration.bands import KeptReplay, PointMeasured
+from simulator.calibration.bands.source import ReplaySource
+from simulator.calibration.bench.journal import Journal, read_entries
+from simulator.calibration.bench.point_store import PointStore, points_kept
+from simulator.characterisation.costs.run_store import RunStore
+from tests.stored_points import stored
+
+SUBJECT = {"what": "a test"}
+
+
+def point(n):
+    return PointMeasured(float(n), 2.0 * n, (0.1 * n,), (0.1 * n,), 0.1 * n)
+
+
+def points_at(path, subject=SUBJECT):
+    return PointStore(path, read=PointMeasured.from_dict, subject=subject, machine=None)
+
+
+def keep_points(path, count):
+    store = points_at(path)
+    for n in range(1, count + 1):
+        store.keep(point(n))
+    store.sync()
+    return store
+
+
+def whole(path):
+    """The store, and how many of its points are those that were kept."""
+    store = points_at(path)
+    assert all(store.points[n] == point(n) for n in store.points)
+    return store, sorted(store.points)
+
+
+class Counted:
+    """A file that counts what is written to it."""
+
+    def __init__(self, stream, written):
+        self._stream, self._written = stream, written
+
+    def write(self, text):
+        self._written.append(len(text))
+        return self._stream.write(text)
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+
+def test_a_point_costs_the_same_to_keep_whatever_was_kept_before(tmp_path, monkeypatch):
+    synced, written = [], []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    path = tmp_path / "p.json"
+    store = keep_points(path, 1)
+    store._journal._stream = Counted(store._journal._stream, written)
+    synced.clear()
+    for n in range(2, 1002):
+        store.keep(point(n))
+    assert len(written) == 1000
+    assert max(written[-10:]) <= max(written[:10]) + 40  # longer numbers, no more
+    assert len(synced) <= 100  # not one per point
+    store.sync()
+    assert len(stored(path)["points"]) == points_kept(path) == 1001
+
+
+def test_each_point_is_with_the_system_when_it_is_kept(tmp_path):
+    store = points_at(tmp_path / "p.json")
+    assert not (tmp_path / "p.json").exists()
+    for n in range(1, 4):
+        store.keep(point(n))
+        assert points_kept(tmp_path / "p.json") == n
+
+
+def test_a_file_cut_anywhere_goes_on_from_what_is_whole(tmp_path):
+    keep_points(tmp_path / "p.json", 5)
+    text = (tmp_path / "p.json").read_bytes()
+    ends = [place for place, byte in enumerate(text) if byte == ord("\n")]
+    for cut in range(len(text)):
+        path = tmp_path / "cut.json"
+        path.write_bytes(text[:cut])
+        store, found = whole(path)
+        left = sum(end <= cut for end in ends[1:])  # a line is whole with or without its end
+        assert found == list(range(1, left + 1))
+        torn = cut > 0 and cut not in ends and cut - 1 not in ends
+        assert bool(store.warnings) is torn, cut
+        for n in range(left + 1, 6):
+            store.keep(point(n))
+        again, found = whole(path)
+        assert found == [1, 2, 3, 4, 5]
+        assert again.warnings == ()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_garbage_at_the_end_and_within_leaves_the_whole_lines(tmp_path, seed):
+    path, draw = tmp_path / "p.json", random.Random(seed)  # noqa: S311 - garbage, not secrets
+    keep_points(path, 6)
+    head, *lines = path.read_bytes().splitlines(keepends=True)
+    garbage = draw.choice(
+        [draw.randbytes(200), b"\0" * 4096, b'{"point": 3}\n', b"[]\n", b'{"key": 9, "point": {"size": NaN}}\n', b"\n{"]
+    )
+    damaged = draw.randrange(6)
+    lines[damaged] = lines[damaged][: draw.randrange(len(lines[damaged]) - 2)] + b"\xff\n"
+    path.write_bytes(b"".join([head, *lines]) + garbage)
+    store, found = whole(path)
+    assert found == [n for n in range(1, 7) if n != damaged + 1]
+    (line,) = store.warnings
+    assert line.startswith(f"{path}: ")
+    assert "going on from the 5 that are whole" in line
+    store.keep(point(damaged + 1))
+    assert whole(path)[1] == [1, 2, 3, 4, 5, 6]
+    assert points_kept(path) == 6
+
+
+def test_what_holds_something_else_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "p.json"
+    keep_points(path, 2)
+    with pytest.raises(ScenarioError, match="points of what a test found"):
+        points_at(path, {"what": "another"})
+    assert points_kept(path) == 2
+    for text in ("a,b\n1,2\n", "hello", '{"format": 1, "kind": "sweep"}\n', "[]\n"):
+        path.write_text(text)
+        with pytest.raises(ScenarioError, match="this file holds no points"):
+            points_at(path)
+        assert path.read_text() == text
+
+
+def test_a_file_as_it_was_written_before_is_gone_on_with(tmp_path):
+    """Format 1 was one document, written whole after each point."""
+    path = tmp_path / "p.json"
+    head = {"format": 1, "kind": "points", "subject": SUBJECT, "machine": None, "ends": None}
+    points = ",\n".join(json.dumps(point(n).to_dict()) for n in (1, 2, 3))
+    path.write_text(f'{json.dumps(head)[:-1]}, "points": [\n{points}\n], "open": [\n\n]}}\n')
+    assert whole(path)[1] == [1, 2, 3]
+    assert points_kept(path) == 3
+    path.write_text(f'{json.dumps(head)[:-1]}, "points": 3}}\n')
+    with pytest.raises(ScenarioError, match="this file of points is damaged"):
+        points_at(path)
+
+
+def test_points_measured_anew_replace_those_before(tmp_path):
+    store = keep_points(tmp_path / "p.json", 3)
+    store.forget(2)
+    longer = PointMeasured(2.0, 4.0, (9.0,), (9.0,), 9.0)
+    store.keep(longer)
+    assert points_at(tmp_path / "p.json").points[2] == longer
+    assert store.before == set()
+
+
+def test_a_replay_says_that_its_store_was_cut(tmp_path):
+    table = ReplaySource(*(2.0**k * np.arange(1.0, 6.0) for k in range(4)))
+    path = tmp_path / "p.json"
+    first = KeptReplay(table, store=path)
+    for size in (1.0, 2.0, 3.0):
+        first.measure(size)
+    path.write_bytes(path.read_bytes()[:-5])
+    again = KeptReplay(table, store=path)
+    assert [again.measure(size) for size in (1.0, 2.0, 3.0)] == [first.measure(size) for size in (1.0, 2.0, 3.0)]
+    assert again.reused == 2
+    assert again.warnings[0].endswith("1 line is cut off or damaged and left out; going on from the 2 that are whole")
+
+
+def test_visits_go_on_after_garbage(tmp_path):
+    path, here = tmp_path / "visits", this_machine()
+    with Visits(path, subject=SUBJECT, machine=here) as visits:
+        for cell in range(3):
+            visits.keep(Visit(0, cell, (1e-9,), 0, 0.1))
+    with path.open("ab") as stream:
+        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": -1, "word_s": [1], "switches": 0, "cost_s": 1}\n{"numb')
+    with Visits(path, subject=SUBJECT, machine=here) as visits:
+        assert [visit.cell for visit in visits.made] == [0, 1, 2]
+        assert "3 lines are cut off or damaged" in visits.warnings[0]
+        visits.keep(Visit(0, 3, (1e-9,), 0, 0.1))
+    assert visits_kept(path) == 5  # whole lines; one of them is no visit, as its reader says
+    with Visits(path, subject=SUBJECT, machine=here) as visits:
+        assert [visit.cell for visit in visits.made] == [0, 1, 2, 3]
+
+
+def test_runs_for_costs_go_on_after_a_cut(tmp_path):
+    path = tmp_path / "runs"
+    store = RunStore(path, key="one")
+    for label in "abc":
+        store.keep_counts({label: {"icc": {"cycles": 1.0}}})
+    store.close()
+    path.write_bytes(path.read_bytes()[:-7])
+    again = RunStore(path, key="one")
+    assert set(again.counts) == {"a", "b"}
+    assert "1 line is cut off" in again.warnings[0]
+
+
+def test_a_table_of_runs_goes_on_after_garbage_in_both_of_its_files(tmp_path):
+    def table():
+        return RunTable(tmp_path / "runs.csv", ["slow"], phases=False, about={"of": "a test"})
+
+    first = table()
+    for size in (100, 200, 300):
+        first.keep(size, ((1, 1),), MeasuredTimes(0.5), wall_s=0.6)
+    text = (tmp_path / "runs.csv").read_bytes()
+    for end in (b"\0\xff,,,\n4", b"400,0.5,1"):
+        (tmp_path / "runs.csv").write_bytes(text + end)
+        with (tmp_path / "runs.log.jsonl").open("ab") as stream:
+            stream.write(b"\0\0\n{")
+        again = table()
+        assert [size for size, *_ in again.done] == [100, 200, 300]
+        assert again.spent_s == pytest.approx(1.8)
+        assert any("runs.log.jsonl: " in line for line in again.damage)
+    again.keep(400, ((1, 1),), MeasuredTimes(0.5), wall_s=0.6)
+    assert [size for size, *_ in table().done] == [100, 200, 300, 400]
+    (tmp_path / "runs.csv").write_bytes(text + b"400,half,1,1\n")
+    with pytest.raises(ScenarioError, match=r"runs.csv:5: time_s: 'half'"):  # a fault of a person, not of a crash
+        table()
+
+
+def test_a_full_disk_is_one_line(tmp_path):
+    journal = Journal(tmp_path / "j", head={"kind": "k", "format": 1}, what="lines", check=print, take=print)
+    journal.keep({"a": 1})
+
+    class Full:
+        def write(self, _text):
+            raise OSError(28, "No space left on device")
+
+    journal._stream = Full()
+    with pytest.raises(Exception, match=r"j: no space left on device"):
+        journal.keep({"a": 2})
+    assert [entry.get("a") for entry in read_entries(tmp_path / "j")] == [None, 1]
