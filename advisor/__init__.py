@@ -4,34 +4,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from advisor.advice import advice_document
-    from advisor.allocation import ProcessCountAdvice, advise_allocation
-    from advisor.explanation import Explanation, explain
-    from advisor.export import export_files, save_exports
-    from advisor.pareto import pareto_fronts
-    from advisor.partitioners import Partition, partition, read_speeds
-    from advisor.recommendation import Recommendation, recommend
-    from advisor.search import AllocationAdvice, search_allocation
+    from advisor.advise.advice import advice_document
+    from advisor.advise.explanation import Explanation, explain
+    from advisor.advise.export import export_files, save_exports
+    from advisor.advise.pareto import pareto_fronts
+    from advisor.advise.partition import Partition, partition, read_speeds
+    from advisor.advise.process_counts import ProcessCountAdvice, advise_allocation
+    from advisor.advise.recommendation import Recommendation, recommend
+    from advisor.advise.search import AllocationAdvice, search_allocation
     from advisor.verification.asking import verify
     from advisor.whatif import WhatIf, what_if
 
 _HOMES = {
-    "AllocationAdvice": "advisor.search",
-    "Explanation": "advisor.explanation",
-    "Partition": "advisor.partitioners",
-    "ProcessCountAdvice": "advisor.allocation",
-    "Recommendation": "advisor.recommendation",
+    "AllocationAdvice": "advisor.advise.search",
+    "Explanation": "advisor.advise.explanation",
+    "Partition": "advisor.advise.partition",
+    "ProcessCountAdvice": "advisor.advise.process_counts",
+    "Recommendation": "advisor.advise.recommendation",
     "WhatIf": "advisor.whatif",
-    "advice_document": "advisor.advice",
-    "advise_allocation": "advisor.allocation",
-    "explain": "advisor.explanation",
-    "export_files": "advisor.export",
-    "pareto_fronts": "advisor.pareto",
-    "partition": "advisor.partitioners",
-    "read_speeds": "advisor.partitioners",
-    "recommend": "advisor.recommendation",
-    "save_exports": "advisor.export",
-    "search_allocation": "advisor.search",
+    "advice_document": "advisor.advise.advice",
+    "advise_allocation": "advisor.advise.process_counts",
+    "explain": "advisor.advise.explanation",
+    "export_files": "advisor.advise.export",
+    "pareto_fronts": "advisor.advise.pareto",
+    "partition": "advisor.advise.partition",
+    "read_speeds": "advisor.advise.partition",
+    "recommend": "advisor.advise.recommendation",
+    "save_exports": "advisor.advise.export",
+    "search_allocation": "advisor.advise.search",
     "verify": "advisor.verification.asking",
     "what_if": "advisor.whatif",
 }

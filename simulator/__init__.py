@@ -3,27 +3,6 @@
 Public names are listed in `__all__` and resolved when first used, so that `import simulator` costs nothing.
 """
 
-# Layers (a module imports only from earlier lines; names on one line do not import each other):
-#   base
-#   models
-#   networks
-#   platform, program, columns, configuration
-#   collectives
-#   assembly
-#   applications
-#   load_traces
-#   foreign_platforms
-#   calibration
-#   characterisation
-#   scenario
-#   scenario_file
-#   platform_export
-#   costs, results
-#   result_tables
-#   result_files, job_files, process_table
-#   engines
-#   timelines, whatif, sweep, plots, comparison
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from advisor.allocators import branch_and_bound, exhaustive, ranked, structured
-from advisor.candidates import threshold_candidates
-from advisor.partitioners.by_times import by_times
-from advisor.partitioners.whole import whole_units
-from advisor.problem import EqualWork, Kind, Problem
-from advisor.ranking import rank
+from advisor.advise.allocate import branch_and_bound, exhaustive, ranked, structured
+from advisor.advise.candidates import threshold_candidates
+from advisor.advise.partition.by_times import by_times
+from advisor.advise.partition.whole import whole_units
+from advisor.advise.problem import EqualWork, Kind, Problem
+from advisor.advise.ranking import rank
 from simulator import ties
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.models import MemoryTimes, advise_next_run, diagnose, fit, fit_process_counts, make_runs, select_model

@@ -6,12 +6,19 @@ A rule takes {path: source} and returns one line per breach.
 import ast
 from collections.abc import Callable, Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MAX_FUNCTION_LINES = 60
 LONG_FUNCTION_LINES = 40
-LAYERS_HEADING = "# Layers (a module imports only from earlier lines; names on one line do not import each other):"
+PIPELINE = {
+    "simulator": "base models load_traces platform programs scheduling scenario_file engines results experiments",
+    "advisor": "wording advise jobs strategy verification whatif report quickstart reproduce cli facade",
+}
+"""Rooms in their order: each imports itself and rooms before it; `advisor` imports `simulator`, never back."""
+ASIDE = "calibration characterisation"
+"""Rooms of `simulator` that only `advisor` imports; they use what comes before `scenario_file`, and the one before."""
 
 FILE_OWNERS = ("simulator/base/files.py", "simulator/calibration/history/store.py")
 SIMPY_OWNERS = ("simulator/engines/actor.py", "simulator/engines/resources/")
@@ -110,43 +117,48 @@ def calls(tree: ast.Module) -> tuple[tuple[int, str], ...]:
 # Import order
 
 
-def layers(sources: Sources) -> dict[str, int]:
-    """Layer number of each room of `simulator`, from the comment in its `__init__.py`."""
-    lines = iter(sources["simulator/__init__.py"].splitlines())
-    assert LAYERS_HEADING in lines, f"simulator/__init__.py lacks the line {LAYERS_HEADING!r}"
-    numbers: dict[str, int] = {}
-    for number, line in enumerate(lines):
-        if not line.startswith("#   "):
-            break
-        for name in line[1:].split(","):
-            assert name.strip() not in numbers, f"{name.strip()} stands in two layers"
-            numbers[name.strip()] = number
-    return numbers
+def may_import(package: str, room: str) -> set[str]:
+    """The rooms of its own package that a room may import; empty for what is no room."""
+    rooms, aside = PIPELINE[package].split(), ASIDE.split()
+    if package == "simulator" and room in aside:
+        return {*rooms[: rooms.index("scenario_file")], *aside[: aside.index(room) + 1]}
+    return set(rooms[: rooms.index(room) + 1]) if room in rooms else set()
 
 
 def import_order(sources: Sources) -> list[str]:
-    ranks = layers(sources)
     faults = []
     for path, tree in parsed(sources):
-        if not path.startswith("simulator/") or path == "simulator/__init__.py":
+        package, *inside = module_name(path).split(".")
+        if not inside:  # the package's own table of public names
             continue
-        own = module_name(path).split(".")[1]
-        if own not in ranks:
-            faults.append(f"{path}: {own} is in no layer")
-            continue
+        allowed = may_import(package, inside[0])
+        faults += [] if allowed else [f"{path}: {inside[0]} is no room of {package}"]
         for line, module, name in imports(path, tree):
-            parts = [*module.split("."), *([name] if name else [])]
-            if parts[0] == "advisor":
+            root, *room = [*module.split("."), *([name] if name else [])]
+            if root == "advisor" != package:
                 faults.append(f"{path}:{line}: simulator imports advisor")
-            if parts[0] != "simulator":
-                continue
-            if len(parts) == 1 or parts[1] not in ranks:
-                faults.append(
-                    f"{path}:{line}: {'.'.join(parts)} is no room of simulator; import from the one that has it"
-                )
-            elif parts[1] != own and ranks[parts[1]] >= ranks[own]:
-                faults.append(f"{path}:{line}: {own} imports {parts[1]}, which is not in an earlier layer")
+            elif root == package and not {*room[:1]} & allowed:
+                faults.append(f"{path}:{line}: {inside[0]} may not import {'.'.join([root, *room[:1]])}")
     return faults
+
+
+def circles(sources: Sources) -> list[str]:
+    """Modules that import one another in a ring, imports inside functions counted; packages of public names apart."""
+    named = {module_name(path): (path, tree) for path, tree in parsed(sources)}
+    after = {
+        module: {
+            target
+            for _, source, name in imports(path, tree)
+            if (target := f"{source}.{name}" if f"{source}.{name}" in named else source) in named and target != module
+        }
+        for module, (path, tree) in named.items()
+        if "__getattr__" not in {getattr(node, "name", "") for node in tree.body}
+    }
+    try:
+        tuple(TopologicalSorter(after).static_order())
+    except CycleError as error:
+        return [" imports ".join(reversed(error.args[1]))]
+    return []
 
 
 def public_names(source: str) -> set[str]:

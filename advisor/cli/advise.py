@@ -14,7 +14,7 @@ from advisor.cli.outputs import check_room, finish
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
-    from advisor import Recommendation
+    from advisor.advise.recommendation import Recommendation
     from simulator import Scenario
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
@@ -77,10 +77,12 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
-    from advisor import advice_document, explain, export_files
-    from advisor.objectives import check_objective
-    from advisor.pareto import pareto_fronts
-    from advisor.recommendation import BUDGET, recommend
+    from advisor.advise.advice import advice_document
+    from advisor.advise.explanation import explain
+    from advisor.advise.export import export_files
+    from advisor.advise.objectives import check_objective
+    from advisor.advise.pareto import pareto_fronts
+    from advisor.advise.recommendation import BUDGET, recommend
     from simulator import files
 
     loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
@@ -112,7 +114,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
 def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | None) -> None:
     """Whether what is to be written can be: names of hosts for launchers, and room."""
-    from advisor.export.layout import check_hosts_of
+    from advisor.advise.export.layout import check_hosts_of
 
     exported = output is not None and output.suffix != ".json"
     if exported or hostfile is not None:
@@ -125,7 +127,7 @@ def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | Non
 @contextmanager
 def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> Iterator[None]:
     """Keep the runs of the search in or beside what is written, until it is."""
-    from advisor.recommendation import recommend
+    from advisor.advise.recommendation import recommend
     from simulator import Interrupted, ScenarioError, dump_scenario, files
     from simulator.experiments.sweep import keeping, version_of
 
@@ -153,9 +155,9 @@ def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> I
 
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:
     """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
-    from advisor import save_exports
-    from advisor.illustrated import illustrated
+    from advisor.advise.export import save_exports
     from advisor.report import render_html
+    from advisor.report.illustrated import illustrated
     from simulator import dump_scenario, files
 
     if output.suffix == ".json":
@@ -195,7 +197,7 @@ def _tell_written(document: dict[str, Any], output: Path) -> None:
 
 def _varied(vary: str | None, scenario: "Scenario", budget: int | None) -> tuple[str, ...]:
     """What varies, by the option or as is usual for the scenario; a budget is for allocations."""
-    from advisor.strategies import usual_vary
+    from advisor.advise.strategies import usual_vary
     from simulator import ScenarioError
 
     named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}

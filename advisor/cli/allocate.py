@@ -12,7 +12,7 @@ from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
-    from advisor.allocation import ProcessCountAdvice
+    from advisor.advise.process_counts import ProcessCountAdvice
     from simulator.calibration import AllocationFit
 
 KINDS_HELP = "Kinds that may be used: NAME:PES:MOST (how many PEs, most processes on one), separated by commas."
@@ -92,7 +92,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion allocate advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    from advisor.allocation import advise_allocation, check_kinds, parse_hosts, parse_kinds
+    from advisor.advise.process_counts import advise_allocation, check_kinds, parse_hosts, parse_kinds
     from simulator import files
     from simulator.calibration import load_allocation_fit
 
@@ -113,14 +113,14 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _tell_choice(document: dict[str, Any], top: int | None) -> None:
-    from advisor.allocation import render_choice
+    from advisor.advise.process_counts import render_choice
 
     print(render_choice(document) if top is None else render_choice(document, top=top))
 
 
 def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tuple[int, int]]) -> Any:
     """What memory allows; both options or none."""
-    from advisor.allocation import Limits, parse_memory
+    from advisor.advise.process_counts import Limits, parse_memory
     from simulator import ScenarioError
 
     if memory is None and footprint is None:
@@ -133,7 +133,7 @@ def _limits(memory: list[str] | None, footprint: str | None, kinds: dict[str, tu
 
 def _write_hosts(advice: "ProcessCountAdvice", hostfile: Path, hosts: dict[str, list[str]] | None) -> dict[str, Any]:
     """Write the host files; their names, and the commands that use them."""
-    from advisor.allocation import host_commands, host_files, layout_of_advice
+    from advisor.advise.process_counts import host_commands, host_files, layout_of_advice
     from simulator import files
 
     layout = layout_of_advice(advice, hosts)

@@ -58,8 +58,9 @@ def plan(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion allocate plan cluster.yaml --sizes 400,800,1200 --at 2400 --budget 600s --most fast=4,slow=2 -o plan.json
     """
+    from advisor.advise.process_counts.construction import Wishes
+    from advisor.advise.process_counts.planning import plan_construction
     from simulator import files, load_platform, units
-    from simulator.calibration import Wishes, plan_construction
 
     asked = _sizes(sizes, "--sizes")
     wishes = Wishes(

@@ -159,7 +159,7 @@ def _program(
 
 def _check_hosts(made: "ConstructionPlan", chosen: "AllocatedProgram") -> None:
     """Whether all hosts of a plan can stand in host files, where the command asks for any."""
-    from advisor.export.layout import ADVICE, check_hosts
+    from advisor.advise.export.layout import ADVICE, check_hosts
 
     if chosen.wants_host_files:
         check_hosts((pe.host for kind in made.kinds for pe in kind.pes), "platform: node", advice=ADVICE)
@@ -167,8 +167,8 @@ def _check_hosts(made: "ConstructionPlan", chosen: "AllocatedProgram") -> None:
 
 def _host_files(ranks: "Sequence[PlacedRank]") -> dict[str, str]:
     """As launchers read them; host names that they do not take are refused."""
-    from advisor.export.hosts import mpich_hostfile, openmpi_hostfile, openmpi_rankfile
-    from advisor.export.layout import ADVICE, Layout, Rank, check_hosts
+    from advisor.advise.export.hosts import mpich_hostfile, openmpi_hostfile, openmpi_rankfile
+    from advisor.advise.export.layout import ADVICE, Layout, Rank, check_hosts
 
     check_hosts((rank.pe.host for rank in ranks), "platform: node", advice=ADVICE)
     places = tuple(Rank(rank.pe.host, rank.pe.name, rank.pe.cpu, number, 1) for number, rank in enumerate(ranks))

@@ -1,8 +1,6 @@
 """`apportion calibrate speed`: a speed band from real runs, or from a recorded table in their place."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,7 +115,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
     from simulator import files, units
-    from simulator.calibration import fit_speed, save_speed_model
+    from simulator.calibration import fit_speed, kept, save_speed_model
 
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
@@ -175,38 +173,6 @@ def _points_file(store: Path | None, output: Path | None, real: str | None) -> P
     if output is not None:
         return output.with_name(f"{output.name}.partial")
     return None if real is None else Path(f"calibrate-{files.digest(real.encode())[:8]}.partial")
-
-
-@contextmanager
-def kept(path: Path | None) -> Iterator[None]:
-    """Say, when the work ends early, where its finished points are."""
-    from simulator import CalibrationError, Interrupted
-
-    try:
-        with _alone(path):
-            yield
-    except CalibrationError as error:
-        raise CalibrationError([f"{line}{_goes_on(path)}" for line in error.lines]) from error
-    except KeyboardInterrupt as error:
-        raise Interrupted(f"interrupted{_goes_on(path)}") from error
-
-
-def _alone(path: Path | None) -> AbstractContextManager[None]:
-    """Finished points are written by one process at a time."""
-    from simulator import files
-
-    return nullcontext() if path is None else files.alone(path)
-
-
-def _goes_on(path: Path | None) -> str:
-    from simulator.calibration import points_kept
-
-    if path is None:
-        return "; nothing is kept without --output or --store"
-    count = points_kept(path)
-    if not count:
-        return "; no point was finished"
-    return f"; {path} keeps the {count} points finished, the same command goes on from there"
 
 
 def _source(

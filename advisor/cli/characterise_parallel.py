@@ -31,8 +31,8 @@ def run(
     as_json: bool,
 ) -> None:
     """Check what was asked before anything is measured, then foretell, run and tell."""
-    from advisor import parallel_study
     from advisor.cli.progress import progress_lines
+    from advisor.reproduce import parallel_study
     from simulator import ScenarioError
 
     if len(asked.sizes) > 1:

@@ -79,10 +79,9 @@ class RealOptions:
 
 def measure(options: RealOptions) -> "LinkMeasurement":
     """Measure for real, with progress on standard error; every sample is kept at once beside the output."""
-    from advisor.cli.calibrate import kept
     from advisor.cli.progress import progress_lines
     from simulator import files
-    from simulator.calibration import measure_link_times
+    from simulator.calibration import kept, measure_link_times
 
     store = partial_file(options)
     with _far_end(options) as plan, kept(store), progress_lines(plan.budget_s) as show:

@@ -11,7 +11,7 @@ from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
-    from advisor.partitioners import Partition
+    from advisor.advise.partition import Partition
 
 MOST_ROWS = 20
 
@@ -58,9 +58,9 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion partition --speeds scenarios/tutorial/speeds.json --units 100000 -o partition.csv
     """
-    from advisor.export.layout import check_hosts
-    from advisor.partitioners import partition as divide
-    from advisor.partitioners import partition_document, partition_options, read_speeds
+    from advisor.advise.export.layout import check_hosts
+    from advisor.advise.partition import partition as divide
+    from advisor.advise.partition import partition_document, partition_options, read_speeds
 
     given = {"at": at, "objective": objective, "correlation": correlation, "matrix": matrix}
     options = partition_options(method, given, seed=seed)
@@ -77,8 +77,8 @@ def partition(  # noqa: PLR0913, PLR0917 - one per option
 
 def _write(output: Path, document: dict[str, Any]) -> None:
     """In the form that the name's end says."""
-    from advisor.export import fupermod_dist
-    from advisor.partitioners import partition_csv
+    from advisor.advise.export import fupermod_dist
+    from advisor.advise.partition import partition_csv
     from simulator import files
 
     if output.suffix == ".json":

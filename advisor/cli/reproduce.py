@@ -180,10 +180,9 @@ def _budget_s(text: str) -> float:
 
 def _run_characterisation(output: Path, *, budget_s: float, seed: int) -> list[Any]:
     """The study of the methods, message times, then parallel kernels by real processes; progress on standard error."""
-    from advisor import parallel_study
     from advisor.cli.characterise import hardware_here
     from advisor.cli.progress import progress_lines
-    from advisor.reproduce import characterisation_live, characterisation_study
+    from advisor.reproduce import characterisation_live, characterisation_study, parallel_study
     from simulator import files, this_machine, units
 
     files.make_folder(output)

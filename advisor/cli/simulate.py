@@ -107,7 +107,7 @@ def _needed_bytes(loaded: "Scenario", replications: int | None) -> int:
 
 
 def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
-    from advisor.advice import application_facts
+    from advisor.advise.advice import application_facts
     from simulator import describe, provenance
 
     pes = loaded.platform.pes
@@ -152,8 +152,8 @@ def _warnings(loaded: "Scenario", runs: "RunSet") -> list[str]:
 def _save(
     loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any], form: Literal["csv", "parquet"]
 ) -> None:
-    from advisor.illustrated import compared, illustrated
     from advisor.report import render_html
+    from advisor.report.illustrated import compared, illustrated
     from simulator import files, plots, process_lines, save_runs
 
     changed = {change["path"]: change["after"] for change in document["changes"]}

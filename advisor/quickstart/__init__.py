@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from advisor.advise.recommendation import Recommendation, recommend
 from advisor.quickstart.document import result_document
 from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
-from advisor.recommendation import Recommendation, recommend
 from advisor.report import render_html
 from advisor.verification import Loads, MatmulRuns, Verification, run_interleaved
 from simulator import (

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from advisor.advise.recommendation import Recommendation, mean_shares
 from advisor.quickstart.plan import KERNEL
 from advisor.quickstart.state import Quickstart, kernels_document
-from advisor.recommendation import Recommendation, mean_shares
-from advisor.timelines import median_replication, timelines
+from advisor.report.timelines import median_replication, timelines
 from simulator import Scenario, files, provenance, run
 
 MEND = "stop other programs or raise --budget"

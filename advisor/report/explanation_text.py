@@ -1,8 +1,8 @@
 """The explanation of an advice as plain text: why, switch points, sensitivity, and what to measure next."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.text import table, wrapped
-from advisor.report.wording import Document, clean, number, percent
+from advisor.wording import Document, clean, number, percent
 
 MOST_LIMITS = 4
 MOST_PARAMETERS = 8

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Beside, Block, Folded, Page, Widget
 from advisor.report.pages import page_of
-from advisor.report.wording import Document
+from advisor.wording import Document
 
 if TYPE_CHECKING:
     from jinja2 import Environment

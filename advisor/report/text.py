@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Sequence
 
-from advisor.report import wording
-from advisor.report.wording import Document, clean, number
+from advisor import wording
+from advisor.wording import Document, clean, number
 
 MOST_WARNINGS = 4
 MOST_COLUMNS = 6

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Table, table
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 LEAST_SHARE = 0.02
 """Of the makespan, below which the sentence is silent."""

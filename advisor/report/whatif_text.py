@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from advisor import wording
 from advisor.report import whatif_words as words
-from advisor.report import wording
 from advisor.report.text import table
-from advisor.report.wording import clean, counted
+from advisor.wording import clean, counted
 from simulator import units
 
 MOST_ROWS = 40

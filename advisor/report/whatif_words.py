@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from advisor.report import wording
-from advisor.report.wording import clean, number
+from advisor import wording
+from advisor.wording import clean, number
 
 Entry = Mapping[str, Any]
 

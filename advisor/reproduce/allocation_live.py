@@ -16,24 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.allocation import advise_allocation
+from advisor.advise.process_counts import advise_allocation
+from advisor.advise.process_counts.configurations import every_configuration
+from advisor.advise.process_counts.construction import LEAST_SIZES, Wishes
+from advisor.advise.process_counts.planning import plan_construction
 from simulator import ScenarioError, files, load_platform, provenance, this_machine
 from simulator.calibration import (
-    LEAST_SIZES,
     AllocatedProgram,
     ConstructionPlan,
     Limits,
     PlannedRun,
     RunTable,
-    Wishes,
-    every_configuration,
     fit_allocation_table,
     learned_costs,
     lu_command,
     make_reader,
     make_runs,
     parse_program,
-    plan_construction,
     save_allocation_fit,
 )
 

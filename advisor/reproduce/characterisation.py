@@ -11,8 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from advisor import parallel_study
-from advisor.reproduce import characterisation_simulated, characterisation_study, characterisation_tables
+from advisor.reproduce import (
+    characterisation_simulated,
+    characterisation_study,
+    characterisation_tables,
+    parallel_study,
+)
 from simulator import files, plots, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from advisor.reproduce.builders import Compared, compare_builders
 from advisor.reproduce.gbbp_score import METHODS, paper_line, paper_rows, score
 from simulator import Machine, files, plots, provenance, this_machine, units
-from simulator.calibration import Compared, RealPoint, compare_builders
+from simulator.calibration import RealPoint
 
 KERNELS = {"naive_matmul": "matmul", "dgemm": "dgemm", "cholesky": "cholesky"}
 """The paper's name of a kernel -> ours."""

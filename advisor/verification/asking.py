@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from advisor.recommendation import Recommendation, recommend
+from advisor.advise.recommendation import Recommendation, recommend
 from advisor.verification.check import VerifyPlan
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification

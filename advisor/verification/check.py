@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advice import application_facts
+from advisor.advise.advice import application_facts
 from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication, ranks_cpus
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from simulator import Configuration, RunSet, Scenario, ScenarioError, files, provenance, randomness, run, this_machine

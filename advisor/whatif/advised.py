@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from advisor.recommendation import recommend
-from advisor.strategies import usual_vary
+from advisor.advise.recommendation import recommend
+from advisor.advise.strategies import usual_vary
 from simulator import Scenario
 
 ADVISED, EQUAL = "advised", "equal"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.ranking import alike, chances_of_fastest, differences, gains
+from advisor.advise.ranking import alike, chances_of_fastest, differences, gains
 from advisor.whatif import lines, together, told
 from advisor.whatif.grid import Grid, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of

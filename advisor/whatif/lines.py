@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.ranking import gains, product_of_means
+from advisor.advise.ranking import gains, product_of_means
 from advisor.whatif.grid import Grid, Stop
 from advisor.whatif.outcomes import Outcomes
 from simulator import ties

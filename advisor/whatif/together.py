@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from advisor.pareto import front
-from advisor.ranking import product_of_means
+from advisor.advise.pareto import front
+from advisor.advise.ranking import product_of_means
 from advisor.whatif.outcomes import Outcomes
 from simulator import ties
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from advisor.report.wording import counted, probability
+from advisor.wording import counted, probability
 from simulator import ties, units
 
 SURE = 0.95

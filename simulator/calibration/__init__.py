@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator.base.tables import read_shipped_table, read_table
     from simulator.calibration.allocation.campaign import Campaign, Limits, learned_costs, make_runs
-    from simulator.calibration.allocation.candidates import every_configuration
-    from simulator.calibration.allocation.choice import LEAST_SIZES, Wishes
+    from simulator.calibration.allocation.costs import CostGuess
+    from simulator.calibration.allocation.kinds import PEKind, kinds_of
     from simulator.calibration.allocation.lu import lu_command
     from simulator.calibration.allocation.output import make_reader
     from simulator.calibration.allocation.placement import PlacedRank
-    from simulator.calibration.allocation.plan import ConstructionPlan, PlannedRun, read_plan
-    from simulator.calibration.allocation.planning import plan_construction
+    from simulator.calibration.allocation.plan import PILOT, Allocation, ConstructionPlan, PlannedRun, read_plan
     from simulator.calibration.allocation.program import AllocatedProgram, parse_program
     from simulator.calibration.allocation.run_table import RunTable
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
     from simulator.calibration.apex.visits import visits_kept
     from simulator.calibration.bands.built import save_speed_model
     from simulator.calibration.bench.competitor import Competitor
-    from simulator.calibration.bench.point_store import points_kept
+    from simulator.calibration.bench.point_store import kept, points_kept
     from simulator.calibration.bench.usage import Usage
-    from simulator.calibration.comparison import Compared, compare_builders
     from simulator.calibration.history.application import ApplicationPlan, make_application_plan
     from simulator.calibration.history.fit import fit_table
     from simulator.calibration.history.formats import export_runs, import_runs, runs_kind, save_export
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from simulator.calibration.history.store import RunRecord, add_runs, list_runs
     from simulator.calibration.kernels import KERNELS, Kernel
     from simulator.calibration.kernels.sized import SizedKernel
-    from simulator.calibration.kernels.table import SIZED_KERNELS
+    from simulator.calibration.kernels.table import SIZED_KERNELS, sized_kernel
     from simulator.calibration.load_recording import Recording, record_load
     from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
     from simulator.calibration.pingpong.fit import fit_measured_link
@@ -39,12 +37,14 @@ if TYPE_CHECKING:
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
     from simulator.calibration.ranks.command_ranks import CommandRanks
     from simulator.calibration.ranks.links import measure_link
-    from simulator.calibration.ranks.measuring import Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.ranks.measuring import LEAST_SAMPLE_S, Measurement, Point, measure_speeds, measured_bands
     from simulator.calibration.ranks.ranks import Ranks, RealRun
     from simulator.calibration.speed.across import measure_across
-    from simulator.calibration.speed.real_source import RealSource
-    from simulator.calibration.speed.sampling import RealPoint
+    from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
+    from simulator.calibration.speed.sampling import Effort, RealPoint
     from simulator.calibration.speed.speeds import Measurements, fit_speed, measure
+    from simulator.calibration.speed.subjects import KernelSubject
+    from simulator.calibration.speed.upper_end import Ends
     from simulator.models.memory.file import (
         MemoryFit,
         fit_memory,
@@ -76,29 +76,37 @@ if TYPE_CHECKING:
     from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
 
 _HOMES = {
+    "kept": "simulator.calibration.bench.point_store",
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
+    "Allocation": "simulator.calibration.allocation.plan",
     "AllocationFit": "simulator.models.process_count.file",
     "ApplicationPlan": "simulator.calibration.history.application",
     "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
     "ChainMeasurement": "simulator.calibration.pingpong.chain",
     "CommandRanks": "simulator.calibration.ranks.command_ranks",
-    "Compared": "simulator.calibration.comparison",
     "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
+    "CostGuess": "simulator.calibration.allocation.costs",
+    "Effort": "simulator.calibration.speed.sampling",
+    "Ends": "simulator.calibration.speed.upper_end",
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
-    "LEAST_SIZES": "simulator.calibration.allocation.choice",
+    "KernelSubject": "simulator.calibration.speed.subjects",
+    "LEAST_SAMPLE_S": "simulator.calibration.ranks.measuring",
     "Limits": "simulator.calibration.allocation.campaign",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
+    "MEMORY_SHARE": "simulator.calibration.speed.real_source",
     "MeasuredAllocations": "simulator.models.process_count.file",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
     "Measurement": "simulator.calibration.ranks.measuring",
     "Measurements": "simulator.calibration.speed.speeds",
     "MemoryFit": "simulator.models.memory.file",
+    "PEKind": "simulator.calibration.allocation.kinds",
+    "PILOT": "simulator.calibration.allocation.plan",
     "PlacedRank": "simulator.calibration.allocation.placement",
     "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.ranks.measuring",
@@ -117,10 +125,7 @@ _HOMES = {
     "Sweep": "simulator.calibration.apex.sweep",
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.bench.usage",
-    "Wishes": "simulator.calibration.allocation.choice",
     "add_runs": "simulator.calibration.history.store",
-    "compare_builders": "simulator.calibration.comparison",
-    "every_configuration": "simulator.calibration.allocation.candidates",
     "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
@@ -134,6 +139,7 @@ _HOMES = {
     "foretell_speed": "simulator.models.predicted_speed_check",
     "import_runs": "simulator.calibration.history.formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
+    "kinds_of": "simulator.calibration.allocation.kinds",
     "learned_costs": "simulator.calibration.allocation.campaign",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history.store",
@@ -163,7 +169,6 @@ _HOMES = {
     "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history.record",
     "parse_program": "simulator.calibration.allocation.program",
-    "plan_construction": "simulator.calibration.allocation.planning",
     "points_kept": "simulator.calibration.bench.point_store",
     "predict_memory": "simulator.models.memory.file",
     "predict_messages": "simulator.models.network.file",
@@ -177,36 +182,53 @@ _HOMES = {
     "read_table": "simulator.base.tables",
     "record_load": "simulator.calibration.load_recording",
     "record_runs": "simulator.calibration.history.record",
-    "save_allocation_fit": "simulator.models.process_count.file",
     "runs_kind": "simulator.calibration.history.formats",
+    "save_allocation_fit": "simulator.models.process_count.file",
     "save_export": "simulator.calibration.history.formats",
     "save_memory_model": "simulator.models.memory.file",
     "save_network_model": "simulator.models.network.file",
     "save_resource_model": "simulator.models.resource.file",
     "save_runtime_fit": "simulator.models.regression.file",
     "save_speed_model": "simulator.calibration.bands.built",
+    "sized_kernel": "simulator.calibration.kernels.table",
     "visits_kept": "simulator.calibration.apex.visits",
     "write_sweep_table": "simulator.calibration.apex.sweep",
 }
 """Public name -> the module that it comes from."""
 
+_MOVED = {
+    "Compared": "advisor.reproduce.builders",
+    "LEAST_SIZES": "advisor.advise.process_counts.construction",
+    "Wishes": "advisor.advise.process_counts.construction",
+    "compare_builders": "advisor.reproduce.builders",
+    "every_configuration": "advisor.advise.process_counts.configurations",
+    "plan_construction": "advisor.advise.process_counts.planning",
+}
+"""Names that were public here and are the advisor's now: code written before still finds them."""
+
 __all__ = [
     "KERNELS",
-    "LEAST_SIZES",
+    "LEAST_SAMPLE_S",
+    "MEMORY_SHARE",
+    "PILOT",
     "SIZED_KERNELS",
     "Address",
     "AllocatedProgram",
+    "Allocation",
     "AllocationFit",
     "ApplicationPlan",
     "CalibratedNetwork",
     "Campaign",
     "ChainMeasurement",
     "CommandRanks",
-    "Compared",
     "Competitor",
     "ConstructionPlan",
+    "CostGuess",
+    "Effort",
+    "Ends",
     "JudgedFit",
     "Kernel",
+    "KernelSubject",
     "Limits",
     "LinkMeasurement",
     "LinkPlan",
@@ -215,6 +237,7 @@ __all__ = [
     "Measurement",
     "Measurements",
     "MemoryFit",
+    "PEKind",
     "PlacedRank",
     "PlannedRun",
     "Point",
@@ -232,10 +255,7 @@ __all__ = [
     "Sweep",
     "SweepPlan",
     "Usage",
-    "Wishes",
     "add_runs",
-    "compare_builders",
-    "every_configuration",
     "export_runs",
     "fit_allocation_table",
     "fit_held_out",
@@ -249,6 +269,8 @@ __all__ = [
     "foretell_speed",
     "import_runs",
     "is_this_host",
+    "kept",
+    "kinds_of",
     "learned_costs",
     "link_lines",
     "list_runs",
@@ -278,7 +300,6 @@ __all__ = [
     "parse_address",
     "parse_grid",
     "parse_program",
-    "plan_construction",
     "points_kept",
     "predict_memory",
     "predict_messages",
@@ -300,12 +321,14 @@ __all__ = [
     "save_resource_model",
     "save_runtime_fit",
     "save_speed_model",
+    "sized_kernel",
     "visits_kept",
     "write_sweep_table",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = _HOMES.get(name) or _MOVED.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(home), name)

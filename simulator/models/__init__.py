@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from simulator.models.process_count.fitting import fit_process_counts, process_count_model_from_dict
     from simulator.models.process_count.paper.composition import Composed
     from simulator.models.process_count.paper.regimes import MemoryRegimes
-    from simulator.models.process_count.pooled.document import pooled_from_dict
-    from simulator.models.process_count.pooled.model import PooledModel
+    from simulator.models.process_count.pooled.model import PooledModel, pooled_from_dict
     from simulator.models.process_count.pooled.selection import fit_pooled
     from simulator.models.process_count.runs import AllocationRuns
     from simulator.models.regression.diagnostics import diagnose
@@ -68,7 +67,7 @@ _HOMES = {
     "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
-    "pooled_from_dict": "simulator.models.process_count.pooled.document",
+    "pooled_from_dict": "simulator.models.process_count.pooled.model",
     "process_count_model_from_dict": "simulator.models.process_count.fitting",
     "regular_step": "simulator.models.load_functions",
     "select_model": "simulator.models.memory.selection",

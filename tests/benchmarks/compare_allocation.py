@@ -15,10 +15,10 @@ from statistics import median
 
 import numpy as np
 
-from advisor.allocators import local_search
-from advisor.candidates import plain_candidates
-from advisor.problem import Problem
-from advisor.simulated import kinds_of, model_of, simulated_runs
+from advisor.advise.allocate import local_search
+from advisor.advise.candidates import plain_candidates
+from advisor.advise.problem import Problem
+from advisor.advise.simulated import kinds_of, model_of, simulated_runs
 from simulator import randomness
 from tests.benchmarks import allocation_cases
 

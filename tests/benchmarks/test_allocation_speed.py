@@ -6,12 +6,12 @@ from statistics import median
 import numpy as np
 import pytest
 
-from advisor.allocation import advise_allocation
-from advisor.allocators import branch_and_bound, local_search, ranked, structured
-from advisor.problem import Problem, ShareTimes
-from advisor.simulated import problem_of
-from tests.advisor.allocation.models import KnownModel, fit_of
-from tests.advisor.test_allocators import many_kinds
+from advisor.advise.allocate import branch_and_bound, local_search, ranked, structured
+from advisor.advise.problem import Problem, ShareTimes
+from advisor.advise.process_counts import advise_allocation
+from advisor.advise.simulated import problem_of
+from tests.advisor.advise.process_counts.models import KnownModel, fit_of
+from tests.advisor.advise.test_allocators import many_kinds
 from tests.benchmarks.allocation_cases import scenario
 
 pytestmark = pytest.mark.benchmark

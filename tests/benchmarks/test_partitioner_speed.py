@@ -15,7 +15,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from advisor.partitioners import SpeedKinds, discontinuous, functional
+from advisor.advise.partition import SpeedKinds, discontinuous, functional
 from simulator.base.randomness import stream
 
 pytestmark = pytest.mark.benchmark

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor.allocation import advise_allocation
+from advisor.advise.process_counts import advise_allocation
 from advisor.reproduce import allocation_surrogate as surrogate
 from simulator.models import Composed, fit_process_counts
 from simulator.models.process_count.file import AllocationFit, MeasuredAllocations

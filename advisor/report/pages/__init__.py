@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from advisor.report.page import Page
 from advisor.report.pages import advice, papers, quickstart, simulation, verification, whatif
-from advisor.report.wording import Document
+from advisor.wording import Document
 
 PAGES: Mapping[str, Callable[[Document], Page]] = {
     "advise": advice.page,

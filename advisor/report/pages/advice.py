@@ -1,10 +1,10 @@
 """The page of an advice: which configuration, against which others, why, and how far that holds."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Page, Pairs, pairs
 from advisor.report.pages.common import drawn, head
 from advisor.report.sections import explanation, platform, provenance, ranking, strategies, timeline
-from advisor.report.wording import Document, number
+from advisor.wording import Document, number
 
 
 def page(document: Document) -> Page:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from advisor.report import wording
-from advisor.report.wording import Document, clean, number
+from advisor import wording
+from advisor.wording import Document, clean, number
 
 
 def head(document: Document) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Block, Figure, Folded, Page, Pairs, Section, Text, pairs, table
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 NAMES = {
     "allocation": "Process allocation for unmodified programs",

@@ -1,10 +1,10 @@
 """The page of a quickstart: the whole loop on one machine."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Page, Pairs
 from advisor.report.pages.common import head
 from advisor.report.sections import load, machine, provenance, speeds, strategies, timeline, verification
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 
 def page(document: Document) -> Page:

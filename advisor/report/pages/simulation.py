@@ -1,10 +1,10 @@
 """The page of a simulation: all configurations of a scenario on the same draws."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Page, Section
 from advisor.report.pages.common import drawn, head
 from advisor.report.sections import changes, platform, provenance, strategies, time_spent, timeline
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 CLOSE = 1.005
 """Ratio up to which two configurations are as fast as each other."""

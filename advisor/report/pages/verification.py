@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Page, Pairs, pairs
 from advisor.report.pages.common import head
 from advisor.report.sections import machine, provenance, verification
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 
 def page(document: Document) -> Page:

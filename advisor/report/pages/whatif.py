@@ -1,10 +1,10 @@
 """The page of a what-if: which change pays most, sliders over all points, and what it rests on; it holds no time."""
 
+from advisor import wording
 from advisor.report import whatif_words as words
-from advisor.report import wording
 from advisor.report.page import Page, Pairs
 from advisor.report.sections import whatif_asked, whatif_grid, whatif_upgrades
-from advisor.report.wording import Document, clean, counted
+from advisor.wording import Document, clean, counted
 
 
 def page(document: Document) -> Page:

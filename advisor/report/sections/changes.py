@@ -1,8 +1,8 @@
 """What was set in place of the scenario's own values, and where models are used outside what was measured."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Block, Section, table
-from advisor.report.wording import Document, clean
+from advisor.wording import Document, clean
 
 
 def section(document: Document) -> Section | None:

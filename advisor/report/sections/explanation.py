@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.explanation_text import change_text, gain_text, half, value_text
 from advisor.report.page import Beside, Block, Figure, Section, Table, Text, pairs, table
-from advisor.report.wording import Document, clean, number, percent
+from advisor.wording import Document, clean, number, percent
 
 HEADING = "Why, and how far it holds"
 NONE = "Not asked for: with --explain, advise tells why, where another strategy is best, and what to measure next."

@@ -1,8 +1,8 @@
 """The background load that ran, or is assumed, beside us."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Beside, Figure, Pairs, Section, Text, pairs
-from advisor.report.wording import Document, clean
+from advisor.wording import Document, clean
 
 RULES = {
     "fair": "fair: all runnable processes of the PE get equal shares",

@@ -1,8 +1,8 @@
 """The machine that a run was made on."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Pairs, Section, pairs
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 
 def section(document: Document) -> Section:

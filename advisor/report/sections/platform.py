@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Beside, Block, Figure, Pairs, Section, Table, Text, pairs, table
 from advisor.report.sections.load import RULES
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 from simulator import units
 
 MOST_LOADS = 3

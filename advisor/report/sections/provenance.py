@@ -1,8 +1,8 @@
 """Where a result comes from: versions, hashes of inputs, time taken, paths."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Folded, Listing, Pairs, Section
-from advisor.report.wording import Document, clean
+from advisor.wording import Document, clean
 
 
 def section(document: Document) -> Section:

@@ -1,8 +1,8 @@
 """The best candidates of a search, and how sure it is that they are the best."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Block, Section, Text, table
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 MOST = 10
 VALUES = {"mean": "value", "low": "low", "high": "high"}

@@ -1,8 +1,8 @@
 """Speed of each kernel over problem size, as measured."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Beside, Figure, Folded, Section, Table, Text, table
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 MOST_SPEEDS = 12
 """PEs in the short tables of speeds."""

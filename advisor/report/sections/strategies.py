@@ -1,8 +1,8 @@
 """The strategies compared: predicted makespans of the recommended configuration and the naive ones."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Beside, Figure, Section, Table, Text, table
-from advisor.report.wording import Document
+from advisor.wording import Document
 
 
 def section(

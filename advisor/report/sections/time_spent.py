@@ -1,8 +1,8 @@
 """Where the time of each process goes, over all replications."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Block, Folded, Section, Text, table
-from advisor.report.wording import Document, clean
+from advisor.wording import Document, clean
 
 MOST_OPEN = 16
 

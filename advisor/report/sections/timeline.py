@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Beside, Block, Figure, Folded, Section, Table, Text, Widget, table
 from advisor.report.waits import waits_table, waits_text
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 HEADING = "One replication in time"
 MOST_OPEN = 16

@@ -1,8 +1,8 @@
 """Predicted against measured: real runs of the recommended configuration and the naive ones."""
 
-from advisor.report import wording
+from advisor import wording
 from advisor.report.page import Beside, Figure, Section, Table, Text, table
-from advisor.report.wording import Document, clean, number
+from advisor.wording import Document, clean, number
 
 
 def section(document: Document) -> Section:

@@ -2,7 +2,7 @@
 
 from advisor.report import whatif_words as words
 from advisor.report.page import Section, Text, pairs, table
-from advisor.report.wording import Document, clean, counted
+from advisor.wording import Document, clean, counted
 
 MOST_NAMED = 3
 """Points that are named with a reason."""

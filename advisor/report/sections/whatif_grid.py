@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from advisor import wording
 from advisor.report import whatif_words as words
-from advisor.report import wording
 from advisor.report.page import Block, Section, Table, Text, Widget, table
-from advisor.report.wording import Document, clean
+from advisor.wording import Document, clean
 
 MOST_BYTES = 900_000
 """Of the data of the sliders: the page is to stay below 1.5 MB with all else in it."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from advisor import wording
 from advisor.report import whatif_words as words
-from advisor.report import wording
 from advisor.report.page import Beside, Block, Figure, Section, Table, Text, table
-from advisor.report.wording import Document, clean
+from advisor.wording import Document, clean
 
 MOST_ROWS = 20
 _NO_SINGLE = (

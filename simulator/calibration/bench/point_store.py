@@ -1,12 +1,13 @@
 """Points on disk: there once it is finished, with the machine it was measured on, and never measured again."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import CalibrationError, Interrupted, ScenarioError
 from simulator.base.machine import Machine
 from simulator.calibration.bench.journal import Journal, read_entries
 
@@ -212,3 +213,29 @@ def _shown(subject: Any) -> str:
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@contextmanager
+def kept(path: Path | None) -> Iterator[None]:
+    """Say, when the work ends early, where its finished points are."""
+    try:
+        with _alone(path):
+            yield
+    except CalibrationError as error:
+        raise CalibrationError([f"{line}{_goes_on(path)}" for line in error.lines]) from error
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted{_goes_on(path)}") from error
+
+
+def _alone(path: Path | None) -> AbstractContextManager[None]:
+    """Finished points are written by one process at a time."""
+    return nullcontext() if path is None else files.alone(path)
+
+
+def _goes_on(path: Path | None) -> str:
+    if path is None:
+        return "; nothing is kept without --output or --store"
+    count = points_kept(path)
+    if not count:
+        return "; no point was finished"
+    return f"; {path} keeps the {count} points finished, the same command goes on from there"

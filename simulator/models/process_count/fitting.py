@@ -53,7 +53,7 @@ def process_count_model_from_dict(document: Any) -> ProcessCountModel:
         raise ScenarioError(f"kind: {kind!r} found, 'process_count' allowed")
     method = document.get("method")
     if method == "pooled":
-        from simulator.models.process_count.pooled.document import pooled_from_dict
+        from simulator.models.process_count.pooled.model import pooled_from_dict
 
         return pooled_from_dict(document)
     if method == "paper":

@@ -8,11 +8,11 @@ from typing import Any
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
-from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg, Sequence, timing_formulas
 from simulator.models.resource import Guess, Method, Ruvs
 from simulator.programs.graphs.check import faults
 from simulator.programs.graphs.evaluate import used_methods
-from simulator.programs.graphs.nodes import Node
+from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg, Sequence
+from simulator.programs.graphs.text import timing_formulas
 from simulator.programs.graphs.walk import walk
 from simulator.scenario_file.faults import validated
 from simulator.scenario_file.segs.forms import (

@@ -3,9 +3,8 @@
 from typing import Any
 
 from simulator.base.formula import Formula
-from simulator.characterisation import Branch, Call, Graph, Loop, Processing, Seg
 from simulator.models.resource import Amount, Guess, Ruvs
-from simulator.programs.graphs.nodes import Node
+from simulator.programs.graphs.nodes import Branch, Call, Graph, Loop, Node, Processing, Seg
 from simulator.programs.graphs.walk import parts_of
 from simulator.programs.templates.work import SegWork
 from simulator.scenario_file.yaml_writing import yaml_text

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from advisor.advise.partition import METHODS
 from advisor.cli import app
-from advisor.partitioners import METHODS
 from simulator import shipped
 
 ROOT = Path(__file__).parents[3]

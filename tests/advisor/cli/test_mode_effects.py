@@ -333,7 +333,7 @@ REFUSES = {
 """Option -> a bad value, where a good one would be a real run of seconds to minutes: it is read in that mode."""
 
 REASONED = {
-    "quickstart": ("output seed json", "tests/advisor/test_quickstart.py runs it"),
+    "quickstart": ("output seed json", "tests/advisor/quickstart/test_quickstart.py runs it"),
     "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_load_recording.py runs it"),
     "calibrate speed": (
         "store output json",

@@ -9,9 +9,9 @@ from typing import get_args
 import pytest
 import typer
 
+from advisor.advise.partition import METHODS
 from advisor.cli import app
 from advisor.cli.modes import TABLE, option_name
-from advisor.partitioners import METHODS
 from simulator.load_traces.importers import _READERS
 from tests.advisor.cli.modes_reached import REACH, reached
 from tests.command_line import apportion_here

@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
-from advisor.advice import application_facts
-from advisor.illustrated import compared, illustrated
+from advisor.advise.advice import application_facts
+from advisor.report.illustrated import compared, illustrated
 from simulator import load_scenario, run
 
 TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial"

@@ -7,8 +7,8 @@ import pytest
 
 from advisor import advice_document, explain, recommend
 from advisor.cli import _run
-from advisor.illustrated import illustrated
 from advisor.report import render_html
+from advisor.report.illustrated import illustrated
 from advisor.report.pages import page_of
 from simulator import load_scenario
 from tests.advisor.report.illustrated import TUTORIAL, simulated

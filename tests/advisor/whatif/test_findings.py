@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from advisor.ranking import chances_of_fastest, gains, reliability
+from advisor.advise.ranking import chances_of_fastest, gains, reliability
 from advisor.whatif import whatif_document
 from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of
 

@@ -3,7 +3,8 @@ import os
 
 import psutil
 
-from simulator import machine, this_machine
+from simulator import this_machine
+from simulator.base import machine
 
 
 def test_it_agrees_with_the_system():

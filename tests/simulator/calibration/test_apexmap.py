@@ -6,7 +6,8 @@ import platform
 import numpy as np
 import pytest
 
-from simulator import CalibrationError, ScenarioError, machine
+from simulator import CalibrationError, ScenarioError
+from simulator.base import machine
 from simulator.base.randomness import stream
 from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
 from simulator.calibration.apex.plan import Cell, block_of, room_for

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.export import export_files
+from advisor.advise.export import export_files
 from simulator import Configuration, ScenarioError, dump_scenario, load_scenario
 from tests.simulator.platform.platforms import pe, scenario
 

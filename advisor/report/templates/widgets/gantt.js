@@ -1,6 +1,6 @@
 "use strict";
 // A timeline to zoom into, on a canvas: rows of processes by PE, bars by kind, critical path, messages, loads.
-// Its data are explained in advisor/timelines.py; without this script the page shows a still figure and tables.
+// Its data are explained in advisor/report/timelines.py; without this script the page shows a still figure and tables.
 {
   const AXIS = 26, ROW = 22, GAP = 5, STRIP = 9;
   const WORDS = { compute: "computing", recv: "receiving", send: "sending", exchange: "exchanging", read_write: "disk",

@@ -1,0 +1,96 @@
+"""The document of an advice: what `apportion advise` prints and writes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from advisor.advise.pareto import Front
+from advisor.advise.recommendation import Recommendation
+from advisor.advise.strategies import uneven
+from simulator import Scenario, provenance
+
+
+def advice_document(
+    scenario: Scenario, recommendation: Recommendation, *, top: int | None = None, fronts: Sequence[Front] | None = None
+) -> dict[str, Any]:
+    """Plain data for JSON and for `report.render_advice`.
+
+    Parameters
+    ----------
+    scenario
+        What the recommendation is for.
+    top
+        How many candidates the ranking holds; all by default.
+    fronts
+        Of `pareto_fronts`, if they were asked for.
+    """
+    seed, replications = recommendation.runs.seed, recommendation.runs.makespan_ticks.shape[1]
+    best = recommendation.ranked(1)[0]
+    return {
+        "format": 1,
+        "command": "advise",
+        "application": application_facts(scenario),
+        "pes": [pe.name for pe in scenario.platform.pes],
+        "recommended": recommendation.configuration.name,
+        "partition": list(recommendation.configuration.partition),
+        "placement": list(recommendation.configuration.placement),
+        "varied": list(recommendation.varied),
+        "objective": recommendation.objective,
+        "ranking": recommendation.ranked(top),
+        "p_best": best["p_best"],
+        "p_within_1_percent": best["p_within_1_percent"],
+        "lower_bound_s": recommendation.ranking.bound_s,
+        "regret": recommendation.ranking.regret,
+        "evaluations": recommendation.evaluations,
+        "baselines": recommendation.to_dict(),
+        "confirmed": _confirmed(recommendation),
+        **({} if fronts is None else {"pareto": [front.to_dict() for front in fronts]}),
+        "replications": replications,
+        "deterministic": recommendation.runs.deterministic,
+        "seed": seed,
+        "warnings": _warnings(scenario, recommendation),
+        "provenance": provenance.provenance(seed=seed, inputs=scenario.inputs),
+    }
+
+
+def application_facts(scenario: Scenario) -> dict[str, Any]:
+    """What runs, as every document tells it."""
+    application = scenario.application
+    return {
+        "name": application.name,
+        "kernel": application.kernel,
+        "parameters": dict(application.parameters),
+        **application.prepared_as,
+    }
+
+
+def _confirmed(recommendation: Recommendation) -> list[dict[str, Any]]:
+    engine = recommendation.runs.engine
+    return [
+        {
+            "configuration": entry.configuration,
+            "reference_s": list(entry.reference_s),
+            "screened_s": list(entry.screened_s),
+            "screened_by": engine,
+            "agrees": entry.agrees,
+        }
+        for entry in recommendation.confirmations
+    ]
+
+
+def _warnings(scenario: Scenario, recommendation: Recommendation) -> list[str]:
+    runs = recommendation.runs
+    lines = list(recommendation.strategies.left_out)
+    lines += [] if runs.deterministic or runs.interval_note is None else [runs.interval_note]
+    lines += scenario.with_configurations(recommendation.candidates).warnings
+    lines += [
+        f"configuration {entry.configuration}: the engines disagree: {entry.reference_s[0]:g} s by process, "
+        f"{entry.screened_s[0]:g} s by {recommendation.runs.engine}"
+        for entry in recommendation.confirmations
+        if not entry.agrees
+    ]
+    name = scenario.application.name
+    if uneven(scenario, recommendation.configuration):
+        lines.append(
+            f"{name} gives each process as much as any other: it cannot run the recommended shares as they are"
+        )
+    return lines

@@ -1,0 +1,113 @@
+"""The named naive strategies that every recommendation is compared with."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from advisor.advise.partition import constant_split, even_split
+from advisor.advise.problem import Allocations, Kind, Model, Problem, model_times_s
+from advisor.advise.simulated import configuration_of, mean_share
+from simulator import Configuration, Scenario, ties
+
+
+def baselines(
+    units: int,
+    *,
+    benchmark_speeds: Sequence[float],
+    sustained_speeds: Sequence[float],
+    peak_speeds: Sequence[float],
+    kinds: Sequence[Sequence[int]],
+) -> list[Configuration]:
+    """The baselines for a partition of units over PEs, one process on each, in order; `one-per-pe` is `equal`.
+
+    Parameters
+    ----------
+    units
+        What is to be divided.
+    benchmark_speeds
+        What one small benchmark showed on each PE: the constant model.
+    sustained_speeds
+        Best knowledge of each PE's speed with its load: picks the fastest PE.
+    peak_speeds
+        Highest speed of each PE at any size, without load.
+    kinds
+        PEs that are alike, by index: that of the fastest PE is the fastest kind.
+    """
+    count, fastest = len(sustained_speeds), ties.first_most(sustained_speeds)
+    alone, same = [0] * count, [0] * count
+    alone[fastest] = units
+    members = next(kind for kind in kinds if fastest in kind)
+    for pe, share in zip(members, even_split(units, len(members)), strict=True):
+        same[pe] = share
+    named = {
+        "equal": even_split(units, count),
+        "peak": constant_split(units, peak_speeds),
+        "constant": constant_split(units, benchmark_speeds),
+        "fastest-pe": tuple(alone),
+        "fastest-kind": tuple(same),
+        "one-per-pe": even_split(units, count),
+    }
+    return [Configuration.one_each(name, partition) for name, partition in named.items()]
+
+
+def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configuration]:
+    """The baselines for an allocation: what one would do without a search. Those that come to the same share an entry.
+
+    - `equal`, `one-per-pe`: every PE, one process on each, equal shares;
+    - `peak`: the same with shares in proportion to the highest speed at any size, without load;
+    - `constant`: with shares in proportion to the speed at the smallest size, as one benchmark shows it;
+    - `speed-ratio`: every PE, processes in proportion to its speed under load, the slowest has one;
+    - `fastest-pe`, `fastest-kind`: one process on that PE, or on each PE of that kind;
+    - `greedy`: PEs taken in, fastest first, while the model's makespan falls; without a model there is none.
+    """
+    kinds, kernel = problem.kinds, scenario.application.kernel
+    pes = scenario.platform.pes
+    bands = [pe.speed_of(kernel) for pe in pes]
+    speeds = np.array([bands[kind.pes[0]].mid[-1] * mean_share(pes[kind.pes[0]]) for kind in kinds])
+    counts, most = (np.array([getattr(kind, name) for kind in kinds]) for name in ("count", "most"))
+    fastest = ties.first_most(speeds)
+    only = (np.arange(counts.size) == fastest).astype(np.int64)
+    ratio = np.clip(np.rint(speeds / speeds.min() * (1 + ties.SAME)), 1, most)
+    allocations = {
+        "one-per-pe": (counts, np.ones_like(counts)),
+        "speed-ratio": (counts, ratio),
+        "fastest-pe": (only, only),
+        "fastest-kind": (only * counts, only),
+    }
+    units = scenario.application.work.units
+    named = {
+        "equal": even_split(units, len(pes)),
+        "peak": constant_split(units, [float(band.mid.max()) for band in bands]),
+        "constant": constant_split(units, [float(band.mid[0]) for band in bands]),
+    }
+    fitting = scenario.application.work.fitting
+    found = [Configuration.one_each(name, fitting(partition)) for name, partition in named.items()]
+    for name, (chosen, each) in allocations.items():
+        whole = np.stack((chosen, each), axis=1).astype(np.int64)
+        found.append(configuration_of(scenario, kinds, whole, name))
+    if problem.model is not None:
+        found.append(configuration_of(scenario, kinds, _greedy(problem.model, kinds, speeds=speeds), "greedy"))
+    return _joined(found)
+
+
+def _greedy(model: Model, kinds: Sequence[Kind], *, speeds: np.ndarray) -> Allocations:
+    """PEs one by one, fastest kind first, one process on each, until the model's makespan no longer falls."""
+    order = ties.in_order(-speeds)
+    turns = np.repeat(order, [kinds[place].count for place in order.tolist()])
+    taken = np.cumsum(turns[:, np.newaxis] == np.arange(speeds.size), axis=0)
+    allocations = np.stack((taken, np.minimum(taken, 1)), axis=2)
+    times_s = model_times_s(model, allocations)
+    worse = np.flatnonzero(~(times_s[1:] < (1 - ties.SAME) * times_s[:-1]))
+    return np.asarray(allocations[worse[0] if worse.size else -1])
+
+
+def _joined(configurations: list[Configuration]) -> list[Configuration]:
+    """Each once, under all its names; processes without units do not count."""
+    names: dict[tuple[tuple[int, int], ...], list[Configuration]] = {}
+    for configuration in configurations:
+        work = zip(configuration.placement, configuration.partition, strict=True)
+        names.setdefault(tuple((pe, units) for pe, units in work if units), []).append(configuration)
+    return [
+        Configuration(", ".join(one.name for one in same), same[0].partition, same[0].placement)
+        for same in names.values()
+    ]

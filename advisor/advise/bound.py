@@ -1,0 +1,58 @@
+"""A lower bound of the makespan of whatever could be advised: all PEs at their best, nobody waits for anything."""
+
+from collections.abc import Sequence
+
+from advisor.advise.strategies import most_processes
+from simulator import PE, Scenario, availability
+
+FEW = 8
+"""Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
+
+
+def lower_bound_s(scenario: Scenario, vary: Sequence[str]) -> float:
+    """Seconds that no configuration of those that may be advised is below, in any replication.
+
+    The whole work at the top of all speed bands, under the least of all loads, without messages, as if it could be
+    divided at will. Where an application only estimates its computations, so does this.
+
+    Parameters
+    ----------
+    vary
+        What may vary: with `allocation`, PEs may run several processes.
+    """
+    most = most_processes(scenario) if "allocation" in vary else 1
+    limits = [pe.cores if most is None else most for pe in scenario.platform.pes]
+    kernel = scenario.application.kernel
+    speed = sum(
+        float(pe.speed_of(kernel).high.max()) * _best_share(pe, limit)
+        for pe, limit in zip(scenario.platform.pes, limits, strict=True)
+    )
+    return _least_volume(scenario, sum(limits)) / speed
+
+
+def _best_share(pe: PE, most: int) -> float:
+    """The most cores' worth that up to so many processes ever get of a PE."""
+    if pe.load is None:
+        return float(min(most, pe.cores))
+    load = pe.load
+    shares = [
+        count * float(availability(load.trace.values, load.rule, processes=count, cores=pe.cores).max())
+        for count in range(1, most + 1)
+    ]
+    return max(shares)
+
+
+def _least_volume(scenario: Scenario, most: int) -> float:
+    """The least that all processes compute together, for any number of them and as one or in equal parts."""
+    work = scenario.application.work
+    counts = sizes(min(most, work.units)) if work.varies_with_processes else [1, min(most, work.units)]
+    volumes = []
+    for count in counts:
+        compute = work.compute(count)
+        volumes += [compute(work.units).volume, count * compute(work.units // count).volume]
+    return min(float(volume) for volume in volumes)
+
+
+def sizes(most: int) -> list[int]:
+    """Numbers of processes to try."""
+    return sorted({2**k for k in range(most.bit_length()) if 2**k > FEW} | {*range(1, min(most, FEW) + 1), most})

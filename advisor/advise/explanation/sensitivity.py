@@ -1,0 +1,147 @@
+"""Sensitivity: what a changed speed, link, load or memory makes of the advice, and what the advice regrets then."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from advisor.advise.explanation import changes
+from advisor.advise.explanation.optimum import alternatives, best_of
+from advisor.advise.explanation.simulations import OutOfRuns, Simulations
+from advisor.advise.problem import Kind
+from advisor.advise.ranking import gain
+from advisor.advise.simulated import kinds_of
+from simulator import Configuration, Scenario, ScenarioError, ties
+
+STEP = 0.1
+"""Each parameter is changed by so much, down and up."""
+SAME_REGRET = 1e-6
+"""Regrets that differ by less are equal, and makespans decide."""
+MOST_KINDS = 8
+"""Kinds of PEs, those with most units; the others are not looked at."""
+
+Change = Callable[[float], Scenario]
+"""The scenario with a parameter times a factor."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one changed parameter does."""
+
+    change: float
+    """-0.1: the parameter is a tenth less."""
+    makespan: float
+    """Change of the recommended configuration's mean makespan, as a share, with its 95 % interval if there is one."""
+    low: float | None
+    high: float | None
+    regret: float
+    """So much longer than the best found in the changed scenario on the same draws, as a share; at least 0."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What a calibrated parameter decides."""
+
+    parameter: str
+    what: str
+    """`speed`, `load`, `latency`, `bandwidth`, `memory size` or `memory access`."""
+    pes: tuple[int, ...]
+    """Those that have it; empty for links and memory."""
+    effects: tuple[Effect, ...]
+
+    @property
+    def regret(self) -> float:
+        """The larger one."""
+        return max(effect.regret for effect in self.effects)
+
+    @property
+    def makespan(self) -> float:
+        """The larger change of the makespan, as a size."""
+        return max(abs(effect.makespan) for effect in self.effects)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        effects = [asdict(effect) for effect in self.effects]
+        return {"parameter": self.parameter, "what": self.what, "effects": effects, "regret": self.regret}
+
+
+def sensitivities(
+    scenario: Scenario, chosen: Configuration, simulations: Simulations, *, step: float = STEP
+) -> tuple[tuple[Sensitivity, ...], tuple[str, ...]]:
+    """The effect of each calibrated parameter, the most regretted first, and what was left out for want of runs."""
+    found: list[Sensitivity] = []
+    missing: list[str] = []
+    for name, what, pes, change in parameters(scenario, chosen):
+        try:
+            effects = tuple(effect(scenario, change(1 + by), by, chosen, simulations) for by in (-step, step))
+            found.append(Sensitivity(name, what, pes, effects))
+        except (OutOfRuns, ScenarioError):
+            missing.append(name)
+    order = ties.in_order([-one.regret for one in found], [-one.makespan for one in found], floor=SAME_REGRET)
+    return tuple(found[place] for place in order), tuple(missing)
+
+
+def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, str, tuple[int, ...], Change]]:
+    """What a scenario was calibrated with: name, sort, PEs, and how it is changed."""
+    kinds = busiest(scenario, chosen)
+    for kind in kinds:
+        yield (
+            f"speed of {called(scenario, kind)}",
+            "speed",
+            kind.pes,
+            partial(_speed, scenario, kind.pes),
+        )
+    for kind in kinds:
+        if scenario.platform.pes[kind.pes[0]].load is not None:
+            yield (
+                f"load of {called(scenario, kind)}",
+                "load",
+                kind.pes,
+                partial(_load, scenario, kind.pes),
+            )
+    if len(scenario.platform.pes) > 1:
+        yield "link latency", "latency", (), lambda factor: changes.with_link(scenario, latency=factor)
+        yield "link bandwidth", "bandwidth", (), lambda factor: changes.with_link(scenario, bandwidth=factor)
+    shares = scenario.application.memory is not None and any(node.levels for node in scenario.platform.nodes)
+    if shares or scenario.with_configurations((chosen,)).pages:
+        yield "memory size", "memory size", (), lambda factor: changes.with_memory(scenario, capacity=factor)
+    if shares:
+        yield "memory access time", "memory access", (), lambda factor: changes.with_memory(scenario, access=factor)
+
+
+def _speed(scenario: Scenario, pes: tuple[int, ...], factor: float) -> Scenario:
+    return changes.with_speed(scenario, pes, factor)
+
+
+def _load(scenario: Scenario, pes: tuple[int, ...], factor: float) -> Scenario:
+    return changes.with_load(scenario, factor, pes)
+
+
+def busiest(scenario: Scenario, chosen: Configuration) -> Sequence[Kind]:
+    """Kinds of PEs, those with most units first, at most `MOST_KINDS`."""
+    units = np.bincount(chosen.placement, weights=chosen.partition, minlength=len(scenario.platform.pes))
+    return sorted(kinds_of(scenario), key=lambda kind: -float(units[list(kind.pes)].sum()))[:MOST_KINDS]
+
+
+def called(scenario: Scenario, kind: Kind) -> str:
+    """A kind in words."""
+    first = scenario.platform.pes[kind.pes[0]].name
+    return first if kind.count == 1 else f"{first} (and {kind.count - 1} alike)"
+
+
+def effect(scenario: Scenario, changed: Scenario, by: float, chosen: Configuration, simulations: Simulations) -> Effect:
+    """The recommended configuration in a changed scenario, against before and against the best found there.
+
+    Raises
+    ------
+    OutOfRuns
+        If the runs allowed do not suffice.
+    """
+    before = simulations.makespans_s(scenario, chosen)
+    kept = simulations.makespans_s(changed, chosen)
+    longer = gain(kept, before, deterministic=scenario.deterministic and changed.deterministic)
+    best = best_of(changed, simulations, [chosen, *alternatives(changed, chosen)])
+    regret = max(0.0, float(kept.mean()) / best.mean_s - 1)
+    return Effect(by, *longer.change, regret)

@@ -1,0 +1,108 @@
+"""Host files, rank files and job scripts: the same ranks as MPICH, Open MPI and Slurm want them said."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from advisor.advise.export.layout import Layout
+
+HEAD = "# written by apportion advise; process 0 is the first one"
+
+
+def mpich_hostfile(layout: Layout) -> str:
+    """`host:count` in rank order, for `mpiexec -f`; MPICH fills hosts from the top."""
+    return _lines(HEAD, *(f"{host}:{count}" for host, count in layout.runs))
+
+
+def openmpi_hostfile(layout: Layout) -> str:
+    """`host slots=count`, each host once: Open MPI refuses one that has two counts."""
+    return _lines(HEAD, *(f"{host} slots={count}" for host, count in layout.slots.items()))
+
+
+def openmpi_rankfile(layout: Layout) -> str:
+    """`rank r=host slot=core`: where each rank runs, and on which core if that is known.
+
+    Where it is not, ranks of a host take its cores in order, those of one PE the same core.
+    """
+    cores: dict[str, dict[str, int]] = {}
+    lines = []
+    for number, rank in enumerate(layout.ranks):
+        known = cores.setdefault(rank.host, {})
+        core = known.setdefault(rank.pe, len(known)) if rank.cpu is None else rank.cpu
+        lines.append(f"rank {number}={rank.host} slot={core}")
+    return _lines(HEAD, *lines)
+
+
+def slurm_hostfile(layout: Layout) -> str:
+    """One host per rank, in rank order, for `SLURM_HOSTFILE` and `srun --distribution=arbitrary`; no comments."""
+    return _lines(*(rank.host for rank in layout.ranks))
+
+
+def slurm_job(layout: Layout) -> str:
+    """A heterogeneous job: one component for each stretch of hosts with equally many ranks, in rank order.
+
+    Slurm numbers the ranks of a component by its own order of hosts, which as a rule is that of their names, whatever
+    order `--nodelist` has: where names go back, a component begins.
+    """
+    stretches = _stretches(layout.runs)
+    components = [
+        [
+            f"#SBATCH --nodes={len(hosts)}",
+            f"#SBATCH --ntasks={count * len(hosts)}",
+            f"#SBATCH --ntasks-per-node={count}",
+            f"#SBATCH --nodelist={','.join(hosts)}",
+        ]
+        for count, hosts in stretches
+    ]
+    lines = ["#!/bin/bash", HEAD, "# usage: sbatch job.slurm PROGRAM [ARGUMENT ...]"]
+    for number, component in enumerate(components):
+        lines += [*(["#SBATCH hetjob"] if number else []), *component]
+    groups = f" --het-group=0-{len(components) - 1}" if len(components) > 1 else ""
+    return _lines(*lines, f'srun{groups} "$@"')
+
+
+def _stretches(runs: Sequence[tuple[str, int]]) -> list[tuple[int, list[str]]]:
+    found: list[tuple[int, list[str]]] = []
+    for host, count in runs:
+        if found and found[-1][0] == count and _natural(found[-1][1][-1]) < _natural(host):
+            found[-1][1].append(host)
+        else:
+            found.append((count, [host]))
+    return found
+
+
+def _natural(host: str) -> list[tuple[bool, int, str]]:
+    """Key of an order in which n9 stands before n10."""
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"([0-9]+)", host)]
+
+
+def commands(layout: Layout) -> str:
+    """How each file is used, a line each."""
+    count = len(layout.ranks)
+    return launches(layout, ("hostfile", "hostfile.openmpi", "rankfile.openmpi", "hostfile.slurm")) + _lines(
+        "# Slurm, as a heterogeneous job",
+        "sbatch job.slurm PROGRAM",
+        "# METIS, parts of these weights",
+        f"gpmetis -tpwgts=metis.tpwgts GRAPH {count}",
+    )
+
+
+def launches(layout: Layout, names: tuple[str, str, str, str]) -> str:
+    """How MPICH's host file, Open MPI's host and rank file, and Slurm's host file are used, by their names."""
+    count, (mpich, openmpi, ranks, slurm) = len(layout.ranks), names
+    busy = Counter(rank.pe for rank in layout.ranks)
+    over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if max(busy.values(), default=0) > 1 else ("", "")
+    return _lines(
+        "# MPICH",
+        f"mpiexec -f {mpich} -n {count} PROGRAM",
+        "# Open MPI up to 4, each rank on its core",
+        f"mpirun --hostfile {openmpi} --rankfile {ranks}{over} -n {count} PROGRAM",
+        "# Open MPI 5",
+        f"mpirun --hostfile {openmpi} --map-by rankfile:FILE={ranks}{over_5} -n {count} PROGRAM",
+        "# Slurm, in an allocation that has these hosts",
+        f"SLURM_HOSTFILE={slurm} srun --distribution=arbitrary -n {count} PROGRAM",
+    )
+
+
+def _lines(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,155 @@
+"""Partitions for speeds known as bands: the worst case exactly, the mean and the tail by simulation of the band.
+
+The bands are those of Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model of a Processor"
+(2006). For the worst case over independent intervals every PE runs on its lower curve, so `functional` is exact there.
+For the mean and for CVaR (the mean of the worst 5 %; Rockafellar and Uryasev, "Optimization of Conditional
+Value-at-Risk", 2000) one parameter is searched: the level of the band that `functional` plans on, all levels judged on
+the same draws.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.advise.partition.functional import functional
+from advisor.advise.partition.min_max import check_units
+from advisor.advise.partition.regret import least_regret
+from advisor.advise.partition.result import Partition, bound_s
+from advisor.advise.partition.speed_kinds import Floats, Ints, SpeedKinds
+from simulator import ScenarioError, describe, randomness, ties
+
+OBJECTIVES = ("mean", "cvar", "worst", "regret")
+LEVELS = np.linspace(0.0, 1.0, 21)
+"""Where in the band to plan: 0 on the lower curve, 1/2 on the middle one, 1 on the upper one."""
+TAIL = 0.05
+DRAWS_AT_ONCE = 4_000_000
+
+
+def banded(
+    units: int,
+    pes: SpeedKinds,
+    *,
+    low: Floats,
+    high: Floats,
+    objective: str = "mean",
+    correlation: float = 0.0,
+    replications: int = 400,
+    seed: int = 0,
+) -> Partition:
+    """The partition with the least mean, tail or worst makespan, or the least regret, when speeds lie in bands.
+
+    In a replication each PE runs at one place in its band, uniform across it (half of them below the middle curve). The
+    level is chosen on some draws, and its makespans are told from others.
+
+    Parameters
+    ----------
+    units, pes
+        What is divided, and by whom: the middle curves.
+    low, high
+        Lower and upper speeds at the knots of `pes`.
+    objective
+        `mean`; `cvar`, the mean of the worst 5 %; `worst`, on the lower curves; `regret`, see `least_regret`.
+    correlation
+        Of the PEs' places in their bands, from 0 to below 1: what they have in common (a normal copula).
+    replications, seed
+        How many draws, and which.
+
+    Raises
+    ------
+    ScenarioError
+        If an option is outside what is allowed, a lower speed is 0, there is no unit, or not all fit the memory.
+    """
+    _check(objective, correlation, low, pes)
+    check_units(units, pes)
+    if objective == "regret":
+        return least_regret(units, pes, low=low, high=high)
+    edges = (pes.with_speeds(low), pes, pes.with_speeds(high))
+
+    def judged(partition: Partition, use: str) -> Floats:
+        return _makespans_s(partition.units, edges, _places(pes, use, correlation, replications, seed))
+
+    worst = functional(units, edges[0])
+    if objective == "worst":
+        return _told(pes, worst, 0.0, judged(worst, "told"), objective, worst.lower_bound_s)
+    measure = _mean if objective == "mean" else _tail
+    planned = [functional(units, _at_level(edges, float(level))) for level in LEVELS]
+    places = _places(pes, "chosen", correlation, replications, seed)
+    values = [measure(_makespans_s(plan.units, edges, places)) for plan in planned]
+    best = ties.first_least(values)
+    told_s, bound = judged(planned[best], "told"), bound_s(units, edges[2])
+    return _told(pes, planned[best], float(LEVELS[best]), told_s, objective, bound)
+
+
+def _told(
+    pes: SpeedKinds, plan: Partition, level: float, makespans_s: Floats, objective: str, lower_bound_s: float
+) -> Partition:
+    """The plan with its makespan as the objective has it; its times are those of the middle curves."""
+    simulated = {f"{name}_s": value for name, value in describe(makespans_s).items()}
+    simulated["cvar95_s"] = _tail(makespans_s)
+    details: dict[str, Any] = {"objective": objective, "level": level, "simulated": simulated}
+    value = {"mean": simulated["mean_s"], "cvar": simulated["cvar95_s"], "worst": plan.makespan_s}[objective]
+    return replace(plan, method="banded", pes=pes, makespan_s=value, lower_bound_s=lower_bound_s, details=details)
+
+
+def _check(objective: str, correlation: float, low: Floats, pes: SpeedKinds) -> None:
+    if objective not in OBJECTIVES:
+        raise ScenarioError(f"objective: {objective!r} found, {', '.join(OBJECTIVES)} allowed")
+    if not 0 <= correlation < 1:
+        raise ScenarioError(f"correlation: {correlation:g} found, from 0 to below 1 allowed")
+    if np.any(low <= 0):
+        kind = int(np.searchsorted(pes.starts, np.argmax(low <= 0), "right")) - 1
+        raise ScenarioError(
+            f"{pes.names[kind]}: low: speed 0 found, above 0 allowed: no partition has a worst case then"
+        )
+
+
+def _at_level(edges: tuple[SpeedKinds, SpeedKinds, SpeedKinds], level: float) -> SpeedKinds:
+    return edges[1].with_speeds(_across(edges[0].speeds, edges[1].speeds, edges[2].speeds, np.float64(level)))
+
+
+def _across(low: Floats, mid: Floats, high: Floats, place: NDArray[np.float64] | np.float64) -> Floats:
+    """Speed at a place across the band, as `SpeedBand.speed` has it."""
+    below, above = np.minimum(2 * place, 1.0), np.maximum(2 * place - 1, 0.0)
+    return np.asarray(low + below * (mid - low) + above * (high - mid))
+
+
+def _places(pes: SpeedKinds, use: str, correlation: float, replications: int, seed: int) -> Floats:
+    """Places across the bands, uniform on (0, 1), (replication, PE); those of a PE do not change with the others."""
+    places = np.concatenate(
+        [
+            randomness.stream(seed, name, use).random((replications, count))
+            for name, count in zip(pes.names, pes.counts.tolist(), strict=True)
+        ],
+        axis=1,
+    )
+    if correlation == 0:
+        return places
+    from scipy.special import ndtr, ndtri
+
+    common = ndtri(randomness.stream(seed, "common", use).random((replications, 1)))
+    return np.asarray(ndtr(np.sqrt(correlation) * common + np.sqrt(1 - correlation) * ndtri(places)))
+
+
+def _makespans_s(units: Ints, edges: tuple[SpeedKinds, SpeedKinds, SpeedKinds], places: Floats) -> Floats:
+    """Makespan of each replication, (R,)."""
+    busy = np.flatnonzero(units)
+    kind = edges[1].kind_of_pe[busy]
+    low, mid, high = (edge.speed_of(kind, units[busy]) for edge in edges)
+    rows = max(1, DRAWS_AT_ONCE // busy.size)
+    parts = [
+        (edges[1].setups[kind] + units[busy] / _across(low, mid, high, part[:, busy])).max(axis=1)
+        for part in np.split(places, range(rows, places.shape[0], rows))
+    ]
+    return np.concatenate(parts)
+
+
+def _mean(makespans_s: Floats) -> float:
+    return float(makespans_s.mean())
+
+
+def _tail(makespans_s: Floats) -> float:
+    """Mean of the worst 5 %, at least one."""
+    worst = max(1, round(TAIL * makespans_s.size))
+    return float(np.sort(makespans_s)[-worst:].mean())

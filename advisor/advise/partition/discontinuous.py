@@ -1,0 +1,124 @@
+"""The exact integer min-max partition where times may fall while units grow, with a bound that certifies it.
+
+Khaleghzadeh, Manumachu and Lastovetsky, "A Novel Data-Partitioning Algorithm for Performance Optimization of
+Data-Parallel Applications on Heterogeneous HPC Platforms", IEEE Transactions on Parallel and Distributed Systems 29
+(2018), pose the problem and branch and bound it. Here a limit T is tested by sums of sets: PE i may take any of
+`A_i(T) = {k : t_i(k) <= T}`, and all units must be such a sum. What is missing to the greatest elements is small near
+the optimum, so sets of few bits decide.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.advise.partition.min_max import check_units, narrowed, shared
+from advisor.advise.partition.result import Partition, of_shares
+from advisor.advise.partition.speed_kinds import Ints, SpeedKinds
+from advisor.advise.partition.sumset import Choices, ways_to
+from advisor.advise.partition.tables import FEW_ENTRIES, Table, padding_bound, tabulated
+from simulator import ties
+
+ENTRIES_PER_KNOT = 4
+"""Where there are hardly more times than knots, ruling some out costs more than looking at all."""
+MOST_ENTRIES = 20_000_000
+"""Times that are looked at one by one, over all kinds; beyond, only a bound is given."""
+
+
+def discontinuous(units: int, pes: SpeedKinds) -> Partition:
+    """The partition with the least possible makespan, whatever shape the times have.
+
+    Its `padding_bound_s` is the least makespan if PEs may do as if they had more units than they have.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no unit, or not all fit the memory of all PEs.
+    """
+    check_units(units, pes)
+    reach = np.minimum(pes.limits, units)
+    if int(reach.sum()) > max(FEW_ENTRIES, ENTRIES_PER_KNOT * pes.sizes.size):
+        feasible = _bounded(units, pes)
+        if feasible.optimal:
+            return feasible
+        reach = _reach(units, pes, feasible.makespan_s)
+        if int((reach + 1).sum()) > MOST_ENTRIES:
+            warning = (
+                f"more than {MOST_ENTRIES} sizes to look at one by one: a good partition and a bound are given; "
+                "larger units would allow the exact one"
+            )
+            return replace(feasible, warnings=(warning,))
+    table = tabulated(pes, reach)
+    padding_s = padding_bound(units, pes, table)
+    limit_s, chosen = _least_feasible(units, pes, table, padding_s)
+    values, repeats = _runs_of(pes, *chosen)
+    details = {"padding_bound_s": padding_s}
+    return Partition("discontinuous", pes, values, repeats, limit_s, limit_s, (), details)
+
+
+def _bounded(units: int, pes: SpeedKinds) -> Partition:
+    """The better of two partitions, never beyond a first fall of times or beyond all of them, with a bound."""
+    rising, lasting = narrowed(units, pes, envelope="first"), narrowed(units, pes, envelope="last")
+    found = [
+        of_shares("discontinuous", pes, shared(pes, bracket.low, bracket.high, units), lasting.low_s)
+        for bracket in (rising, lasting)
+    ]
+    better = found[ties.first_least([partition.makespan_s for partition in found])]
+    return replace(better, details={"padding_bound_s": lasting.low_s})
+
+
+def _reach(units: int, pes: SpeedKinds, limit_s: float) -> Ints:
+    """No fewer units than any PE of each kind can take within a limit, (K,)."""
+    x = pes.inverse(limit_s * (1 + 1e-9))[0]  # rounding must not hide a time that meets the limit
+    most = np.minimum(x * (1 + 1e-9) + 1, np.minimum(pes.limits, units))
+    return np.floor(most).astype(np.int64)
+
+
+def _least_feasible(
+    units: int, pes: SpeedKinds, table: Table, low_s: float
+) -> tuple[float, tuple[Ints, list[list[int]]]]:
+    """The least of all times that can be met, from a bound upwards: steps that double, then halves."""
+    first = _chosen(units, pes, table, low_s)
+    if first is not None:
+        return low_s, first
+    between_s = np.unique(table.times_s[table.times_s > low_s])
+    below, step, at = -1, 1, 0
+    while (found := _chosen(units, pes, table, float(between_s[at]))) is None:
+        below, at, step = at, min(at + step, between_s.size - 1), 2 * step
+    while at - below > 1:
+        middle = (at + below) // 2
+        tried = _chosen(units, pes, table, float(between_s[middle]))
+        if tried is None:
+            below = middle
+        else:
+            at, found = middle, tried
+    return float(between_s[at]), found
+
+
+def _chosen(units: int, pes: SpeedKinds, table: Table, limit_s: float) -> tuple[Ints, list[list[int]]] | None:
+    """Whether all units are a sum of what PEs may take: the most of each kind, and what its first PEs take less."""
+    allowed: NDArray[np.bool_] = table.times_s <= limit_s
+    entries = np.flatnonzero(allowed)
+    starts = np.searchsorted(entries, table.starts)  # each kind may always take nothing
+    most = table.units[entries[starts[1:] - 1]]
+    missing = int(pes.counts @ most) - units
+    if missing < 0:
+        return None
+    if missing == 0:
+        return most, [[] for _ in most]
+    taken = table.units[entries]
+    choices = [
+        Choices(most[kind] - taken[starts[kind] : starts[kind + 1]][::-1], int(pes.counts[kind]))
+        for kind in range(most.size)
+    ]
+    less = ways_to(missing, choices)
+    return None if less is None else (most, less)
+
+
+def _runs_of(pes: SpeedKinds, most: Ints, less: list[list[int]]) -> tuple[Ints, Ints]:
+    """Units and lengths of runs of PEs."""
+    values, repeats = [], []
+    for top, fewer, count in zip(most.tolist(), less, pes.counts.tolist(), strict=True):
+        values += [top - number for number in fewer] + [top]
+        repeats += [1] * len(fewer) + [count - len(fewer)]
+    return np.array(values, np.int64), np.array(repeats, np.int64)

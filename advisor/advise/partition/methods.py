@@ -1,0 +1,119 @@
+"""All partitioners by name, with one signature, and the document and table of what they answer."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from advisor.advise.partition.banded import banded
+from advisor.advise.partition.discontinuous import discontinuous
+from advisor.advise.partition.equal import equal
+from advisor.advise.partition.functional import functional
+from advisor.advise.partition.grid2d import grid2d
+from advisor.advise.partition.proportional import proportional
+from advisor.advise.partition.result import Partition
+from advisor.advise.partition.speeds_file import Speeds, read_speeds
+from simulator import ScenarioError, files, provenance
+
+METHODS: dict[str, Callable[..., Partition]] = {
+    "equal": equal,
+    "proportional": proportional,
+    "functional": functional,
+    "discontinuous": discontinuous,
+    "banded": banded,
+    "grid2d": grid2d,
+}
+"""Each takes units and `SpeedKinds`, then options by name."""
+
+
+def partition_options(method: str, given: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
+    """What a method takes beside units and PEs, from the options of the command line; None is an option not given.
+
+    Raises
+    ------
+    ScenarioError
+        If the text of an option says nothing that can be used.
+    """
+    options = {name: value for name, value in given.items() if value is not None}
+    if "at" in options:
+        at = options.pop("at")
+        options |= {"peak": True} if at == "peak" else {"at": _size(at)}
+    if "matrix" in options:
+        match = re.fullmatch(r"([1-9]\d{0,12})x([1-9]\d{0,12})", text := options.pop("matrix"))
+        if match is None:
+            raise ScenarioError(f"--matrix: {text!r} found, ROWSxCOLUMNS such as 1000x1000 allowed")
+        options |= {"rows": int(match[1]), "columns": int(match[2])}
+    return options | ({"seed": seed} if method == "banded" else {})
+
+
+def _size(text: str) -> float:
+    try:
+        size = float(text)
+    except ValueError:
+        size = math.nan
+    if not (math.isfinite(size) and size > 0):
+        raise ScenarioError(f"--at: {text!r} found, a size above 0 or peak allowed")
+    return size
+
+
+def partition(units: int, speeds: Speeds | str | Path, method: str = "functional", **options: Any) -> Partition:
+    """Divide units among the PEs of a speeds file.
+
+    >>> partition(100, "speeds.json").units.sum()
+    np.int64(100)
+
+    Parameters
+    ----------
+    units, speeds
+        What is divided, and by whom: what `read_speeds` read, or a file, or the name of a shipped one.
+    method
+        One of `METHODS`.
+    options
+        What that method takes beside.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such method, it cannot use an option, or there is no feasible partition.
+    """
+    if method not in METHODS:
+        raise ScenarioError(f"--method: {method!r} found, {', '.join(METHODS)} allowed")
+    if not isinstance(speeds, Speeds):
+        speeds = read_speeds(speeds)
+    if method == "banded":
+        if speeds.low is None:
+            raise ScenarioError("banded: no entry has a band; low and high beside speeds, or a model, allowed")
+        options |= {"low": speeds.low, "high": speeds.high}
+    return METHODS[method](units, speeds.pes, **options)
+
+
+def partition_document(found: Partition, speeds: Speeds, *, seed: int | None = None) -> dict[str, Any]:
+    """Plain data for JSON: what `apportion partition` prints and writes; `seed` is that of a method that draws."""
+    return {
+        "format": 1,
+        "command": "partition",
+        "method": found.method,
+        "units": found.units.tolist(),
+        "names": found.pes.pe_names(),
+        "times_s": found.times_s.tolist(),
+        "makespan_s": found.makespan_s,
+        "lower_bound_s": found.lower_bound_s,
+        "optimal": found.optimal,
+        **found.details,
+        "warnings": list(found.warnings),
+        "provenance": provenance.provenance(seed=seed, inputs=speeds.inputs),
+    }
+
+
+def partition_csv(document: dict[str, Any]) -> str:
+    """One row per PE: number from 0, name, units, seconds; for `grid2d` the rectangle, 0 by 0 without one."""
+    columns: dict[str, list[Any]] = {
+        "pe": list(range(len(document["units"]))),
+        **{column: document[field] for column, field in (("name", "names"), ("units", "units"), ("time_s", "times_s"))},
+    }
+    if "rectangles" in document:
+        by_pe = {rectangle["pe"]: rectangle for rectangle in document["rectangles"]}
+        for side in ("row", "column", "height", "width"):
+            columns[side] = [by_pe.get(pe, {}).get(side, 0) for pe in columns["pe"]]
+    return files.csv_lines([tuple(columns), *zip(*columns.values(), strict=True)])

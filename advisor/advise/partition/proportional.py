@@ -1,0 +1,56 @@
+"""Units in proportion to one speed per PE: the constant performance model, from a peak or from one benchmark.
+
+Kalinov and Lastovetsky, "Heterogeneous Distribution of Computations Solving Linear Algebra Problems on Networks of
+Heterogeneous Computers", Journal of Parallel and Distributed Computing 61 (2001).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from advisor.advise.partition.min_max import check_units, least_limit
+from advisor.advise.partition.result import Partition, bound_s, of_shares
+from advisor.advise.partition.speed_kinds import SpeedKinds
+
+
+def constant_split(units: int, speeds: Sequence[float]) -> tuple[int, ...]:
+    """The exact partition if every PE kept the one speed that was seen of it, whatever it is given.
+
+    Parameters
+    ----------
+    units
+        How much there is; at least 1.
+    speeds
+        Above zero, in any one unit.
+    """
+    return tuple(least_limit(units, SpeedKinds.constant(speeds))[1].units().tolist())
+
+
+def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: bool = False) -> Partition:
+    """The exact partition as if each PE kept one speed, evaluated with its real speeds; memory limits are kept.
+
+    Parameters
+    ----------
+    units, pes
+        What is divided, and by whom.
+    at
+        Size of the one benchmark; by default each PE's smallest size.
+    peak
+        Take each PE's greatest speed at any size instead.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no unit, or not all fit the memory of all PEs.
+    """
+    check_units(units, pes)
+    if peak:
+        speeds = np.maximum.reduceat(pes.speeds, pes.starts[:-1])
+    else:
+        speeds = (
+            pes.speeds[pes.starts[:-1]]
+            if at is None
+            else pes.speed_of(np.arange(len(pes.names)), np.full(len(pes.names), at))
+        )
+    shares = least_limit(units, pes.with_constant(speeds))[1]
+    return of_shares("proportional", pes, shares, bound_s(units, pes))

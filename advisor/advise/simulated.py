@@ -1,0 +1,197 @@
+"""The allocation problem of a scenario: its kinds of PEs, its makespans by simulation, and an analytic model of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.advise.objectives import Objective
+from advisor.advise.partition import even_split
+from advisor.advise.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
+from simulator import PE, Configuration, Platform, Scenario, SpeedBand, availability, ties
+from simulator.experiments.sweep import run_or_recall
+
+GRID = 24
+"""Numbers of processes at which shares are looked at exactly, up to here all; further ones are interpolated."""
+COMM_GRID = 8
+"""Numbers of processes at which messages are simulated; further ones are interpolated."""
+ENDLESS_SPEED = 1e30
+"""Of the PEs on which only messages take time."""
+SAME = 1e-9
+"""Relative difference up to which kinds differ by factors only."""
+
+
+def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]:
+    """The kinds of PEs of a scenario: those with the same speed band, cores, load, time slice, cost and power.
+
+    Parameters
+    ----------
+    most
+        Most processes on one PE; by default its cores.
+    """
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for index, pe in enumerate(scenario.platform.pes):
+        band = pe.speed_of(scenario.application.kernel)
+        load = None
+        if pe.load is not None:
+            trace = pe.load.trace
+            load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, pe.load.drawn
+        speeds, rates = (band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()), (pe.cost_per_s, pe.power_w)
+        key = speeds, pe.cores, load, rates, pe.slice_s
+        alike.setdefault(key, []).append(index)
+    pes = scenario.platform.pes
+    return tuple(Kind(pes[same[0]].name, tuple(same), most or pes[same[0]].cores) for same in alike.values())
+
+
+def configuration_of(
+    scenario: Scenario, kinds: Sequence[Kind], allocation: NDArray[np.int64], name: str
+) -> Configuration:
+    """The configuration of an allocation (kind, 2): equal shares, processes in the order of the PEs."""
+    each = [
+        (pe, processes)
+        for kind, (count, processes) in zip(kinds, allocation.tolist(), strict=True)
+        for pe in kind.pes[:count]
+    ]
+    placement = tuple(pe for pe, processes in sorted(each) for _ in range(processes))
+    work = scenario.application.work
+    return Configuration(name, work.fitting(even_split(work.units, len(placement))), placement)
+
+
+def simulated_runs(scenario: Scenario, kinds: Sequence[Kind], *, first: int = 0) -> Runs:
+    """Makespans of allocations by simulation; replication r has the draws of `first + r` in `simulator.run`."""
+
+    def runs(allocations: Allocations, replications: NDArray[np.int64]) -> Floats:
+        configurations = tuple(
+            configuration_of(scenario, kinds, allocation, f"allocation {place}")
+            for place, allocation in enumerate(allocations)
+        )
+        return simulate(scenario, configurations, first + replications)
+
+    return runs
+
+
+def simulate(scenario: Scenario, configurations: tuple[Configuration, ...], replications: NDArray[np.int64]) -> Floats:
+    """Makespans in seconds of some replications, by number; (configuration, replication)."""
+    asked = scenario.with_configurations(configurations)
+    parts = [
+        run_or_recall(asked, replications=stretch.size, first_replication=int(stretch[0])).makespan_s
+        for stretch in np.split(replications, np.flatnonzero(np.diff(replications) != 1) + 1)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def problem_of(
+    scenario: Scenario, *, most: int | None = None, objective: Objective = "mean", budget: int = 200, first: int = 0
+) -> Problem:
+    """The allocation problem of a scenario, with its model; the scenario's own configurations are not looked at.
+
+    The runs that the model's messages were simulated with (up to 8) are taken off the budget.
+
+    Parameters
+    ----------
+    most
+        Most processes on one PE; by default its cores.
+    budget
+        Simulated runs.
+    first
+        Number of the first replication.
+    """
+    kinds = kinds_of(scenario, most=most)
+    model, spent = model_of(scenario, kinds)
+    left = max(1, budget - spent)
+    return Problem(kinds, simulated_runs(scenario, kinds, first=first), model, objective, left, seed=scenario.seed)
+
+
+def model_of(scenario: Scenario, kinds: Sequence[Kind]) -> tuple[Model, int]:
+    """An analytic model of a scenario's allocations, and the simulated runs that it took.
+
+    A PE with m processes computes the largest of P equal shares at the middle of its band and under the mean of its
+    load, m / cores times as long if m is above its cores. Messages take what they take on PEs that compute in no time,
+    simulated at a few P. What depends on where processes run, on waiting for each other and on fluctuation is left out.
+    """
+    processes = np.arange(sum(kind.count * kind.most for kind in kinds) + 1)
+    shares = _pe_s(scenario, kinds, processes)
+    comm_s, spent = _comm_s(scenario, kinds, processes)
+    reference = shares[0, 0]
+    loads = shares[:, :, 1] / reference[1]
+    used = np.flatnonzero(np.isfinite(reference))[1:]  # up to as many processes as there are units
+    with np.errstate(invalid="ignore"):
+        off = np.abs(shares[:, :, used] / (loads[:, :, np.newaxis] * reference[used]) - 1)
+    if np.all(off[np.isfinite(loads)] < SAME):
+        return EqualWork(loads, reference, comm_s), spent
+    return ShareTimes(shares, comm_s), spent
+
+
+def _pe_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64]) -> Floats:
+    work, most = scenario.application.work, max(kind.most for kind in kinds)
+    looked_at = _grid(min(processes.size - 1, work.units), GRID)
+    volumes, sizes = np.zeros(processes.size), np.zeros(processes.size)
+    if not work.varies_with_processes:
+        compute = work.compute(1)
+        largest = -(-work.units // np.maximum(processes, 1))
+        found = {share: compute(share) for share in np.unique(largest).tolist()}
+        for share, computation in found.items():
+            volumes[largest == share], sizes[largest == share] = computation.volume, computation.size
+    else:
+        computations = [work.compute(count)(-(-work.units // count)) for count in looked_at.tolist()]
+        for target, values in ((volumes, [c.volume for c in computations]), (sizes, [c.size for c in computations])):
+            target[:] = np.interp(processes, looked_at, np.array(values, dtype=np.float64))
+    pe_s = np.full((len(kinds), most, processes.size), np.inf)
+    for place, kind in enumerate(kinds):
+        pe = scenario.platform.pes[kind.pes[0]]
+        alone_s = volumes / pe.speed_of(scenario.application.kernel).speed(sizes)
+        each = np.array([mean_share(pe, processes=count) for count in range(1, kind.most + 1)])
+        pe_s[place, : kind.most] = alone_s / each[:, np.newaxis]
+    pe_s[:, :, work.units + 1 :] = np.inf  # the others would have nothing to do
+    return pe_s
+
+
+def mean_share(pe: PE, *, processes: int = 1) -> float:
+    """Mean share of a core that the load of a PE leaves to each of our processes on it."""
+    if pe.load is None:
+        return min(1.0, pe.cores / processes)
+    left = availability(pe.load.trace.values, pe.load.rule, processes=processes, cores=pe.cores)
+    return float(np.average(left, weights=pe.load.trace.durations_s))
+
+
+def _comm_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64]) -> tuple[Floats, int]:
+    """Seconds of messages per P, simulated on PEs that compute in no time, and the runs that took."""
+    kernel, platform = scenario.application.kernel, scenario.platform
+    swift = tuple(replace(pe, speeds={kernel: SpeedBand.constant(ENDLESS_SPEED)}, load=None) for pe in platform.pes)
+    idle = replace(
+        scenario,
+        platform=Platform(swift, platform.network, platform.nodes),
+        application=replace(scenario.application, memory=None),
+    )
+    # The fastest PEs first, one process on each, then a second one ...
+    fastest = ties.in_order([-_speed(scenario, kind) for kind in kinds]).tolist()
+    order = [pe for place in fastest for pe in kinds[place].pes]
+    most = [kind.most for pe in order for kind in kinds if pe in kind.pes]
+    spread = np.array([pe for turn in range(max(most)) for pe, limit in zip(order, most, strict=True) if turn < limit])
+    work = scenario.application.work
+    looked_at = _grid(min(processes.size - 1, work.units), COMM_GRID, dense=False)
+    found = [
+        simulate(
+            idle,
+            (
+                Configuration(
+                    "messages", work.fitting(even_split(work.units, count)), tuple(sorted(spread[:count].tolist()))
+                ),
+            ),
+            np.arange(1),
+        )[0, 0]
+        for count in looked_at.tolist()
+    ]
+    return np.interp(processes, looked_at, found), len(found)
+
+
+def _speed(scenario: Scenario, kind: Kind) -> float:
+    pe = scenario.platform.pes[kind.pes[0]]
+    return float(pe.speed_of(scenario.application.kernel).mid[-1]) * mean_share(pe)
+
+
+def _grid(most: int, count: int, *, dense: bool = True) -> NDArray[np.int64]:
+    """Numbers from 1 to `most`, evenly spaced in the logarithm; with `dense`, all up to `count` too."""
+    spaced = np.rint(np.geomspace(1, most, count)).astype(np.int64)
+    return np.unique(np.concatenate((spaced, np.arange(1, min(count, most) + 1)))) if dense else np.unique(spaced)

@@ -1,0 +1,164 @@
+"""Strategies by name: each configuration once, those that cannot run left out, and what a scenario lets one vary."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from advisor.advise.partition.by_times import Times, by_times
+from simulator import Configuration, Scenario, ScenarioError, units
+
+EQUAL_WORK = ("hpl",)
+"""Applications that give each process as much as any other: unequal PEs need unequal numbers of processes."""
+MOST_RATIO = 8
+"""Most processes on a PE of one core: as many as its speed is worth, up to here."""
+BEYOND = 1e9
+"""How many times longer a PE takes for units that its memory does not hold, in a search that looks at times only."""
+
+
+@dataclass(frozen=True)
+class Strategies:
+    """What is compared: candidates that differ, further names of them, and what was left out."""
+
+    candidates: tuple[Configuration, ...]
+    also: Mapping[str, str]
+    """Further name -> the candidate that it is, too."""
+    left_out: tuple[str, ...]
+    """One line for each strategy that cannot run."""
+
+    def names_of(self, candidate: str) -> list[str]:
+        """Further names of a candidate."""
+        return [name for name, same in self.also.items() if same == candidate]
+
+
+def strategies(scenario: Scenario, found: Sequence[Configuration], *, left_out: Sequence[str] = ()) -> Strategies:
+    """Each of some configurations once, in order, if memory and swap hold it.
+
+    Parameters
+    ----------
+    found
+        Of equal ones the first stands for all.
+    left_out
+        Lines on what else was left out.
+
+    Raises
+    ------
+    ScenarioError
+        If nothing can run, with how much memory the least of them lacks.
+    """
+    master = scenario.application.work.has_master
+    kept: dict[object, Configuration] = {}
+    also: dict[str, str] = {}
+    lacking: dict[str, float] = {}
+    for one in found:
+        placed = zip(one.placement, one.partition, strict=True)
+        # a process without units does nothing, unless it is the master
+        key = tuple((pe, count) for process, (pe, count) in enumerate(placed) if count or (master and process == 0))
+        if key in kept:
+            if one.name != kept[key].name:
+                also.setdefault(one.name, kept[key].name)
+            continue
+        missing = scenario.lacking_bytes(one)
+        if missing > 0:
+            lacking[one.name] = missing
+            continue
+        kept[key] = one
+    if not kept:
+        raise _no_memory(lacking)
+    names = {one.name for one in kept.values()}
+    told = [
+        f"strategy {name}: left out, its processes need {units.show_size(missing)} more than memory and swap hold"
+        for name, missing in lacking.items()
+        if name not in names
+    ]
+    return Strategies(tuple(kept.values()), also, (*left_out, *told))
+
+
+def _no_memory(lacking: Mapping[str, float]) -> ScenarioError:
+    name = min(lacking, key=lambda one: lacking[one])
+    found = f"no partition whose processes memory and swap of the nodes hold found, {name} lacks the least"
+    allowed = "more memory or swap (`memory`, `swap` of the nodes), more nodes, or a smaller problem allowed"
+    return ScenarioError(f"platform: nodes: {found}: {units.show_size(lacking[name])}; {allowed}")
+
+
+def uneven(scenario: Scenario, configuration: Configuration) -> bool:
+    """Whether an application of equal work shall give some processes more than others."""
+    shares = [count for count in configuration.partition if count]
+    return scenario.application.name in EQUAL_WORK and max(shares) - min(shares) > 1
+
+
+def without_uneven(
+    scenario: Scenario, vary: Sequence[str], found: Sequence[Configuration]
+) -> tuple[list[Configuration], tuple[str, ...]]:
+    """What an application of equal work can run as it is, where only the allocation varies; and a line on the rest."""
+    if "partition" in vary:
+        return list(found), ()
+    kept = [one for one in found if not uneven(scenario, one)]
+    left = [one.name for one in found if one not in kept and one.name != "allocation"]  # the best of the others
+    told = f"left out: {scenario.application.name} gives each process as much as any other (--vary both shows them)"
+    return kept, (f"strategies {', '.join(left)}: {told}",) if left else ()
+
+
+def within_memory(scenario: Scenario, times_s: Times) -> tuple[int, ...]:
+    """The partition by times, in which no PE gets more than its part of its node's memory and swap, if that is enough.
+
+    Parameters
+    ----------
+    times_s
+        Of all PEs, one process on each.
+    """
+    most = np.array([_most_units(scenario, pe) for pe in range(len(scenario.platform.pes))])
+
+    def limited_s(counts: np.ndarray) -> np.ndarray:
+        return np.asarray(times_s(counts) * np.where(counts > most, BEYOND, 1.0))
+
+    return by_times(scenario.application.work.units, most.size, limited_s)
+
+
+def _most_units(scenario: Scenario, pe: int) -> int:
+    """The most units whose footprint a PE's part of its node holds, by bisection."""
+    platform, work = scenario.platform, scenario.application.work
+    node = platform.known_nodes[platform.node_of[pe]]
+    if node.memory_bytes is None or node.swap_bytes is None:
+        return work.units
+    sharing = int(np.sum(platform.node_of == platform.node_of[pe]))
+    limit = (node.memory_bytes + node.swap_bytes) / sharing
+    count = len(platform.pes)
+
+    def holds(units_here: int) -> bool:
+        partition = [0] * count
+        partition[pe - 1] = work.units - units_here
+        partition[pe] += units_here
+        program = work.program(Configuration.one_each("memory", work.fitting(tuple(partition))))
+        return bool(program.footprints_bytes[pe] <= limit)
+
+    low, high = 0, work.units + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def usual_vary(scenario: Scenario) -> tuple[str, ...]:
+    """What to vary where nobody says it.
+
+    The allocation for applications of equal work; both where PEs have several cores, which one process on each would
+    leave idle; else the partition.
+    """
+    if scenario.application.name in EQUAL_WORK:
+        return ("allocation",)
+    return ("partition", "allocation") if any(pe.cores > 1 for pe in scenario.platform.pes) else ("partition",)
+
+
+def most_processes(scenario: Scenario) -> int | None:
+    """Most processes on one PE in a search: its cores (None), and on PEs of one core what the fastest is worth."""
+    if any(pe.cores > 1 for pe in scenario.platform.pes):
+        return None
+    speeds = [float(pe.speed_of(scenario.application.kernel).mid[-1]) for pe in scenario.platform.pes]
+    ratio = max(speeds) / max(min(speeds), 1e-300)
+    return int(min(MOST_RATIO, max(1, np.ceil(ratio - 1e-9))))
+
+
+def renamed(configuration: Configuration, name: str) -> Configuration:
+    """The same under another name."""
+    return replace(configuration, name=name)

@@ -1,0 +1,248 @@
+"""Functional and discontinuous against trying everything, on the very float64 times; large problems by certificate."""
+
+import numpy as np
+import pytest
+
+from advisor.advise.partition import SpeedKinds, discontinuous, functional, min_max
+from advisor.advise.partition.min_max import least_limit, narrowed
+from advisor.advise.partition.tables import tabulated
+from simulator.base.randomness import stream
+from tests.advisor.advise.partition.cases import Case, least_makespan, random_cases
+
+
+def feasible(number, *, growing, seed=0):
+    cases = [case for case in random_cases(number * 5 // 4, growing=growing, seed=seed) if case.feasible]
+    assert len(cases) >= number
+    return cases[:number]
+
+
+def mismatches(method, cases):
+    wrong = []
+    for case in cases:
+        found, best_s = method(case.units, case.pes), least_makespan(case)
+        if not (found.makespan_s == found.lower_bound_s == found.times_s.max() == best_s and found.optimal):
+            wrong.append((case, found.units, found.makespan_s, best_s))
+    return wrong
+
+
+def test_functional_is_the_best_there_is():
+    assert mismatches(functional, feasible(400, growing=True)) == []
+
+
+def test_discontinuous_is_the_best_there_is():
+    assert mismatches(discontinuous, feasible(250, growing=False)) == []
+
+
+@pytest.mark.slow
+def test_functional_is_the_best_there_is_in_4000_cases():
+    assert mismatches(functional, feasible(4000, growing=True, seed=1)) == []
+
+
+@pytest.mark.slow
+def test_discontinuous_is_the_best_there_is_in_1500_cases():
+    assert mismatches(discontinuous, feasible(1500, growing=False, seed=1)) == []
+    assert mismatches(functional, feasible(1500, growing=False, seed=2)) == []
+
+
+def larger_case(rng):
+    """Up to 3,000 units, knots near and far, PEs of which some are alike; times that grow."""
+    units, kinds = int(rng.integers(1, 3000)), int(rng.integers(1, 8))
+    sizes, speeds = [], []
+    for _ in range(kinds):
+        x = np.unique(np.round(rng.uniform(0.5, 1.2 * units + 1, int(rng.integers(1, 7))), int(rng.integers(0, 3))))
+        x = x[x > 0] if np.any(x > 0) else np.ones(1)
+        t = np.cumsum(rng.choice([0.01, 0.5, 1.0, 2.0], x.size) * np.diff(x, prepend=0.0))
+        sizes.append(x)
+        speeds.append(x / (x / float(rng.integers(1, 4)) if rng.random() < 0.3 else t))
+    limits = [int(rng.integers(units // kinds // 2, units)) if rng.random() < 0.4 else 10**12 for _ in range(kinds)]
+    setups, counts = rng.choice([0.0, 0.0, 1.0, 37.5], kinds), rng.choice([1, 1, 3], kinds)
+    return units, SpeedKinds.of(sizes, speeds, limits=limits, setups=setups, counts=counts)
+
+
+def sorted_limit(units, pes):
+    """The least limit by sorting the times of all PEs for all their units."""
+    times_s = []
+    for kind, (begin, end) in enumerate(zip(pes.starts[:-1], pes.starts[1:], strict=True)):
+        k = np.arange(1, min(int(pes.limits[kind]), units) + 1)
+        one = pes.setups[kind] + k / np.interp(k, pes.sizes[begin:end], pes.speeds[begin:end])
+        times_s += [one] * int(pes.counts[kind])
+    return np.sort(np.concatenate(times_s))[units - 1]
+
+
+@pytest.mark.parametrize(("few", "per_kind"), [(1000, 4), (3, 1), (0, 0)])
+def test_narrowing_to_few_times_or_to_the_last_float_gives_the_same(monkeypatch, few, per_kind):
+    monkeypatch.setattr(min_max, "FEW_EVENTS", few)
+    monkeypatch.setattr(min_max, "EVENTS_PER_KIND", per_kind)
+    rng = stream(5, "larger")
+    grown = 0
+    for _ in range(40):
+        units, pes = larger_case(rng)
+        if np.sum(np.minimum(pes.limits, units) * pes.counts) < units or not pes.grows(units):
+            continue
+        grown += 1
+        limit_s, shares = least_limit(units, pes)
+        assert limit_s == sorted_limit(units, pes)
+        assert shares.units().sum() == units
+        assert pes.times_s(shares.units()).max() == limit_s
+    assert grown > 25
+
+
+def test_times_in_a_table_are_the_times_of_all_others():
+    """Calls of `numpy.interp`, where there are many sizes per kind, give the same bits."""
+    rng = stream(6, "tables")
+    for _ in range(20):
+        _, pes = larger_case(rng)
+        table = tabulated(pes, np.full(len(pes.names), 400))
+        assert np.array_equal(table.times_s, pes.time_s(table.kind, table.units))
+
+
+def certified(units, pes, partition):
+    """Whoever ends before the makespan would not with a unit more: so nobody can be relieved."""
+    extra = np.minimum(partition.units + 1, pes.limits[pes.kind_of_pe])
+    early = partition.times_s < partition.makespan_s
+    full = extra == partition.units
+    return partition.units.sum() == units and bool(np.all((pes.times_s(extra) >= partition.makespan_s) | full | ~early))
+
+
+def many_pes(kinds, knots=20, seed=1, counts=None):
+    """Speeds that wander between knots, with times that grow."""
+    rng = stream(seed, "many")
+    sizes = np.sort(rng.uniform(1, 4e4, (kinds, knots)), axis=1)
+    times_s = np.cumsum(rng.uniform(0.3, 1.7, (kinds, knots)) * np.diff(sizes, axis=1, prepend=0), axis=1)
+    times_s /= rng.uniform(1, 9, (kinds, 1))
+    limits = np.where(rng.random(kinds) < 0.1, 5000, 10**12)
+    return SpeedKinds.of(
+        list(sizes), list(sizes / times_s), limits=limits, setups=rng.uniform(0, 50, kinds), counts=counts
+    )
+
+
+@pytest.mark.parametrize("units", [1, 17, 10**6, 10**9, 10**12])
+def test_many_pes_are_certified(units):
+    pes = many_pes(500)
+    partition = functional(units, pes)
+    assert partition.optimal
+    assert certified(units, pes, partition)
+
+
+def test_kinds_stand_for_so_many_pes():
+    pes = many_pes(7, counts=[1, 40, 3, 200, 5, 1000, 2])
+    apart = SpeedKinds.of(
+        [pes.sizes[pes.starts[k] : pes.starts[k + 1]] for k in pes.kind_of_pe],
+        [pes.speeds[pes.starts[k] : pes.starts[k + 1]] for k in pes.kind_of_pe],
+        limits=pes.limits[pes.kind_of_pe],
+        setups=pes.setups[pes.kind_of_pe],
+    )
+    together, each = functional(10**7, pes), functional(10**7, apart)
+    assert together.makespan_s == each.makespan_s
+    assert certified(10**7, pes, together)
+    assert np.array_equal(together.times_s, pes.times_s(together.units))
+
+
+# Pitfalls met before
+
+
+def test_a_limit_on_a_rising_piece_holds_beyond_the_time_that_piece_can_have():
+    """On `s = a + b x` the inverse `a T / (1 - b T)` is negative beyond T = 1 / b; the PE is then full, not empty."""
+    pes = SpeedKinds.of([[1, 1000], [1]], [[1, 900], [0.1]], limits=[500, 10**12])
+    found = functional(600, pes)
+    assert found.units.tolist() == [500, 100]
+    assert found.makespan_s == 100 / 0.1
+    assert certified(600, pes, found)
+
+
+def test_limits_count_as_float64_has_the_times():
+    """0.1 * 3 is above 0.3: whether k units end by a limit is what `time_s` says, not what the inverse says."""
+    pes = SpeedKinds.constant([10.0, 3.0, 0.7])
+    for units in range(1, 200):
+        found = functional(units, pes)
+        assert found.makespan_s == sorted_limit(units, pes)
+        low_s = np.nextafter(found.makespan_s, 0)
+        taken = min_max.most_within(low_s, pes, np.full(3, units), None)[0]
+        assert np.all(pes.time_s(np.arange(3), taken) <= low_s)
+        assert np.all((pes.time_s(np.arange(3), taken + 1) > low_s) | (taken == units))
+
+
+@pytest.mark.parametrize("units", [10**6, 10**12])
+def test_a_bracket_ends_with_few_times_in_it(units):
+    """Ending where the real inverse is near enough leaves a bracket of any width, and a list of millions of times."""
+    for pes in (many_pes(300), SpeedKinds.of([[1e3, 1e9]] * 2, [[1.0, 9e5], [2.0, 1e6]])):
+        bracket = narrowed(units, pes)
+        few = max(min_max.FEW_EVENTS, min_max.EVENTS_PER_KIND * len(pes.names))
+        adjacent = np.nextafter(bracket.low_s, np.inf) >= bracket.high_s
+        assert adjacent or (bracket.high - bracket.low).sum() <= few
+        assert bracket.low.sum() < units <= bracket.high.sum()
+
+
+def test_a_long_flat_step_is_taken_in_part():
+    """Speed in proportion to the size: all sizes from 1,000 to 100,000 take the same time."""
+    pes = SpeedKinds.of([[1e3, 1e5], [1.0]], [[1.0, 1e2], [1e2]])
+    found = functional(150_000, pes)
+    assert found.optimal
+    assert found.makespan_s == pytest.approx(1000.0, rel=1e-12)
+    assert found.units.sum() == 150_000
+
+
+def test_a_set_up_cost_is_paid_with_the_first_unit_only():
+    pes = SpeedKinds.of([[1.0], [1.0]], [[1.0], [1.0]], setups=[0.0, 100.0])
+    assert functional(10, pes).units.tolist() == [10, 0]
+    assert functional(200, pes).units.tolist() == [150, 50]
+
+
+# Times that fall
+
+
+FALLING = SpeedKinds.of([[1, 10, 11, 20], [1, 20]], [[1, 1, 10, 10], [2, 2]])
+
+
+def test_functional_hands_falling_times_over_and_says_so():
+    found = functional(20, FALLING)
+    assert found.method == "functional"
+    assert "the time of pe0 falls somewhere while its units grow" in found.warnings[0]
+    assert found.makespan_s == min(max(FALLING.times_s(np.array([k, 20 - k]))) for k in range(21))
+    assert found.optimal
+
+
+def test_units_that_nobody_gets_do_not_make_a_warning():
+    limited = SpeedKinds.of([[1, 10, 11, 20], [1, 20]], [[1, 1, 10, 10], [2, 2]], limits=[9, 10**12])
+    assert functional(20, limited).warnings == ()
+
+
+def test_too_many_sizes_to_look_at_leave_a_bound():
+    pes = SpeedKinds.of([[1e8, 1.1e8, 1e9], [1e9]], [[1.0, 5.0, 5.0], [2.0]])
+    found = functional(12 * 10**7, pes)
+    assert not found.optimal
+    assert 0 < found.lower_bound_s < found.makespan_s
+    assert any("a good partition and a bound are given" in warning for warning in found.warnings)
+
+
+def test_padding_bounds_and_may_be_reached():
+    """Where only multiples of 7 are fast, 3 units are left over that padding would have hidden."""
+    k = np.arange(1, 101)
+    pes = SpeedKinds.of([k] * 5, [np.where(k % 7 == 0, 10.0, 1.0)] * 5, limits=[100] * 5)
+    tight, loose = discontinuous(5 * 70, pes), discontinuous(7 * 50 + 3, pes)
+    assert tight.makespan_s == tight.details["padding_bound_s"] == 7.0
+    assert loose.details["padding_bound_s"] <= loose.makespan_s == loose.lower_bound_s
+
+
+def test_limits_far_above_the_padding_bound_are_found():
+    """Multiples of 7 are fast, each PE a little differently: many limits lie between the bound and the optimum."""
+    rng, k, far = stream(7, "loose"), np.arange(1, 61), 0
+    for _ in range(12):
+        speeds = [np.where(k % 7 == 0, 10.0, 1.0) * rng.uniform(0.8, 1.2, k.size) for _ in range(4)]
+        case = Case(int(rng.integers(40, 200)), [k] * 4, speeds, [60] * 4, [0.0] * 4, [1] * 4)
+        found = discontinuous(case.units, case.pes)
+        assert found.makespan_s == least_makespan(case)
+        times_s = np.unique(np.concatenate([k / s for s in speeds]))
+        bound_s = found.details["padding_bound_s"]
+        far += np.sum((times_s > bound_s) & (times_s < found.makespan_s)) > 6
+    assert far >= 3
+
+
+@pytest.mark.parametrize("tile", [7, 70])
+def test_many_identical_pes_with_falling_times(tile):
+    k = np.arange(1, 1001)
+    pes = SpeedKinds.of([k], [np.where(k % tile == 0, 10.0, 1.0)], counts=[500])
+    found = discontinuous(500 * 400 + 3, pes)
+    assert found.units.sum() == 500 * 400 + 3
+    assert found.makespan_s == found.times_s.max() == found.lower_bound_s
+    assert found.makespan_s >= found.details["padding_bound_s"]

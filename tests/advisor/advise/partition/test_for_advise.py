@@ -1,0 +1,114 @@
+"""The partitioners that `advise` uses: splits as tuples, times from any function, and refinement by simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advisor.advise.partition import by_times, constant_split, even_split, refined
+
+TABLES = st.integers(1, 9).flatmap(
+    lambda units: st.lists(
+        st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 7]), min_size=units, max_size=units), min_size=1, max_size=4
+    )
+)
+"""Increments of the time per unit: flat steps and ties on purpose."""
+
+
+def times_of(increments):
+    table = np.concatenate(
+        (np.zeros((len(increments), 1)), np.cumsum(np.array(increments, dtype=float), axis=1)), axis=1
+    )
+    return table, lambda counts: table[np.arange(len(table)), counts]
+
+
+def brute_force(table):
+    units = table.shape[1] - 1
+    return min(
+        max(table[i, k] for i, k in enumerate(counts))
+        for counts in itertools.product(range(units + 1), repeat=len(table))
+        if sum(counts) == units
+    )
+
+
+@pytest.mark.slow
+@given(TABLES)
+@settings(max_examples=400, deadline=None)
+def test_by_times_is_the_best_there_is(increments):
+    table, times_s = times_of(increments)
+    units = table.shape[1] - 1
+    partition = by_times(units, len(table), times_s)
+    assert sum(partition) == units
+    assert min(partition) >= 0
+    assert max(times_s(np.array(partition))) == brute_force(table)
+
+
+@given(st.integers(1, 60), st.lists(st.floats(0.01, 100), min_size=1, max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_a_constant_split_is_exact_for_constant_speeds(units, speeds):
+    partition = constant_split(units, speeds)
+    finish = max(k / s for k, s in zip(partition, speeds, strict=True))
+    others = itertools.product(range(units + 1), repeat=len(speeds) - 1)
+    best = min(
+        max(k / s for k, s in zip((*counts, units - sum(counts)), speeds, strict=True))
+        for counts in others
+        if sum(counts) <= units
+    )
+    assert (sum(partition), min(partition) >= 0, finish) == (units, True, best)
+
+
+@given(st.integers(0, 10**9), st.integers(1, 100))
+def test_an_even_split_differs_by_one_at_most(units, processes):
+    partition = even_split(units, processes)
+    assert sum(partition) == units
+    assert max(partition) - min(partition) <= 1
+
+
+def test_by_times_gives_nothing_to_a_pe_that_cannot_help():
+    setup = np.array([0.0, 100.0])
+    partition = by_times(10, 2, lambda counts: np.where(counts > 0, setup + counts, 0))
+    assert partition == (10, 0)
+
+
+def test_by_times_scales():
+    speeds = np.linspace(1, 9, 200)
+    partition = by_times(10**9, 200, lambda counts: counts / speeds)
+    assert np.allclose(np.array(partition) / speeds, 1e9 / speeds.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("start", [(500, 500), (900, 100), (100, 900), (0, 1000)])
+def test_refined_finds_the_balance_that_the_model_missed(start):
+    calls = []
+
+    def simulate(partition):
+        calls.append(partition)
+        ends = np.array([partition[0] * 1.0, partition[1] * 3.0 + 40])
+        return float(ends.max()), ends
+
+    partition = refined(start, simulate)
+    best = min(max(k, 3 * (1000 - k) + 40) for k in range(1001))
+    assert sum(partition) == 1000
+    assert simulate(partition)[0] <= best * 1.02
+    assert len(calls) < 60
+
+
+def test_refined_keeps_what_is_best_already():
+    assert refined((5, 5), lambda p: (max(p), np.array(p, dtype=float))) == (5, 5)
+
+
+def test_refined_levels_many_processes_at_once():
+    """Forty processes, each with a rate of its own that the start does not know: no pair of moves gets there."""
+    rates = 1 + np.arange(40) % 7
+    calls = []
+
+    def simulate(partition):
+        calls.append(partition)
+        ends = np.array(partition) / rates + 5.0
+        return float(ends.max()), ends
+
+    found = refined(even_split(100_000, 40), simulate)
+    assert sum(found) == 100_000
+    assert simulate(found)[0] == pytest.approx(100_000 / rates.sum() + 5, rel=2e-3)
+    assert len(calls) < 60

@@ -1,0 +1,236 @@
+"""Advice on process counts: against enumeration on models that are known, within memory, and far from the runs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from advisor.advise.process_counts import Limits, advise_allocation, configuration_text, sentence
+from advisor.advise.process_counts.regret import regrets
+from advisor.advise.process_counts.space import space_of
+from advisor.advise.process_counts.warnings import _near
+from simulator import ScenarioError
+from tests.advisor.advise.process_counts.models import KnownModel, fit_of
+
+TWO = KnownModel(("fast", "slow"), (4e9, 1e9))
+
+
+def enumerated(model, kinds, size):
+    """Every configuration with its time, configuration by configuration, best first."""
+    offers = []
+    for name in model.kinds:
+        pes, most = kinds.get(name, (0, 0))
+        offers.append([(0, 0), *itertools.product(range(1, pes + 1), range(1, most + 1))])
+    every = np.array([choice for choice in itertools.product(*offers) if any(pes for pes, _ in choice)])
+    times_s = model.estimate(size, every).mean_s
+    order = np.argsort(times_s, kind="stable")
+    return every[order], times_s[order]
+
+
+def as_dict(model, allocation):
+    return {name: {"pes": pes, "procs": each} for name, (pes, each) in zip(model.kinds, allocation, strict=True)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_ranking_is_that_of_enumeration(seed):
+    model = KnownModel(("a", "b", "c"), (3e9, 1e9, 2e9), wild=seed)
+    kinds = {"a": (2, 3), "b": (4, 1), "c": (1, 3)}
+    advice = advise_allocation(fit_of(model), kinds, 900.0)
+    every, times_s = enumerated(model, kinds, 900.0)
+    assert advice.searched == len(every) == 7 * 5 * 4 - 1
+    assert advice.search == "exhaustive"
+    np.testing.assert_allclose(advice.estimates.mean_s, times_s, rtol=1e-12)
+    assert advice.configuration == as_dict(model, every[0].tolist())
+    assert advice.estimate_s["mean"] == pytest.approx(times_s[0])
+    assert advice.regret.expected == 0
+    assert advice.regret.p_best == 1 / np.sum(times_s == times_s[0])
+    assert not any("cannot tell" in line for line in advice.warnings)
+
+
+def test_what_measured_configurations_show_of_their_own_counts():
+    kinds = {"fast": (1, 6), "slow": (8, 1)}
+    plain = advise_allocation(fit_of(TWO), kinds, 3200.0)
+    assert plain.configuration == {"fast": {"pes": 1, "procs": 4}, "slow": {"pes": 8, "procs": 1}}
+    own = ((((1, 4), (8, 1)), 1.2), (((1, 1), (3, 1)), 0.1), (((1, 9), (8, 1)), 0.01))
+    model = KnownModel(TWO.kinds, TWO.speeds, own=own)
+    advice = advise_allocation(fit_of(model), kinds, 3200.0)
+    assert advice.configuration == {"fast": {"pes": 1, "procs": 1}, "slow": {"pes": 3, "procs": 1}}
+    every, times_s = enumerated(model, kinds, 3200.0)
+    np.testing.assert_allclose(advice.estimates.mean_s, times_s, rtol=1e-12)
+    assert advice.to_dict()["ranking"][0]["configuration"] == as_dict(model, every[0].tolist())
+    without = advise_allocation(fit_of(model), {"slow": (8, 1)}, 3200.0)
+    assert without.configuration["slow"] == {"pes": 8, "procs": 1}
+
+
+def test_an_estimate_of_nothing_is_no_advice():
+    kinds, own = {"fast": (1, 6), "slow": (8, 1)}, ((((1, 2), (8, 1)), -1.0), (((1, 3), (8, 1)), 0.0))
+    advice = advise_allocation(fit_of(KnownModel(TWO.kinds, TWO.speeds, own=own)), kinds, 3200.0)
+    assert advice.configuration == {"fast": {"pes": 1, "procs": 4}, "slow": {"pes": 8, "procs": 1}}
+    assert len(advice.ranking) == 60
+
+    class Falling(KnownModel):
+        def _tables(self, size, most, processes, speeds):
+            pe_s, comm_s = super()._tables(size, most, processes, speeds)
+            return pe_s, comm_s - 4.0
+
+    falling = advise_allocation(fit_of(Falling(TWO.kinds, TWO.speeds)), kinds, 3200.0)
+    assert 0 < len(falling.ranking) < 62
+    assert falling.estimate_s["mean"] > 0
+    left = 62 - len(falling.ranking)
+    assert f"{left} of 62 configurations are left out: the model estimates 0 s or less" in falling.notes
+
+
+def test_few_configurations_are_estimated_as_by_the_tables():
+    model = KnownModel(TWO.kinds, TWO.speeds, own=((((1, 1), (8, 1)), 1.2),))
+    space = space_of(model, {"slow": (8, 1), "fast": (1, 6)}, Limits({"fast": 20e6}, "8*N**2/P"))
+    every, here = space.every(), space.at(3200.0)
+    whole = here.times_s(every)
+    assert 0 < np.isinf(whole).sum() < len(every)
+    few = [space.times_s(3200.0, every[start : start + 7]) for start in range(0, len(every), 7)]
+    np.testing.assert_allclose(np.concatenate(few), whole, rtol=1e-12)
+    assert space.table_size > 7 * 2
+    np.testing.assert_allclose(here.best(5)[0], every[np.argsort(whole, kind="stable")[:5]])
+
+
+def test_kinds_may_be_some_of_the_model_s_in_another_order():
+    model = KnownModel(("a", "b", "c"), (3e9, 1e9, 2e9), wild=3)
+    kinds = {"c": (2, 2), "a": (1, 3)}
+    advice = advise_allocation(fit_of(model), kinds, 900.0)
+    every, times_s = enumerated(model, kinds, 900.0)
+    assert advice.configuration["b"] == {"pes": 0, "procs": 0}
+    assert advice.configuration == as_dict(model, every[0].tolist())
+    assert [entry["estimate_s"]["mean"] for entry in advice.to_dict()["ranking"]] == pytest.approx(times_s.tolist())
+
+
+def test_switch_points_are_those_of_a_brute_force_over_all_sizes():
+    kinds, sizes = {"fast": (1, 5), "slow": (6, 1)}, (300.0, 350.0, 400.0)
+    advice = advise_allocation(fit_of(TWO, sizes=sizes), kinds, 400.0)
+    best = {size: configuration_text(enumerated(TWO, kinds, float(size))[0][0], TWO.kinds) for size in range(300, 801)}
+    brute = [(size, best[size - 1], best[size]) for size in range(301, 801) if best[size] != best[size - 1]]
+    points = advice.to_dict()["switch_points"]
+    found = [(p["size"], configuration_text(p["below"]), configuration_text(p["above"])) for p in points]
+    assert found == brute
+    assert len(brute) == 3
+    assert all(point["last_below"] == point["size"] - 1 for point in points)
+    assert advice.to_dict()["sizes"] == {"low": 300, "high": 800}
+
+
+def test_memory_leaves_out_what_does_not_fit_and_says_from_which_size_nothing_does():
+    kinds, limits = {"fast": (1, 4), "slow": (8, 1)}, Limits({"fast": 40e6, "slow": 20e6}, "8*N**2/P")
+    free, held = (advise_allocation(fit_of(TWO), kinds, 3200.0, limits=given) for given in (None, limits))
+    fits = [
+        entry
+        for entry in free.to_dict()["ranking"]
+        if all(
+            part["procs"] * 8 * 3200**2 / entry["processes"] <= limits.memory_bytes[name]
+            for name, part in entry["configuration"].items()
+        )
+    ]
+    assert 0 < len(fits) < 44
+    assert [entry["configuration"] for entry in held.to_dict()["ranking"]] == [entry["configuration"] for entry in fits]
+    assert f"{44 - len(fits)} of 44 configurations are left out: memory does not hold them" in held.notes
+    assert next(one for one in held.baselines if one.name == "fastest-pe").estimate_s is None
+    with pytest.raises(ScenarioError, match=r"--size 9600: a footprint of at least 58.6 MiB per process found, no PE"):
+        advise_allocation(fit_of(TWO), kinds, 9600.0, limits=limits)
+    longer = advise_allocation(fit_of(TWO, sizes=(400.0, 3200.0)), kinds, 3200.0, limits=limits).to_dict()
+    assert longer["switch_points"][-1]["above"] is None
+    # 20 MB on each of 8 slow PEs, 40 MB on the fast one with 2 processes: 10 processes at most of 20 MB
+    assert longer["switch_points"][-1]["last_below"] == int(np.sqrt(10 * 20e6 / 8))
+
+
+def test_baselines_are_what_their_names_say():
+    advice = advise_allocation(fit_of(TWO), {"fast": (1, 6), "slow": (8, 2)}, 3200.0)
+    named = {one.name: one for one in advice.baselines}
+    assert {name: one.allocation.tolist() for name, one in named.items()} == {
+        "one-per-pe": [[1, 1], [8, 1]],
+        "fastest-kind": [[1, 1], [0, 0]],
+        "fastest-pe": [[1, 1], [0, 0]],
+        "speed-ratio": [[1, 4], [8, 1]],
+    }
+    times_s = TWO.estimate(3200.0, np.array([one.allocation for one in advice.baselines])).mean_s
+    for one, time_s in zip(advice.baselines, times_s, strict=True):
+        assert one.estimate_s["mean"] == pytest.approx(time_s)
+        assert one.times_longer["mean"] == pytest.approx(time_s / advice.estimate_s["mean"])
+
+
+def test_regret_is_over_paired_members():
+    members_s = np.array([[1.0, 1.1, 2.0], [1.0, 0.5, 2.0], [1.0, 1.0, 2.0], [2.0, 1.0, 0.5]])
+    expected, risk, p_best = regrets(members_s)
+    lost = np.array([[0, 0.1, 1], [1, 0, 3], [0, 0, 1], [3, 1, 0]])
+    np.testing.assert_allclose(expected, lost.mean(axis=0))
+    np.testing.assert_allclose(risk, np.quantile(lost, 0.95, axis=0))
+    np.testing.assert_allclose(p_best, [1.5 / 4, 1.5 / 4, 1 / 4])
+
+
+def test_estimates_that_cannot_be_are_no_division_by_zero():
+    expected, _, p_best = regrets(np.array([[1.0, -1.0, np.inf, 0.0], [1.0, 2.0, 3.0, 0.0], [1.0, 4.0, 3.0, 0.0]]))
+    assert expected.tolist() == pytest.approx([0.0, 2.0, 2.0, 3.0])
+    assert p_best.tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert regrets(np.zeros((2, 2)))[2].tolist() == [0.5, 0.5]
+
+
+def test_what_the_runs_cannot_tell_is_a_warning():
+    kinds = {"fast": (1, 2), "slow": (2, 1)}
+    sure, unsure = (
+        advise_allocation(fit_of(KnownModel(TWO.kinds, (4e9, 1e9), spread=spread)), kinds, 1600.0)
+        for spread in (0.0, 0.5)
+    )
+    assert not any("cannot tell" in line for line in sure.warnings)
+    told = f"the runs cannot tell {configuration_text(unsure.configuration)} from "
+    assert any(line.startswith(told) for line in unsure.warnings)
+    assert unsure.regret.expected > 0
+    assert unsure.regret.p_best < 1
+
+
+@pytest.mark.parametrize(("lost", "said"), [(0, []), (1, []), (3, ["85"]), (20, ["0"])])
+def test_less_than_nine_members_of_ten_are_a_doubt(lost, said):
+    space, ranking = space_of(TWO, {"fast": (1, 2)}), np.array([[[1, 1]], [[1, 2]]])
+    members_s = np.stack((np.full(20, 1.0), np.where(np.arange(20) < lost, 0.9, 1.1)), axis=1)
+    found = _near(space, ranking, members_s)
+    assert [line.partition("a chance of ")[2].split()[0] for line in found] == said
+    assert all(line.startswith("the runs cannot tell fast 1x1 from fast 1x2: ") for line in found)
+
+
+def test_far_from_the_runs_is_a_warning():
+    model = KnownModel(TWO.kinds, (4e9, 1e9), warnings=("the model's own",))
+    fitted = fit_of(model, sizes=(400.0, 1600.0), allocations=[[[1, 1], [0, 0]], [[0, 0], [2, 1]]])
+    told = advise_allocation(fitted, {"fast": (1, 4), "slow": (8, 1)}, 6400.0).warnings
+    assert "the model's own" in told
+    assert "size 6400 is 4 times the largest measured, 1600" in told
+    assert "fast: 4 processes on a PE advised, at most 1 measured" in told
+    assert "12 processes in all advised, at most 2 measured" in told
+    near = advise_allocation(fitted, {"fast": (1, 1), "slow": (1, 1)}, 3200.0).warnings
+    assert not any("measured" in line for line in near)
+    assert "size 200 is below the smallest measured, 400" in advise_allocation(fitted, {"fast": (1, 1)}, 200.0).warnings
+
+
+def test_beyond_a_million_configurations_the_best_is_bounded():
+    kinds = {"fast": (20, 8), "slow": (640, 10)}
+    advice = advise_allocation(fit_of(TWO), kinds, 3200.0)
+    assert advice.searched == 161 * 6401 - 1
+    assert advice.search == "branch_and_bound"
+    assert any("1.03e+06 configurations: the best by branch_and_bound" in line for line in advice.notes)
+    assert any(line.startswith("switch points: among ") for line in advice.notes)
+    others = itertools.product((1, 19, 20), (1, 2, 8), (1, 2, 20, 100, 640), (1, 10))
+    some = [[[pes, each], [many, more]] for pes, each, many, more in others]
+    some += [[[pes, 1], [0, 0]] for pes in range(1, 21)]
+    assert advice.estimate_s["mean"] <= TWO.estimate(3200.0, np.array(some)).mean_s.min()
+
+
+def test_the_sentence_says_what_to_run_and_what_that_gains():
+    advice = advise_allocation(fit_of(TWO), {"fast": (1, 6), "slow": (8, 1)}, 3200.0)
+    assert sentence(advice.to_dict()) == (
+        "Run 4 processes on fast and 1 on each of 8 slow: 2.86 s (2.86 s to 2.86 s), "
+        "24 % less than one process on every PE"
+    )
+    alone = advise_allocation(fit_of(TWO), {"fast": (1, 1)}, 3200.0)
+    assert sentence(alone.to_dict()).endswith("which is one process on every PE")
+    few = advise_allocation(fit_of(TWO), {"fast": (2, 1), "slow": (1, 1)}, 200.0)
+    assert sentence(few.to_dict()).startswith("Run 1 process on one fast: ")
+
+
+def test_an_advice_shows_itself_in_a_notebook():
+    model = KnownModel(("<b>", "slow"), (4e9, 1e9))
+    page = advise_allocation(fit_of(model), {"<b>": (1, 2), "slow": (2, 1)}, 800.0)._repr_html_()
+    assert "&lt;b&gt; 1x1" in page
+    assert page.count("<tr>") == 9

@@ -1,0 +1,213 @@
+"""Construction plans: kinds of a platform, anchors, budgets, choice per second, and files that come back the same."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advisor.advise.process_counts.configurations import every_configuration, fits_memory
+from advisor.advise.process_counts.construction import Wishes
+from advisor.advise.process_counts.planning import plan_construction
+from simulator import ScenarioError, load_platform
+from simulator.calibration import read_plan
+from simulator.calibration.allocation.costs import Corrections
+from simulator.calibration.allocation.kinds import PEKind, PlacedPE
+
+TUTORIAL = Path(__file__).parents[4] / "scenarios" / "tutorial"
+LOCAL = """
+format: 1
+platform:
+  nodes:
+    - name: here
+      host: localhost
+      pes:
+        - {name: fast, cpu: 0, speeds: {dgemm: 45 Gflop/s}}
+        - {name: slow, cpu: 1, speeds: {dgemm: 45 Gflop/s},
+           load: {trace: {times_s: [0], values: [2], end_s: 1}, rule: fair}}
+  link: {latency: 2us, bandwidth: 5GB/s}
+"""
+
+
+@pytest.fixture
+def local(tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(LOCAL)
+    return load_platform(path)
+
+
+def made(platform, sizes=(400, 800, 1200, 2400), at=(4800,), budget_s=30.0, **more):
+    return plan_construction(platform, Wishes(tuple(map(float, sizes)), tuple(map(float, at)), budget_s), **more)
+
+
+def kind(name, pes, most):
+    return PEKind(name, tuple(PlacedPE(f"{name}{i}", f"{name}{i}", f"{name}{i}") for i in range(pes)), most)
+
+
+def test_alike_pes_are_a_kind_named_after_what_their_names_share():
+    plan = made(load_platform(TUTORIAL / "cluster.yaml"), budget_s=600.0)
+    assert [(k.name, len(k.pes), k.speed, k.most) for k in plan.kinds] == [("fast", 8, 4e9, 4), ("slow", 24, 1e9, 2)]
+    assert plan.kinds[0].cores == 4
+    assert plan.kinds[0].pes[1].host == "fast02"
+    loaded = made(load_platform(TUTORIAL / "three-pes.yaml"), budget_s=600.0).kinds
+    assert [(k.name, k.competitors > 0, k.steady) for k in loaded] == [
+        ("steady", False, True),
+        ("cached", False, True),
+        ("busy", True, False),
+    ]
+
+
+def test_a_platform_without_an_application_will_do(local):
+    assert [(k.name, k.competitors, k.steady, k.pes[0].cpu) for k in made(local).kinds] == [
+        ("fast", 0.0, True, 0),
+        ("slow", 2.0, True, 1),
+    ]
+
+
+def test_the_platform_of_the_tutorial_is_this_kind():
+    kinds = made(load_platform(TUTORIAL / "platforms" / "unequal-cores.yaml")).kinds
+    assert [(k.name, k.competitors, k.most) for k in kinds] == [("fast", 0, 3), ("slow", 2, 2)]
+
+
+def test_every_kind_runs_alone_at_every_size_and_crowded_at_the_middle_one(local):
+    plan = made(local, most={"fast": 4, "slow": 3})
+    have = Counter({run.key: run.repetitions for run in plan.runs if not run.reserve})
+    for size in (400.0, 800.0, 1200.0, 2400.0):
+        assert have[size, ((1, 1), (0, 0))]
+        assert have[size, ((0, 0), (1, 1))]
+    for m in (2, 3, 4):
+        assert have[1200.0, ((1, m), (0, 0))]
+    for m in (2, 3):
+        assert have[1200.0, ((0, 0), (1, m))]
+    together = [key for key in have if all(pes for pes, _ in key[1])]
+    assert len(together) >= 2
+    assert any(size == 2400 for size, _ in together)
+    assert plan.expected_s <= plan.budget_s == 30.0
+
+
+def test_several_pes_are_looked_at_with_several_process_counts():
+    plan = made(load_platform(TUTORIAL / "cluster.yaml"), budget_s=600.0)
+    for number in (0, 1):
+        counts = {a[number][0] for run in plan.runs for a in [run.allocation] if not a[1 - number][0]}
+        assert len(counts) >= 3
+    assert max(run.processes for run in plan.runs) >= 32 + 24
+
+
+def test_a_smaller_budget_buys_fewer_runs_and_never_less_than_each_kind_alone(local):
+    dear, cheap = made(local), made(local, budget_s=7.0)
+    assert cheap.expected_s <= 7.0 < dear.expected_s
+    assert {run.key for run in cheap.runs} >= {
+        (size, a) for size in (400.0, 1200.0, 2400.0) for a in (((1, 1), (0, 0)), ((0, 0), (1, 1)))
+    }
+    with pytest.raises(ScenarioError, match=r"--budget: 3 s found, at least 4\.\d+ s needed"):
+        made(local, budget_s=3.0)
+
+
+def test_without_a_budget_it_is_15_percent_of_running_everything(local):
+    plan = made(local, budget_s=None, at=(4800, 6400), most={"fast": 4, "slow": 3})
+    assert plan.budget_s == pytest.approx(0.15 * plan.full_s)
+    assert plan.expected_s <= plan.budget_s
+    allocations, weight = every_configuration(plan.kinds)
+    assert (len(allocations), weight) == (5 * 4 - 1, 1)
+    by_hand = sum(
+        plan.guess.time_s(np.full(19, size), allocations).sum() + 19 * plan.start_s for size in (4800.0, 6400.0)
+    )
+    assert plan.full_s == pytest.approx(by_hand)
+
+
+@pytest.mark.slow
+def test_chosen_runs_make_the_asked_estimates_surer_than_random_ones(local):
+    """Against 40 plans of random runs of the same cost: the variance that the choice lowers is lower."""
+    from advisor.advise.process_counts import construction
+
+    plan = made(local, most={"fast": 4, "slow": 3})
+    allocations, _ = every_configuration(plan.kinds)
+    targets = construction._targets(plan.guess, plan.at, allocations)
+
+    def variance(keys):
+        chosen = construction._Chosen(plan.guess, targets)
+        for size, allocation in keys:
+            chosen.add(size, allocation, "")
+        return chosen.variance
+
+    own = variance([run.key for run in plan.runs if not run.reserve for _ in range(run.repetitions)])
+    draws = np.random.default_rng(1)
+    others = []
+    for _ in range(40):
+        keys, cost = [], 0.0
+        while cost < plan.expected_s:
+            size, row = float(draws.choice(plan.sizes)), allocations[draws.integers(len(allocations))]
+            keys.append(construction._key(size, row))
+            cost += float(plan.guess.time_s(np.array([size]), row[None])[0]) + plan.start_s
+        others.append(variance(keys))
+    assert own < np.quantile(others, 0.05)
+
+
+def test_the_gain_of_a_run_is_what_adding_it_lowers_the_variance_by(local):
+    from advisor.advise.process_counts import construction
+
+    plan = made(local)
+    allocations, _ = every_configuration(plan.kinds)
+    chosen = construction._Chosen(plan.guess, construction._targets(plan.guess, plan.at, allocations))
+    for size, allocation in [(400.0, ((1, 1), (0, 0))), (2400.0, ((1, 2), (1, 1)))]:
+        row = np.array([allocation], dtype=np.int64)
+        gain = chosen.gains(*plan.guess.shares(np.array([size]), row))[0]
+        before = chosen.variance
+        chosen.add(size, allocation, "")
+        assert before - chosen.variance == pytest.approx(gain)
+
+
+def test_competitors_take_their_share(local):
+    """m processes beside k competitors: each has 1 / (m + k) of the core, as long as the slowest kind takes it all."""
+    guess = made(local).guess
+    rows = np.array([((1, 1), (0, 0)), ((0, 0), (1, 1)), ((0, 0), (1, 2))], dtype=np.int64)
+    alone, slow, crowded = guess.terms(np.full(3, 2400.0), rows)[0].max(axis=1)
+    assert alone == pytest.approx(2 / 3 * 2400**3 / 45e9)
+    assert slow == pytest.approx(3 * alone)
+    assert crowded == pytest.approx(alone / 2 * 4)
+
+
+def test_corrections_learn_how_wrong_the_guess_is(local):
+    guess = made(local).guess
+    costs = Corrections(guess, 0.5)
+    rows = np.array([((1, 1), (0, 0)), ((0, 0), (1, 1))], dtype=np.int64)
+    sizes = np.array([800.0, 800.0])
+    assert costs.wall_s(sizes, rows) == pytest.approx(guess.time_s(sizes, rows) + 0.5)
+    for row, factor in ((0, 4.0), (1, 12.0)):
+        for size in (400.0, 800.0, 1600.0):
+            true = factor * float(guess.time_s(np.array([size]), rows[row : row + 1])[0])
+            costs.learn(size, rows[row], time_s=true, wall_s=true + 0.2)
+    assert costs.start_s == pytest.approx(0.2)
+    assert costs.time_s(sizes, rows) / guess.time_s(sizes, rows) == pytest.approx([4.0, 12.0], rel=0.05)
+
+
+def test_memory_leaves_out_what_does_not_fit():
+    kinds = (kind("big", 2, 2), kind("small", 4, 2))
+    fit = fits_memory(kinds, {"big0": 8 * 10**6, "small0": 2 * 10**6})
+    rows = np.array([((1, 1), (0, 0)), ((2, 1), (0, 0)), ((0, 0), (1, 1)), ((1, 1), (1, 1)), ((2, 2), (4, 1))])
+    assert fit(1000.0, rows).tolist() == [True, True, False, False, True]
+    assert fit(1001.0, rows).tolist() == [False, True, False, False, True]
+
+
+def test_too_many_configurations_are_thinned_out_and_counted():
+    kinds = tuple(kind(name, 64, 6) for name in ("a", "b", "c"))
+    allocations, weight = every_configuration(kinds)
+    assert len(allocations) <= 20_000
+    assert weight * len(allocations) == pytest.approx((64 * 6 + 1) ** 3 - 1)
+    assert {(64, 6), (1, 1)} <= {tuple(row) for row in allocations[:, 0].tolist()}
+
+
+def test_a_plan_comes_back_from_its_file_and_is_the_same_for_the_same_seed(local, tmp_path):
+    plan, again = made(local), made(local)
+    (tmp_path / "plan.json").write_text(json.dumps(plan.to_dict()))
+    read = read_plan(tmp_path / "plan.json")
+    assert read.to_dict() == plan.to_dict() == again.to_dict()
+
+
+def test_a_kind_of_unknown_speed_is_told(tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(LOCAL.replace("name: slow, cpu: 1, speeds: {dgemm: 45 Gflop/s}", "name: slow, cpu: 1, speeds: {}"))
+    plan = made(load_platform(path), sizes=(100, 200, 300), at=(600,))
+    assert plan.kinds[1].speed is None
+    assert any("kind slow: no speed known" in note for note in plan.notes)

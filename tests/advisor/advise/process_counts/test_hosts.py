@@ -1,0 +1,69 @@
+"""Host files of an advised configuration, put to what reads them where it is installed."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from advisor.advise.process_counts import advise_allocation, host_commands, host_files, layout_of_advice, parse_hosts
+from simulator import ScenarioError
+from tests.advisor.advise.process_counts.models import KnownModel, fit_of
+
+MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)
+KINDS = {"fast": (2, 4), "slow": (4, 1)}
+
+
+@pytest.fixture(scope="module")
+def advice():
+    """Four processes on each of two fast PEs, one on each of four slow ones."""
+    made = advise_allocation(fit_of(KnownModel(("slow", "fast"), (1e9, 4e9))), KINDS, 6400.0)
+    assert made.configuration == {"fast": {"pes": 2, "procs": 4}, "slow": {"pes": 4, "procs": 1}}
+    return made
+
+
+def test_kinds_stand_one_after_the_other_and_the_ranks_of_a_pe_side_by_side(advice):
+    layout = layout_of_advice(advice, parse_hosts(["fast=a,b,slow=n[1-2]"], KINDS))
+    assert layout.runs == (("a", 4), ("b", 4), ("n1", 2), ("n2", 2))
+    texts = host_files(layout, "out/hosts")
+    assert texts["out/hosts"].splitlines()[1:] == ["a:4", "b:4", "n1:2", "n2:2"]
+    assert texts["out/hosts.openmpi"].splitlines()[1:] == [f"{h} slots={c}" for h, c in layout.slots.items()]
+    assert texts["out/hosts.rankfile"].splitlines()[1:] == [
+        *(f"rank {rank}=a slot=0" for rank in range(4)),
+        *(f"rank {rank}=b slot=0" for rank in range(4, 8)),
+        *(f"rank {8 + pe}=n{1 + pe // 2} slot={pe % 2}" for pe in range(4)),
+    ]
+    assert texts["out/hosts.slurm"].split() == ["a"] * 4 + ["b"] * 4 + ["n1"] * 2 + ["n2"] * 2
+    assert host_commands(layout, "out/hosts").splitlines()[1::2] == [
+        "mpiexec -f out/hosts -n 12 PROGRAM",
+        "mpirun --hostfile out/hosts.openmpi --rankfile out/hosts.rankfile --oversubscribe -n 12 PROGRAM",
+        "mpirun --hostfile out/hosts.openmpi --map-by rankfile:FILE=out/hosts.rankfile:OVERSUBSCRIBE -n 12 PROGRAM",
+        "SLURM_HOSTFILE=out/hosts.slurm srun --distribution=arbitrary -n 12 PROGRAM",
+    ]
+
+
+def test_without_hosts_each_pe_is_one_by_its_name(advice):
+    hosts = list(layout_of_advice(advice).slots.items())
+    assert hosts == [("fast1", 4), ("fast2", 4), *((f"slow{number}", 1) for number in range(1, 5))]
+
+
+def test_two_kinds_on_one_host(advice):
+    layout = layout_of_advice(advice, {"fast": ["here"], "slow": ["here"]})
+    assert layout.slots == {"here": 12}
+    assert host_files(layout, "h")["h.rankfile"].splitlines()[-1] == "rank 11=here slot=5"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"), [({"fast": ["a"]}, "slow: no hosts"), ({"fast": ["a"] * 3}, "3 hosts found")]
+)
+def test_hosts_that_do_not_go_with_the_pes(advice, hosts, said):
+    with pytest.raises(ScenarioError, match=said):
+        layout_of_advice(advice, hosts)
+
+
+@pytest.mark.skipif(MPICH is None, reason="no MPICH here")
+def test_mpich_starts_as_many_processes_as_advised(advice, tmp_path):
+    layout = layout_of_advice(advice, {"fast": ["localhost"], "slow": ["localhost"]})
+    (tmp_path / "hosts").write_text(host_files(layout, "hosts")["hosts"])
+    command = host_commands(layout, "hosts").splitlines()[1].replace("PROGRAM", "echo here").split()
+    done = subprocess.run([MPICH, *command[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["here"] * 12, done.stderr

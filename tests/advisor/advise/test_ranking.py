@@ -1,0 +1,196 @@
+import numpy as np
+import pytest
+
+from advisor.advise.ranking import alike, chances_of_fastest, gain, halve, rank, reliability
+from simulator import ScenarioError, describe, randomness
+from tests.advisor.tables import any_hpl_like, hpl_like, noisy
+
+
+def test_paired_draws_make_the_interval_of_a_gain_narrow():
+    generator = randomness.stream(1, "gain")
+    common = generator.normal(10, 2, 400)
+    baseline, recommended = 1.5 * common, common + generator.normal(0, 0.01, 400)
+    found = gain(baseline, recommended)
+    assert found.low < 1.5 < found.high
+    assert found.high - found.low < 0.01
+    assert found.probability == 1.0
+
+
+def test_the_interval_holds_as_often_as_it_says():
+    generator = randomness.stream(2, "coverage")
+    hits = 0
+    for _ in range(600):
+        common = generator.gamma(20, 1, 60)
+        found = gain(2 * common + generator.normal(0, 2, 60), common + generator.normal(0, 1, 60))
+        hits += found.low <= 2 <= found.high
+    assert hits / 600 == pytest.approx(0.95, abs=0.03)
+
+
+def test_ties_count_half():
+    assert gain(np.array([1.0, 2.0]), np.array([1.0, 1.0])).probability == 0.75
+
+
+@pytest.mark.slow
+def test_description_agrees_with_an_independent_tool():
+    from scipy import stats
+
+    samples = randomness.stream(3, "x").normal(5, 1, 30)
+    low, high = stats.t.interval(0.95, 29, loc=samples.mean(), scale=stats.sem(samples))
+    found = describe(samples)
+    assert (found["low"], found["high"]) == (pytest.approx(low), pytest.approx(high))
+    assert found["median"] == np.median(samples)
+    assert describe(samples[:1])["low"] is None
+
+
+RUNS = 248
+"""For 62 configurations: four each, if all had the same."""
+
+
+def ranked(cases, means_of, **noise):
+    """True regret of the best, and its stated chances to be it and to be near it; (case, 3)."""
+    rows = []
+    for seed in range(cases):
+        generator = randomness.stream(seed, "ranking")
+        means = means_of(generator)
+        found = rank(noisy(means, generator, **noise), means.size, runs=RUNS, seed=seed)
+        assert found.evaluations <= RUNS
+        rows.append((means[found.best.candidate] / means.min() - 1, found.best.p_best, found.best.p_near))
+    return np.array(rows)
+
+
+def test_halving_picks_the_best_of_62_within_four_runs_each():
+    means = hpl_like()
+    assert np.sort(means)[1] == pytest.approx(1.0084, abs=1e-4)
+    regrets = ranked(80, lambda _: means)[:, 0]
+    assert regrets.mean() <= 0.0015
+    assert np.mean(regrets < 1e-9) >= 0.88
+
+
+@pytest.mark.slow
+def test_stated_chances_come_true_as_often_as_stated():
+    """Over tables of one family, whose gaps differ; the stated chances err on the careful side."""
+    found = ranked(1000, any_hpl_like)
+    for stated, true in ((found[:, 1], found[:, 0] < 1e-9), (found[:, 2], found[:, 0] <= 0.01)):
+        table = reliability(stated, true)
+        print(table.to_dict())
+        assert table.deviation <= 0.03
+    assert found[:, 0].mean() <= 0.0015
+
+
+def test_chances_are_about_right_where_noise_is_large():
+    found = ranked(40, any_hpl_like, variation=0.1, correlation=0.0)
+    assert found[:, 1].mean() == pytest.approx(np.mean(found[:, 0] < 1e-9), abs=0.15)
+    assert 0.3 < found[:, 1].mean() < 0.99
+
+
+@pytest.mark.slow
+def test_pairing_matters():
+    means = hpl_like()
+    paired, alone = (ranked(40, lambda _: means, correlation=rho)[:, 0].mean() for rho in (0.8, 0.0))
+    assert paired < alone
+
+
+def test_every_candidate_is_run_and_nothing_is_run_twice():
+    asked = []
+
+    def makespans(candidates, replications):
+        asked.extend((c, r) for c in candidates.tolist() for r in replications.tolist())
+        return 1.0 + candidates[:, np.newaxis] + 0.01 * replications
+
+    samples = halve(makespans, 20, runs=100, finalists=3)
+    assert len(asked) == len(set(asked)) == samples.evaluations <= 100
+    assert {c for c, _ in asked} == set(range(20))
+    assert samples.order[:3].tolist() == [0, 1, 2]
+    assert samples.finalists == 3
+    assert samples.order.tolist() == list(range(20))
+
+
+def test_a_candidate_with_noise_of_its_own_does_not_blur_the_others():
+    generator = randomness.stream(9, "unlike noise")
+    common = generator.normal(0, 0.1, 14)
+    rest = generator.normal(0, 1, (3, 14)) * np.array([[0.001], [0.001], [0.3]])
+    table = np.array([[1.0], [1.02], [10.0]]) * np.exp(common + rest)
+    found = rank(lambda c, r: table[np.ix_(c, r)], 3, runs=42, finalists=3)
+    assert found.best.candidate == 0
+    assert found.best.p_best > 0.95
+
+
+def test_objectives_other_than_the_mean_choose_by_what_is_rare():
+    """Usually faster, now and then much slower."""
+    generator = randomness.stream(5, "rare")
+    steady = np.full(200, 1.1)
+    risky = np.where(generator.random(200) < 0.1, 1.9, 0.9)
+    table = np.stack((steady, risky))
+    best = {
+        objective: rank(lambda c, r: table[np.ix_(c, r)], 2, runs=400, objective=objective).best
+        for objective in ("mean", "p95", "worst")
+    }
+    assert {name: entry.candidate for name, entry in best.items()} == {"mean": 1, "p95": 0, "worst": 0}
+    assert best["p95"].p_best > 0.7  # every tenth run is slow: the 95 % quantile is near the edge
+    assert best["worst"].low_s <= best["worst"].value_s <= best["worst"].high_s
+
+
+def test_the_ranking_tells_bound_cost_and_seed_and_repeats():
+    table = noisy(hpl_like(), randomness.stream(6, "table"))
+    first, again = (rank(table, 62, runs=RUNS, bound_s=0.9, finalists=4, seed=11) for _ in range(2))
+    assert first.to_dict() == again.to_dict()
+    told = first.to_dict()
+    assert (told["seed"], told["lower_bound_s"], len(told["finalists"])) == (11, 0.9, 4)
+    assert told["regret"] == pytest.approx(first.best.value_s / 0.9 - 1)
+    assert sum(entry.p_best for entry in first.ranked) == pytest.approx(1)
+    assert all(entry.p_near >= entry.p_best for entry in first.ranked)
+    assert first.best.low_s < first.best.value_s < first.best.high_s
+
+
+def test_one_run_each_says_nothing_of_chances():
+    found = rank(lambda c, r: 1.0 + c[:, np.newaxis] + 0.0 * r, 4, runs=4)
+    assert found.best.candidate == 0
+    assert found.best.p_best is None
+    assert (found.best.low_s, found.best.high_s) == (None, None)
+
+
+def test_one_run_each_says_all_where_nothing_is_drawn():
+    found = rank(lambda c, r: 1.0 + c[:, np.newaxis] + 0.0 * r, 4, runs=4, finalists=4, deterministic=True)
+    assert [entry.p_best for entry in found.ranked] == [1, 0, 0, 0]
+    assert found.best.low_s == found.best.high_s == 1.0
+
+
+@pytest.mark.parametrize("objective", ["mean", "p95", "worst"])
+@pytest.mark.parametrize("runs", [2, 3, 4])
+def test_few_runs_are_never_nearly_sure(runs, objective):
+    """Twice as fast in every one of them: the next ones may still be others."""
+    table = np.array([[1.0], [2.0]]) * (1 + 1e-6 * np.random.default_rng(1).random((2, runs)))
+    found = rank(lambda c, r: table[np.ix_(c, r)], 2, runs=2 * runs, objective=objective)
+    assert found.best.p_best == 1 - 0.5**runs
+    assert found.best.p_near <= 1 - 0.5**runs
+    assert sum(entry.p_best for entry in found.ranked) == pytest.approx(1)
+    assert (found.best.low_s is None) == (objective != "mean")
+
+
+def test_a_reliability_table_tells_right_chances_from_wrong_ones():
+    generator = randomness.stream(7, "reliability")
+    stated = generator.random(5000)
+    honest = reliability(stated, generator.random(5000) < stated)
+    assert honest.deviation < 0.03
+    assert all(abs(row["stated"] - row["seen"]) < 4 * row["error"] for row in honest.bins)
+    assert reliability(stated, generator.random(5000) < stated**3).deviation > 0.1
+    table = reliability([0.05, 0.95, 1.0], [False, True, False]).to_dict()
+    assert [(row["low"], row["cases"], row["seen"]) for row in table["bins"]] == [(0.0, 1, 0.0), (0.9, 2, 0.5)]
+    assert table["brier"] == pytest.approx((0.05**2 + 0.05**2 + 1) / 3)
+
+
+def test_what_cannot_be_ranked_is_refused():
+    table = noisy(hpl_like(), randomness.stream(8, "table"))
+    with pytest.raises(ScenarioError, match="budget: 61 runs found, at least 62 allowed"):
+        rank(table, 62, runs=61)
+    with pytest.raises(ScenarioError, match="candidates: none found"):
+        rank(table, 0, runs=1)
+    with pytest.raises(ScenarioError, match="objective: 'median' found"):
+        rank(table, 2, runs=10, objective="median")
+
+
+def test_rows_that_differ_by_rounding_are_alike():
+    rows = np.array([[3.0, 4.0], [4.0, 3.0], [3.0, 4.0], [3.0, 4.0], [np.nan, np.nan], [np.nan, np.nan]])
+    rows[2:4] *= 1 + np.array([[1e-15], [-1e-13]])
+    assert alike(rows).tolist() == [0, 1, 0, 0, 4, 4]
+    assert chances_of_fastest(rows[:4], seed=1)[[0, 2, 3]].tolist() == [chances_of_fastest(rows[:2], seed=1)[0]] * 3

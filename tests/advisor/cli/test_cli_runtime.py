@@ -1,0 +1,239 @@
+"""`apportion fit`, `predict`, `history` and `reproduce` as their users meet them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+BAD = ROOT / "tests" / "bad_inputs" / "runs"
+HPL = "N**3/(3*P*Q) + N**2*(3*P+Q)/(2*P*Q) + N*log(P) + N*P"
+
+
+@pytest.fixture
+def hpl(tmp_path):
+    """Runs of the paper's table 12 on at most 7 x 7 processes, each three times."""
+    source = (ROOT / "scenarios" / "papers" / "scopred_observations.csv").read_text().splitlines()
+    rows = [line.split(",") for line in source if line.split(",")[1] == "HPL" and line.split(",")[3] != "8"]
+    path = tmp_path / "runs.csv"
+    path.write_text("N,P,Q,time_s\n" + "".join(f"{r[2]},{r[3]},{r[4]},{r[5]}\n" for r in rows for _ in range(3)))
+    (tmp_path / "targets.csv").write_text("Q,N,P\n8,14000,8\n8,8000,8\n2,8000,2\n")
+    return path
+
+
+@pytest.mark.parametrize(("method", "tolerance"), [("ols", 0.25), ("default", 0.05)])
+def test_fit_and_predict_in_the_order_of_the_targets(apportion, hpl, tmp_path, method, tolerance):
+    model, targets = tmp_path / "m.json", tmp_path / "targets.csv"
+    code, out, err = apportion("fit", hpl, "--formula", HPL, "--response", "time_s", "--method", method, "-o", model)
+    assert (code, err) == (0, "")
+    assert "R^2" in out
+    code, out, err = apportion("predict", model, "--at", targets, "--json", "--next-run")
+    assert (code, err) == (0, "")
+    first, second, third = json.loads(out)["predictions"]
+    assert first["mean"] == pytest.approx(43.87, rel=tolerance)
+    assert second["mean"] == pytest.approx(8.63, rel=tolerance)
+    assert (first["outside_training_range"], third["outside_training_range"]) == (True, False)
+    assert third["observed"]["mean"] == pytest.approx(174.07)
+    for entry in (first, second, third):
+        assert entry["prediction"][0] <= entry["confidence"][0] <= entry["mean"] <= entry["confidence"][1]
+    assert first["next_runs"][0]["cost_s"] > 0
+    code, out, _ = apportion("predict", model, "--at", targets, "--level", "0.5")
+    assert code == 0
+    assert "observed there: 174.1 s" in out
+
+
+def test_one_formula_per_part(apportion, tmp_path):
+    rows = [(n, p) for n in (100, 200, 400, 800) for p in (1, 2, 4, 8)]
+    table = "N,P,a_s,b_s\n" + "".join(f"{n},{p},{n / p:.3f},{0.01 * n * p:.3f}\n" for n, p in rows)
+    (tmp_path / "r.csv").write_text(table)
+    (tmp_path / "t.csv").write_text("N,P\n1600,8\n")
+    model = tmp_path / "m.json"
+    parts = ["--formula", "a_s=N/P", "--formula", "b_s=N*P"]
+    assert apportion("fit", tmp_path / "r.csv", *parts, "-o", model)[0] == 0
+    entry = json.loads(apportion("predict", model, "--at", tmp_path / "t.csv", "--json")[1])["predictions"][0]
+    assert entry["parts"] == {"a_s": pytest.approx(200, rel=0.01), "b_s": pytest.approx(128, rel=0.01)}
+    assert entry["mean"] == pytest.approx(sum(entry["parts"].values()))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("text_and_empty", ":3: P: 'four' found, a finite number allowed"),
+        ("not_finite", ":3: time_s: 'nan' found, a finite number allowed"),
+        ("zero_and_negative", ":3: time_s: 0 s found, a time above 0 s allowed"),
+        ("ragged", ":3: 2 cells found, 3 allowed"),
+        ("no_rows", "no row found"),
+        ("twice", "column 'N' found twice"),
+        ("empty", "no header line found"),
+        ("too_few", "2 runs found for 3 coefficients, at least 3 allowed"),
+        ("underscore", ":2: N: '1_000' found, a finite number allowed"),
+        ("missing", "no such file"),
+    ],
+)
+def test_bad_runs_are_refused_with_their_line(apportion, tmp_path, name, message):
+    code, out, err = apportion("fit", BAD / f"{name}.csv", "--formula", "N/P + N*P", "-o", tmp_path / "m.json")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert all(line.startswith("error: ") for line in err.splitlines())
+    assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--formula", "N/Z"], "unknown name 'Z' found, N, P, Q allowed"),
+        (["--formula", "time_s*N"], "unknown name 'time_s' found"),
+        (["--formula", "__import__('os')"], "character"),
+        (["--formula", "N", "--formula", "P"], "2 without a column found, one allowed"),
+        (["--formula", "N", "--response", "x"], "x no such column found"),
+        (["--formula", "N", "--method", "magic"], "method: 'magic' found, default, ols, relative allowed"),
+        (["--formula", "log(N-8000)"], "-inf at N = 8000 found"),
+        (["--formula", "N", "--app", "hpl"], "--app has no effect with a CSV file: leave it out, or use it with a run"),
+        (["--formula", "N", "--plot", "x.gif"], "ending '.gif' found"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(apportion, hpl, arguments, message):
+    code, out, err = apportion("fit", hpl, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_bad_models_and_targets_are_refused(apportion, hpl, tmp_path):
+    model, targets = tmp_path / "m.json", tmp_path / "targets.csv"
+    apportion("fit", hpl, "--formula", HPL, "-o", model)
+    targets.write_text("N,P\n1,2\n")
+    assert "column 'Q' missing, N, P found" in apportion("predict", model, "--at", targets)[2]
+    targets.write_text("N,P,Q\n100,0,2\n")
+    code, _, err = apportion("predict", model, "--at", targets)
+    assert code == 2
+    assert "targets.csv:2: P: 0 found, a number above 0 allowed" in err
+    targets.write_text("N,P,Q\n100,2,2\n")
+    assert "level: 95 found" in apportion("predict", model, "--at", targets, "--level", "95")[2]
+    for text, message in (
+        ("{", "a JSON document allowed"),
+        ("[]", "a list found"),
+        ('{"kind": "speed"}', "kind 'speed'"),
+    ):
+        model.write_text(text)
+        code, _, err = apportion("predict", model, "--at", targets)
+        assert code == 2
+        assert message in err
+
+
+def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
+    history, model = tmp_path / "h.sqlite", tmp_path / "m.json"
+    for n in (100, 200, 400, 800):
+        for p in (1, 2, 4):
+            arguments = ["--app", "x", "--param", f"N={n}", "--param", f"P={p}", "--time", f"total={n / p + 1:.2f}"]
+            assert apportion("history", "add", *arguments, "--history", history)[0] == 0
+    assert apportion("history", "add", "--app", "y", "--time", "total=1", "--history", history)[0] == 0
+    listed = json.loads(apportion("history", "list", "--history", history, "--json")[1])
+    assert len(listed["runs"]) == 13
+    assert listed["runs"][0]["times_s"] == {"total": 101.0}
+    code, _, err = apportion("fit", history, "--formula", "N/P", "-o", model)
+    assert code == 2
+    assert "runs of x, y found, one application allowed" in err
+    assert apportion("fit", history, "--app", "x", "--formula", "N/P", "-o", model)[0] == 0
+    (tmp_path / "t.csv").write_text("N,P\n1600,8\n")
+    found = json.loads(apportion("predict", model, "--at", tmp_path / "t.csv", "--json")[1])["predictions"][0]
+    assert found["mean"] == pytest.approx(201, rel=0.03)
+    code, out, _ = apportion("history", "export", "--app", "x", "--format", "extrap", "--history", history)
+    assert out.startswith("PARAMETER N\n")
+
+
+@pytest.mark.slow
+def test_a_real_run_here_is_recorded_fitted_and_foretold(apportion, tmp_path):
+    history, model, targets = (tmp_path / name for name in ("h.sqlite", "m.json", "t.csv"))
+    command = f"{sys.executable} -c 'import sys,time; time.sleep(0.05 + float(sys.argv[1]) / 1000)' {{N}}"
+    record = ["history", "record", "--command", command, "--name", "sleeper", "--history", history, "--json"]
+    code, out, _ = apportion(*record, "--grid", "N=10:50:100:200", "--budget", "30s", "--repetitions", "2")
+    assert code == 0
+    assert json.loads(out)["added"] == 8
+    assert apportion("fit", history, "--formula", "N", "-o", model)[0] == 0
+    targets.write_text("N\n400\n")
+    low, high = json.loads(apportion("predict", model, "--at", targets, "--json")[1])["predictions"][0]["prediction"]
+    held_out = tmp_path / "held.sqlite"
+    record[record.index(history)] = held_out
+    assert apportion(*record, "--grid", "N=400", "--budget", "30s", "--repetitions", "1")[0] == 0
+    seen = json.loads(apportion("history", "list", "--history", held_out, "--json")[1])["runs"][0]["times_s"]["total"]
+    assert low * 0.9 <= seen <= high * 1.1  # the machine may be busy
+
+
+def test_plots_are_written(apportion, hpl, tmp_path):
+    assert apportion("fit", hpl, "--formula", HPL, "--plot", tmp_path / "p.svg")[0] == 0
+    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.slow
+def test_reproduce_prints_one_document(apportion):
+    code, out, _ = apportion("reproduce", "scopred", "--json")
+    assert code == 0
+    assert json.loads(out)["overall"]["default"]["mean_percent"] <= 5
+    assert apportion("reproduce", "nobody")[0] == 2
+
+
+@pytest.mark.slow
+def test_reproduce_allocation_takes_a_number_of_seeds(apportion):
+    code, out, _ = apportion("reproduce", "allocation", "--seeds", "1", "--json")
+    assert code == 0
+    document = json.loads(out)
+    assert document["seeds"] == 1
+    assert {case["method"] for case in document["surrogate"]} >= {"paper", "pooled"}
+    code, out, _ = apportion("reproduce", "allocation", "--seeds", "1")
+    assert "surrogate cluster, 1 seed" in out
+
+
+def test_reproduce_allocation_refuses_no_seed(apportion):
+    assert apportion("reproduce", "allocation", "--seeds", "0")[0] == 2
+
+
+def test_heavy_libraries_wait_until_they_are_used():
+    code = "import sys, advisor.cli; print([m for m in ('numpy', 'scipy', 'pandas', 'matplotlib') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert out.stdout == "[]\n"
+
+
+def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
+    scenario, advice = ROOT / "scenarios" / "tutorial" / "two-cores.yaml", tmp_path / "advice.json"
+    code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "-o", advice)
+    assert (code, err) == (0, "")
+    assert out.startswith("Give core0 ")
+    assert "faster in" in out
+    assert out.endswith(f"advice written to {advice}\n")
+    code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "--json")
+    document = json.loads(out)
+    assert (code, err) == (0, "")
+    written = json.loads(advice.read_text())
+    assert document["baselines"] == written["baselines"]
+    assert (document["replications"], document["seed"], document["provenance"]["seed"]) == (20, 3, 3)
+    entries = {entry["name"]: entry for entry in document["baselines"]}
+    assert {"equal", "constant", "fastest-pe", document["recommended"]} <= set(entries)
+    assert entries[document["recommended"]]["partition"] == document["partition"]
+    assert entries["equal"]["gain_of_recommended"]["low"] > 1
+    assert 0 <= entries["equal"]["probability_recommended_faster"] <= 1
+    assert all(value.startswith("sha256:") for value in document["provenance"]["inputs"].values())
+    code, out, err = apportion("advise", tmp_path / "none.yaml")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.slow
+def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp_path):
+    history = tmp_path / "h.sqlite"
+    record = ["history", "record", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]
+    code, out, _ = apportion(*record, "--app", "matmul")
+    assert (code, json.loads(out)["added"]) == (0, 2)
+    assert apportion(*record, "--app", "matmul", "--name", "product", "--version", "mine")[0] == 0
+    runs = json.loads(apportion("history", "list", "--history", history, "--json")[1])["runs"]
+    assert [(run["application"], run["version"]) for run in runs] == [("matmul", "dgemm")] * 2 + [
+        ("product", "mine")
+    ] * 2
+    assert set(runs[0]["times_s"]) == {"total", "computation", "communication"}
+    for arguments in ([], ["--app", "matmul", "--command", "true {N} {P}"]):
+        code, out, err = apportion(*record, *arguments)
+        assert (code, out) == (2, "")
+        assert "--app and --command: one of them allowed" in err
+    code, _, err = apportion(*record, "--app", "hpl")
+    assert (code, err) == (2, "error: app: 'hpl' found, one of matmul allowed\n")
