@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from advisor.cli.calibrate import kept
 from simulator import Interrupted
+from simulator.calibration import kept
 from tests.command_line import apportion as in_a_process
 from tests.command_line import apportion_here as apportion
 
