@@ -1,17 +1,226 @@
 """`apportion calibrate network`: message-time models fitted to ping-pong times, and which of them the data support."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli import network_real
 from advisor.cli.options import Json, Seed, print_json, print_warnings
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
-    from simulator.calibration import CalibratedNetwork
+    from simulator.calibration import Address, CalibratedNetwork, LinkMeasurement, LinkPlan
+
+# The part of `apportion calibrate network` that really measures: options, listening for another host, ping-pong.
+
+
+Between = Annotated[
+    str | None, typer.Option(help="processes or mpi (on this machine), or tcp (loopback, or two hosts).")
+]
+Medium = Annotated[str | None, typer.Option(help="With --between processes: unix (the default) or pipe.")]
+Hosts = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="With --between tcp: this host and another, whose end ssh starts unasked."),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[ADDRESS:]PORT",
+        help="With --between tcp: be the far end for one session; port 0 for any. Without an address, or with one of "
+        "loopback, for this machine alone; 0.0.0.0 for all others.",
+    ),
+]
+Connect = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="With --between tcp: a host that listens.")]
+
+
+def _warned(context: typer.Context, option: typer.CallbackParam, value: str | None) -> str | None:
+    """A token on the command line is taken, but everybody on this machine can read it there."""
+    source = context.get_parameter_source(option.name or "")
+    if value is not None and source is not None and source.name == "COMMANDLINE":
+        seen = "others on this machine can see the token in the list of processes"
+        print(f"warning: --token: {seen}; put it in APPORTION_TOKEN, or leave it out and be asked", file=sys.stderr)
+    return value
+
+
+Token = Annotated[
+    str | None,
+    typer.Option(
+        envvar="APPORTION_TOKEN",
+        callback=_warned,
+        help="With --connect: what the listening host printed. Better in APPORTION_TOKEN, or when asked: others can "
+        "see a command's options.",
+    ),
+]
+MaxBytes = Annotated[str, typer.Option(help="Largest message.")]
+Budget = Annotated[
+    str | None,
+    typer.Option(help="Time that measuring may take; too small, it says how much is needed. By default about 30s."),
+]
+TableFile = Annotated[
+    Path | None, typer.Option("--table", metavar="FILE.csv", help="Write bytes,hops,one_way_s, as --replay reads it.")
+]
+
+BUDGET = "30s"
+"""Where none is stated; a busy machine may take longer."""
+
+
+@dataclass(frozen=True)
+class RealOptions:
+    """What was asked for on the command line."""
+
+    between: str
+    medium: str | None
+    hosts: str | None
+    connect: str | None
+    token: str | None
+    max_bytes: str
+    budget: str | None
+    seed: int
+    output: Path | None
+
+
+def measure(options: RealOptions) -> "LinkMeasurement":
+    """Measure for real, with progress on standard error; every sample is kept at once beside the output."""
+    from advisor.cli.progress import progress_lines
+    from simulator import files
+    from simulator.calibration import kept, measure_link_times
+
+    store = partial_file(options)
+    with _far_end(options) as plan, kept(store), progress_lines(plan.budget_s) as show:
+        measured = measure_link_times(plan, store=store, on_progress=show)
+    if measured.reused:
+        print(f"{measured.reused} samples were taken before and not again ({store})", file=sys.stderr)
+    if options.output is None:
+        files.remove(store)
+    return measured
+
+
+def forget(output: Path) -> None:
+    """Remove the samples kept beside a model that is written."""
+    from simulator import files
+
+    files.remove(_beside(output))
+
+
+def _beside(output: Path) -> Path:
+    return output.with_name(f"{output.name}.partial")
+
+
+def partial_file(options: RealOptions) -> Path:
+    """Where samples are kept until the model is written."""
+    if options.output is not None:
+        return _beside(options.output)
+    return Path(f"calibrate-network-{options.medium or options.between}.partial")
+
+
+def write_table(measured: "LinkMeasurement", path: Path) -> None:
+    """The rows that `--replay` reads."""
+    from simulator import files
+
+    rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
+    files.write_text(path, f"bytes,hops,one_way_s\n{rows}")
+
+
+def listen_once(address: str, *, between: str | None, as_json: bool) -> None:
+    """Be the far end of one session; what to run on the other host is printed first."""
+    from simulator import require_linux, this_machine
+    from simulator.calibration import listen, parse_address
+
+    if between != "tcp":
+        raise typer.BadParameter("--listen found, allowed with --between tcp")
+    require_linux()
+    machine = this_machine()
+    cpus = [core.cpu for core in machine.cores[: machine.pe_count]][::-1]  # connecting hosts begin with their first
+
+    def ready(where: "Address", token: str) -> None:
+        if as_json:
+            print_json_line({"port": where.port, "token": token})
+            return
+        wild = where.host in {"0.0.0.0", "::"}  # noqa: S104 - compared with, not bound to
+        host = machine.host if wild else where.text.rpartition(":")[0]
+        print("listening for one session; on the other host:")
+        command = f"apportion calibrate network --between tcp --connect {host}:{where.port} -o link.json"
+        print(f"  APPORTION_TOKEN={token} {command}", flush=True)
+
+    here = address if ":" in address else f"127.0.0.1:{address}"
+    served = listen(
+        parse_address(here, field="--listen", least_port=0), cpus=(cpus * 2)[: max(2, len(cpus))], on_ready=ready
+    )
+    if not as_json:
+        failed = f" ({served['failed']} ended by a fault)" if served["failed"] else ""
+        print(f"served {served['connections']} connections{failed}, refused {served['refused']}")
+
+
+def print_json_line(message: dict[str, object]) -> None:
+    """A JSON document in one line, at once."""
+    import json
+
+    print(json.dumps(message), flush=True)
+
+
+@contextmanager
+def _far_end(options: RealOptions) -> "Iterator[LinkPlan]":
+    """The plan, with the other host's end listening while it is carried out."""
+    from simulator import units
+    from simulator.calibration import Address, LinkPlan, is_this_host, listener_over_ssh, parse_address
+
+    given = {"--hosts": options.hosts, "--connect": options.connect}
+    if options.between != "tcp" and (found := [name for name, value in given.items() if value is not None]):
+        raise typer.BadParameter(f"{found[0]} found with --between {options.between}, allowed with tcp")
+    if options.hosts is not None and options.connect is not None:
+        raise typer.BadParameter("--hosts and --connect found, one of them allowed")
+    secret = options.token or (_asked_token() if options.connect is not None else "")
+
+    def plan(address: Address | None = None, token: str = "") -> LinkPlan:
+        return LinkPlan(
+            between=options.between,
+            medium=options.medium,
+            max_bytes=round(units.parse(options.max_bytes, units.SIZE, field="--max-bytes")),
+            budget_s=units.parse_duration(options.budget or BUDGET, field="--budget"),
+            firm=options.budget is not None,
+            seed=options.seed,
+            address=address,
+            token=token,
+        )
+
+    plan()  # faults are told before another host is asked
+    if options.connect is not None:
+        yield plan(parse_address(options.connect, field="--connect"), secret)
+    elif options.hosts is not None:
+        here, other = _two_hosts(options.hosts)
+        if not is_this_host(here):
+            raise typer.BadParameter(
+                f"--hosts: {here!r} found first, a name of this host allowed; the second is the other"
+            )
+        with listener_over_ssh(other, ["apportion"]) as (port, token):
+            yield plan(Address(other.rpartition("@")[2], port), token)
+    else:
+        yield plan()
+
+
+def _asked_token() -> str:
+    """The token as somebody at a terminal types it, unseen."""
+    if sys.stdin.isatty():
+        import getpass
+
+        if given := getpass.getpass("token that the listening host printed: ").strip():
+            return given
+    raise typer.BadParameter("--connect: no token; put what the listening host printed in APPORTION_TOKEN")
+
+
+def _two_hosts(text: str) -> tuple[str, str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise typer.BadParameter(
+            f"--hosts: {text!r} found, two names such as node1,node2 allowed; the first is this host"
+        )
+    return names[0], names[1]
+
 
 Replay = Annotated[
     Path | None,
@@ -21,16 +230,16 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="LINK.jso
 
 
 def network(  # noqa: PLR0913, PLR0917 - one per option
-    between: network_real.Between = None,
-    medium: network_real.Medium = None,
-    hosts: network_real.Hosts = None,
-    listen: network_real.Listen = None,
-    connect: network_real.Connect = None,
-    token: network_real.Token = None,
+    between: Between = None,
+    medium: Medium = None,
+    hosts: Hosts = None,
+    listen: Listen = None,
+    connect: Connect = None,
+    token: Token = None,
     replay: Replay = None,
-    max_bytes: network_real.MaxBytes = "64MiB",
-    budget: network_real.Budget = None,
-    table: network_real.TableFile = None,
+    max_bytes: MaxBytes = "64MiB",
+    budget: Budget = None,
+    table: TableFile = None,
     output: Output = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -52,22 +261,20 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
         found = "none" if replay is None else "--between and --replay"
         raise typer.BadParameter(f"{found} found, one of --between (real messages) and --replay (a table) needed")
     if listen is not None:
-        network_real.listen_once(listen, between=between, as_json=as_json)
+        listen_once(listen, between=between, as_json=as_json)
         return
     if replay is not None:
         calibrated = fit_network_table(replay)
         _save(calibrated, output, as_json=as_json)
     else:
-        options = network_real.RealOptions(
-            between or "", medium, hosts, connect, token, max_bytes, budget, seed, output
-        )
-        measured = network_real.measure(options)
+        options = RealOptions(between or "", medium, hosts, connect, token, max_bytes, budget, seed, output)
+        measured = measure(options)
         if table is not None:
-            network_real.write_table(measured, table)
+            write_table(measured, table)
         calibrated = fit_measured_link(measured, seed=seed)
         _save(calibrated, output, as_json=as_json)
         if output is not None:
-            network_real.forget(output)
+            forget(output)
         if not as_json:
             print("\n".join(link_lines(measured)))
     tell(calibrated, output, as_json=as_json)

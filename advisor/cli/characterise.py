@@ -1,6 +1,8 @@
 """`apportion characterise`: one function by every method, foretold and measured."""
 
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +14,58 @@ from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator.models import HardwareModel
+
+# `apportion characterise KERNEL --parallel`: a kernel under its template, simulated and really run.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says of a parallel study."""
+
+    methods: Sequence[str]
+    processes: str | None
+    sizes: Sequence[int]
+    link: Path | None
+
+
+def run(
+    name: str,
+    asked: Asked,
+    hardware: "Callable[[], HardwareModel]",
+    *,
+    budget_s: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Check what was asked before anything is measured, then foretell, run and tell."""
+    from advisor.cli.progress import progress_lines
+    from advisor.reproduce import parallel_study
+    from simulator import ScenarioError
+
+    if len(asked.sizes) > 1:
+        raise ScenarioError(f"--sizes: {','.join(map(str, asked.sizes))} found, one size allowed with --parallel")
+    n = asked.sizes[0] if asked.sizes else None
+    plan = parallel_study.Plan.of([name], processes=_counts(asked.processes), n=n, link=asked.link)
+    with progress_lines(budget_s + 10) as on_progress:
+        found = parallel_study.study(
+            plan, hardware(), methods=asked.methods, budget_s=budget_s, seed=seed, on_progress=on_progress
+        )
+    if as_json:
+        print_json({"command": "characterise", "parallel": True} | found)
+        return
+    print("\n".join(parallel_study.lines(found)))
+
+
+def _counts(text: str | None) -> list[int] | None:
+    from simulator import ScenarioError, units
+
+    if text is None:
+        return None
+    found = [units.to_whole(part.strip()) for part in text.split(",")]
+    if None in found:
+        raise ScenarioError(f"--processes: {text!r} found, whole numbers above 0 with commas between allowed")
+    return [number for number in found if number is not None]
+
 
 LEAST_BUDGET_S, MOST_BUDGET_S = 0.5, 3600.0
 
@@ -69,7 +123,6 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     The graph is derived from its source; a function of yours is run, in a process of its own to count and in this one
     to be timed. Example: apportion characterise matmul --method all --json
     """
-    from advisor.cli import characterise_parallel
     from advisor.cli.progress import progress_lines
     from simulator import ScenarioError, units
     from simulator.characterisation import characterise as study
@@ -80,9 +133,9 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
     if not LEAST_BUDGET_S <= budget_s <= MOST_BUDGET_S:
         raise ScenarioError(f"--budget: {budget!r} found, {LEAST_BUDGET_S:g}s to {MOST_BUDGET_S / 3600:g}h allowed")
     if parallel:
-        characterise_parallel.run(
+        run(
             subject,
-            characterise_parallel.Asked(chosen, processes, _numbers(sizes), link),
+            Asked(chosen, processes, _numbers(sizes), link),
             lambda: hardware_here(seed=seed) if hardware is None else _read(hardware),
             budget_s=budget_s,
             seed=seed,

@@ -1,17 +1,284 @@
 """Findings of a what-if: each point against the base on the same draws, and which change pays most, how surely."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from advisor.advise.ranking import alike, chances_of_fastest, differences, gains
-from advisor.whatif import lines, together, told
-from advisor.whatif.grid import Grid, differing, grid_of, shown
+from advisor.advise.pareto import front
+from advisor.advise.ranking import alike, chances_of_fastest, differences, gains, product_of_means
+from advisor.whatif import told
+from advisor.whatif.advised import advised
+from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of
-from advisor.whatif.present import present_values
-from simulator import interval_note, provenance, ties
-from simulator.experiments.sweep import Swept
+from simulator import ApportionError, dump_scenario, interval_note, provenance, read_template, ties
+from simulator.experiments.sweep import Plan, Swept
+
+# What one field does by itself: where more of it gains nothing any more, and percent of makespan per percent of it.
+
+
+LITTLE = 1.01
+"""A gain that is worth no mention."""
+STEP = 0.1
+"""Elasticity about a value is between values that are so far from it at least, as a share."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points that differ in one field only."""
+
+    field: str
+    others: str
+    """`as they are`, or `as at the fastest point` where the grid does not hold the scenario as it is."""
+    stops: tuple[Stop, ...]
+    points: tuple[int, ...]
+    """With an answer; as `stops`."""
+
+
+def lines_of(grid: Grid, outcomes: Outcomes, fastest: int | None) -> tuple[Line, ...]:
+    """A line for each field: through the scenario as it is, else through the fastest point."""
+    found = []
+    for place, field in enumerate(grid.fields):
+        at = _through_base(grid, place)
+        others = "as they are"
+        if at is None:
+            if fastest is None or fastest not in grid.places:
+                continue
+            at, others = grid.where(fastest), "as at the fastest point"
+        pairs = [
+            (stop, int(point))
+            for stop, point in zip(field.stops, grid.along(place, at), strict=True)
+            if outcomes.best[point] >= 0
+        ]
+        if len(grid.fields) == 1:
+            others = ""
+        if len(pairs) > 1:
+            found.append(Line(field.name, others, *map(tuple, zip(*pairs, strict=True))))
+    return tuple(found)
+
+
+def _through_base(grid: Grid, field: int) -> tuple[int, ...] | None:
+    """Stops of the other fields as the scenario has them."""
+    found = [0 if place == field else one.as_is for place, one in enumerate(grid.fields)]
+    return None if None in found else tuple(place for place in found if place is not None)
+
+
+def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
+    """From which value on no further one is faster beyond noise; None for a line of fewer than three numbers.
+
+    None as well where replications are too few to tell.
+    Each value is compared with the fastest one beyond it. The intervals of all pairs on the line hold together, so that
+    the choice of pairs does no harm. No gain seen does not mean none: `rest` says how much there may still be.
+    """
+    if len(line.points) < 3 or any(stop.value is None for stop in line.stops):
+        return None
+    stops, points = line.stops, np.array(line.points)
+    times = outcomes.own_s(points)
+    if times[-1].mean() > times[0].mean():
+        stops, times = stops[::-1], times[::-1]
+    means = times.mean(axis=1)
+    ahead = [place + 1 + ties.first_least(means[place + 1 :]) for place in range(len(stops) - 1)]
+    known = outcomes.deterministic
+    found = gains(times[:-1], times[ahead], comparisons=len(stops) * (len(stops) - 1) // 2, deterministic=known).rows()
+    if any(gain["low"] is None for gain in found):  # too few replications to say that a step gains, or that it does not
+        return None
+    end = next((place for place, gain in enumerate(found) if gain["low"] <= 1), None)
+    near = next((place for place, gain in enumerate(found) if gain["high"] <= LITTLE), None)
+    return {
+        "field": line.field,
+        "others": line.others,
+        "from": stops[0].text,
+        "to": stops[-1].text,
+        "more": stops[-1].value is not None and stops[-1].value > (stops[0].value or 0.0),
+        "beyond": None if end is None else stops[end].text,
+        "rest": None if end is None else found[end],
+        "little_beyond": None if near is None else stops[near].text,
+        "gain": gains(times[0], times[[ties.first_least(means)]], deterministic=known).rows()[0],
+    }
+
+
+def elasticity(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
+    """Percent of makespan per percent of the field, each with its 95 % interval; None without two positive numbers.
+
+    That is log(makespan ratio) / log(value ratio) between neighbouring values; `here` is the one about what the
+    scenario has, between values a tenth or more beside it, or over the whole line if it is not on it.
+    """
+    some = [
+        (stop, point)
+        for stop, point in zip(line.stops, line.points, strict=True)
+        if stop.value is not None and stop.value > 0
+    ]
+    kept = [pair for place, pair in enumerate(some) if not place or pair[0].value != some[place - 1][0].value]
+    if len(kept) < 2:
+        return None
+    base = next((place for place, (stop, _) in enumerate(kept) if stop.as_is), None)
+    ends = (0, len(kept) - 1) if base is None else _about([_value(stop) for stop, _ in kept], base)
+    steps = [_slope(kept[place], kept[place + 1], outcomes, len(kept) - 1) for place in range(len(kept) - 1)]
+    return {
+        "field": line.field,
+        "others": line.others,
+        "about_base": base is not None,
+        "here": _slope(kept[ends[0]], kept[ends[1]], outcomes, 1),
+        "steps": steps,
+    }
+
+
+def _about(values: Sequence[float], base: int) -> tuple[int, int]:
+    """The nearest places that are at least a tenth below and above one, or the ends: nearer ones drown in noise."""
+    below = [place for place in range(base) if values[place] * (1 + STEP) <= values[base]]
+    above = [place for place in range(base + 1, len(values)) if values[place] >= values[base] * (1 + STEP)]
+    return (below[-1] if below else 0), (above[0] if above else len(values) - 1)
+
+
+def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> dict[str, Any]:
+    run = math.log(_value(other[0]) / _value(one[0]))
+    times = outcomes.own_s(np.array([one[1], other[1]]))
+    powers, known = np.array([-1.0, 1.0]), outcomes.deterministic
+    rise, half = product_of_means(powers, times, comparisons=comparisons, deterministic=known)
+    return {
+        "from": one[0].text,
+        "to": other[0].text,
+        "mean": rise / run,
+        "low": None if math.isnan(half) else (rise - half) / run,
+        "high": None if math.isnan(half) else (rise + half) / run,
+    }
+
+
+def _value(stop: Stop) -> float:
+    return math.nan if stop.value is None else stop.value
+
+
+def by_size(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Elasticities, the largest first."""
+    size = [-abs(float(one["here"]["mean"])) for one in found]
+    return [found[place] for place in ties.in_order(size, floor=ties.SAME)]
+
+
+# Changes together: whether they gain what their single gains promise, and what the points cost beside it.
+
+
+MOST_INTERACTIONS = 20
+"""Combinations that are told, those that differ most from the product of their single gains."""
+
+
+def interactions(
+    changed: Mapping[int, Mapping[str, str]], outcomes: Outcomes, *, first: int | None = None
+) -> tuple[list[dict[str, Any]], int]:
+    """Each combination against its single changes, those that surely differ most first, and how many there are.
+
+    `factor` is the gain together over the product of the single gains, with intervals that hold for all together:
+    above 1 they help each other, below 1 the one leaves less for the other to gain.
+
+    Parameters
+    ----------
+    changed
+        Of each point with an answer, what differs from the base: path and value as text.
+    first
+        The combination to begin with, if it is one.
+    """
+    single = {next(iter(of.items())): point for point, of in reversed(list(changed.items())) if len(of) == 1}
+    known = {
+        point: [single[item] for item in of.items()]
+        for point, of in changed.items()
+        if len(of) > 1 and all(item in single for item in of.items())
+    }
+    found: list[tuple[float, float, dict[str, Any]]] = []
+    for point, parts in known.items():
+        # gain together / product of gains = product of single means / (mean together x base^(parts - 1))
+        rows = np.array([0, point, *parts])
+        powers = np.array([1.0 - len(parts), -1.0, *[1.0] * len(parts)])
+        log, half = product_of_means(
+            powers, outcomes.own_s(rows), comparisons=len(known), deterministic=outcomes.deterministic
+        )
+        ends = (None, None) if math.isnan(half) else (log - max(half, ROUNDING), log + max(half, ROUNDING))
+        base_s = outcomes.mean_s(0)
+        singles = [base_s / outcomes.mean_s(part) for part in parts]
+        entry = {
+            "point": point,
+            "parts": parts,
+            "gain": base_s / outcomes.mean_s(point),
+            "product": math.prod(singles),
+            "factor": {"mean": math.exp(log)}
+            | {name: None if end is None else math.exp(end) for name, end in zip(("low", "high"), ends, strict=True)},
+        }
+        sure = math.inf if point == first else max(0.0, abs(log) - half) if half >= 0 else 0.0
+        found.append((sure, abs(log), entry))
+    order = ties.in_order([-sure for sure, *_ in found], [-size for _, size, _ in found], floor=ROUNDING)
+    return [found[place][2] for place in order[:MOST_INTERACTIONS]], len(found)
+
+
+ROUNDING = 1e-9
+"""Factors nearer to 1 are 1."""
+RATES = {"cost": ("cost_per_s", "units of cost"), "energy": ("power_w", "J")}
+"""What a platform may say: the entry of a point's document, and the unit of that times seconds."""
+
+
+def add_costs(entries: Sequence[dict[str, Any]], outcomes: Outcomes) -> list[dict[str, Any]]:
+    """Put cost and energy of a run into entries of points, and return the fronts of makespan and cost.
+
+    All PEs of the platform at the point count for the whole makespan, used or not: that is what one pays for.
+    """
+    fronts = []
+    for of, (key, unit) in RATES.items():
+        rates = [said.get("rates", {}) for said in outcomes.told]
+        told = [point for point in outcomes.answered.tolist() if key in rates[point]]
+        for point in told:
+            rate = rates[point][key]
+            entries[point][of] = {key: rate, "run": rate * outcomes.mean_s(point)}
+        if not told:
+            continue
+        values = np.array([outcomes.mean_s(point) for point in told])
+        spent = np.array([entries[point][of]["run"] for point in told])
+        fronts.append(
+            {
+                "of": of,
+                "unit": unit,
+                "points": [told[place] for place in front(values, spent)],
+                "considered": len(told),
+                "silent": outcomes.answered.size - len(told),
+            }
+        )
+    return fronts
+
+
+# What a scenario has at the fields that a what-if varies, defaults that its file leaves unsaid included.
+
+
+MOST_TRIED = 12
+"""Values of a field that are tried: each takes as long as reading the scenario."""
+
+
+def present_values(plan: Plan) -> dict[str, Any]:
+    """The value at each varied path; None where it is a default that no value asked for agrees with.
+
+    A value is the default if the resolved scenario with it is that without it.
+    """
+    found = dict(plan.before)
+    for path in (path for path, value in plan.before.items() if value is None):
+        asked = {
+            change: point.values[path]
+            for point in plan.points[1:]
+            for change, of in zip(point.changes, point.values, strict=True)
+            if of == path
+        }
+        for change, value in list(asked.items())[:MOST_TRIED]:
+            if _changes_nothing(plan, change):
+                found[path] = value
+                break
+    return found
+
+
+def _changes_nothing(plan: Plan, change: str) -> bool:
+    try:
+        template = read_template(plan.path)
+        if plan.ask is advised:
+            template = template.divided_equally()
+        return dump_scenario(template.scenario([change], oversized=plan.oversized)) == plan.resolved
+    except ApportionError:
+        return False
+
 
 MOST_WARNINGS = 12
 """Lines of warnings that are told."""
@@ -56,7 +323,7 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
         "nearly": _number(nearly),
         "single": [entry["point"] for entry in _by_gain(entries) if len(entry["differs"]) == 1],
         **_effects(entries, grid, outcomes, fastest=_number(fastest), most=_number(most)),
-        "fronts": together.add_costs(entries, outcomes),
+        "fronts": add_costs(entries, outcomes),
         "failed": len(swept.failed),
         "spent": swept.spent,
         "warnings": warnings,
@@ -162,16 +429,16 @@ def _effects(
     entries: Sequence[Mapping[str, Any]], grid: Grid, outcomes: Outcomes, *, fastest: int | None, most: int | None
 ) -> dict[str, Any]:
     """What fields do by themselves, and changes together."""
-    found = lines.lines_of(grid, outcomes, fastest)
+    found = lines_of(grid, outcomes, fastest)
     changed = {
         entry["point"]: {path: shown(entry["changes"][path]) for path in entry["differs"]}
         for entry in entries
         if entry["gain"] is not None
     }
-    combined, combinations = together.interactions(changed, outcomes, first=most)
+    combined, combinations = interactions(changed, outcomes, first=most)
     return {
-        "diminishing": [one for line in found if (one := lines.diminishing(line, outcomes)) is not None],
-        "elasticity": lines.by_size([one for line in found if (one := lines.elasticity(line, outcomes)) is not None]),
+        "diminishing": [one for line in found if (one := diminishing(line, outcomes)) is not None],
+        "elasticity": by_size([one for line in found if (one := elasticity(line, outcomes)) is not None]),
         "interactions": combined,
         "combinations": combinations,
     }

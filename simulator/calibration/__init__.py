@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from simulator.calibration.allocation.run_table import RunTable
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
-    from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
-    from simulator.calibration.apex.visits import visits_kept
+    from simulator.calibration.apex.sweep import Sweep, measure_sweep, visits_kept, write_sweep_table
     from simulator.calibration.bands.built import save_speed_model
     from simulator.calibration.bench.competitor import Competitor
     from simulator.calibration.bench.point_store import kept, points_kept
@@ -68,9 +67,9 @@ if TYPE_CHECKING:
         MeasuredAllocations,
         fit_allocation_table,
         load_allocation_fit,
+        read_allocation_runs,
         save_allocation_fit,
     )
-    from simulator.models.process_count.runs_file import read_allocation_runs
     from simulator.models.regression.file import RuntimeFit, load_runtime_model, predict_table, save_runtime_fit
     from simulator.models.resource.file import load_resource_model, save_resource_model
     from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
@@ -174,7 +173,7 @@ _HOMES = {
     "predict_messages": "simulator.models.network.file",
     "predict_speeds": "simulator.models.speed_file",
     "predict_table": "simulator.models.regression.file",
-    "read_allocation_runs": "simulator.models.process_count.runs_file",
+    "read_allocation_runs": "simulator.models.process_count.file",
     "read_memory_times": "simulator.models.memory.file",
     "read_network_table": "simulator.models.network.file",
     "read_plan": "simulator.calibration.allocation.plan",
@@ -191,7 +190,7 @@ _HOMES = {
     "save_runtime_fit": "simulator.models.regression.file",
     "save_speed_model": "simulator.calibration.bands.built",
     "sized_kernel": "simulator.calibration.kernels.table",
-    "visits_kept": "simulator.calibration.apex.visits",
+    "visits_kept": "simulator.calibration.apex.sweep",
     "write_sweep_table": "simulator.calibration.apex.sweep",
 }
 """Public name -> the module that it comes from."""

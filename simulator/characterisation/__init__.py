@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from simulator.characterisation.parallel.foretold import TIMED, Foretold, foretell, parallel_work
     from simulator.characterisation.parallel.real import RealTimes, run_in_turns
     from simulator.characterisation.parallel.table import PARALLEL_KERNELS, ParallelKernel, parallel_kernel, shares
-    from simulator.characterisation.study.study import characterise, characterise_all, statistics
-    from simulator.characterisation.study.subjects import Subject, make_subject
+    from simulator.characterisation.study import Subject, characterise, characterise_all, make_subject, statistics
     from simulator.models.resource import METHODS
     from simulator.programs.graphs.check import check
     from simulator.programs.graphs.evaluate import Totals, expected_time, total_ruv, used_methods, visits
@@ -37,24 +36,24 @@ _HOMES = {
     "Seg": "simulator.programs.graphs.nodes",
     "Sequence": "simulator.programs.graphs.nodes",
     "StudyKernel": "simulator.characterisation.kernels.study",
-    "Subject": "simulator.characterisation.study.subjects",
+    "Subject": "simulator.characterisation.study",
     "TIMED": "simulator.characterisation.parallel.foretold",
     "Totals": "simulator.programs.graphs.evaluate",
     "calibrate_resource": "simulator.characterisation.costs.calibration",
-    "characterise": "simulator.characterisation.study.study",
-    "characterise_all": "simulator.characterisation.study.study",
+    "characterise": "simulator.characterisation.study",
+    "characterise_all": "simulator.characterisation.study",
     "check": "simulator.programs.graphs.check",
     "expected_time": "simulator.programs.graphs.evaluate",
     "foretell": "simulator.characterisation.parallel.foretold",
     "kept_here": "simulator.characterisation.costs.hardware_files",
     "known_here": "simulator.characterisation.costs.hardware_files",
-    "make_subject": "simulator.characterisation.study.subjects",
+    "make_subject": "simulator.characterisation.study",
     "parallel_kernel": "simulator.characterisation.parallel.table",
     "parallel_work": "simulator.characterisation.parallel.foretold",
     "run_in_turns": "simulator.characterisation.parallel.real",
     "runs_beside": "simulator.characterisation.costs.hardware_files",
     "shares": "simulator.characterisation.parallel.table",
-    "statistics": "simulator.characterisation.study.study",
+    "statistics": "simulator.characterisation.study",
     "times_of_model": "simulator.characterisation.costs.memory_term",
     "timing_formula": "simulator.programs.graphs.text",
     "timing_formulas": "simulator.programs.graphs.text",

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from advisor.reproduce import allocation, allocation_study
+from advisor.reproduce import allocation
 from advisor.reproduce import allocation_surrogate as surrogate
 from simulator import files
 
-PAPER = ("paper", allocation_study.UNADJUSTED)
+PAPER = ("paper", allocation.UNADJUSTED)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def cases(result, **wanted):
 
 
 def test_the_papers_model_does_on_the_surrogate_what_it_did_on_the_cluster():
-    found = allocation_study.study(seeds=10, kinds=(2,), methods=("paper",))
+    found = allocation.study(seeds=10, kinds=(2,), methods=("paper",))
     regret = {
         (case["truth"], case["set"]): [case["regret_percent"][str(size)]["mean"] for size in surrogate.JUDGED]
         for case in found
@@ -131,17 +131,17 @@ def test_the_papers_model_does_on_the_surrogate_what_it_did_on_the_cluster():
 
 
 def test_pooled_makes_the_cheapest_set_as_good_as_the_dearest():
-    for case in allocation_study.study(seeds=2, kinds=(2,), sets=("NS",), methods=("pooled",)):
+    for case in allocation.study(seeds=2, kinds=(2,), sets=("NS",), methods=("pooled",)):
         assert case["mean_regret_percent"] <= 2
         assert case["worst_regret_percent"] <= 12
         assert case["not_positive"] == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["pooled", allocation_study.WHOLE])
+@pytest.mark.parametrize("method", ["pooled", allocation.WHOLE])
 def test_pooled_meets_the_goal_on_the_mean_with_two_and_three_kinds(method):
     """At most 2 % with two kinds of PEs, 7.4 % with three, and 12 % in the worst case."""
-    for case in allocation_study.study(seeds=30, sets=("NS",), methods=(method,)):
+    for case in allocation.study(seeds=30, sets=("NS",), methods=(method,)):
         if case["truth"] == "as fitted":
             assert case["mean_regret_percent"] <= (2 if case["kinds"] == 2 else 7.4)
             assert case["worst_regret_percent"] <= 12

@@ -1,11 +1,14 @@
 """A sweep of Apex-MAP: every cell visited in passes of random order, until the budget is spent."""
 
 import math
+import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +18,187 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import MOST_PASSES, Cell, SweepPlan
-from simulator.calibration.apex.readers import Readers
-from simulator.calibration.apex.visits import Visit, Visits
+from simulator.calibration.bench.children import Children
+from simulator.calibration.bench.journal import Journal, read_entries
+from simulator.calibration.bench.point_store import plain, refuse_others
+from simulator.calibration.kernels.sized import WORD_BYTES
+
+# Visits on disk: one line in a file as soon as a cell was measured once more, with the machine it was measured on.
+
+
+FORMAT, KIND = 1, "apexmap visits"
+WHAT = "measurements of a memory sweep"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One measurement of one cell."""
+
+    number: int
+    """Which pass it belongs to."""
+    cell: int
+    """Index of the cell in its plan."""
+    word_s: tuple[float, ...]
+    """Seconds per word, for each process."""
+    switches: int
+    """How often the system took a PE away meanwhile."""
+    cost_s: float
+    """Wall seconds of the visit in all, drawing and warming up included."""
+
+
+class Visits:
+    """All visits of a sweep; a context manager that closes its file. Without a path they are kept in memory only.
+
+    Raises
+    ------
+    ScenarioError
+        If the file holds anything but visits of the same sweep on this machine.
+    """
+
+    def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
+        self.made: list[Visit] = []
+        self.spent_s = 0.0
+        """Wall seconds of all visits."""
+        self._journal: Journal | None = None
+        if path is not None:
+            here = {"subject": plain(dict(subject)), "machine": plain(machine.to_dict())}
+
+            def check(found: dict[str, Any]) -> None:
+                theirs = found.get("subject"), dict(found.get("machine") or {})
+                refuse_others(path, "measurements", found=theirs, here=(here["subject"], here["machine"]))
+
+            head = {"format": FORMAT, "kind": KIND, **here}
+            self._journal = Journal(path, head=head, what=WHAT, check=check, take=self._take)
+        self.reused = len(self.made)
+        """How many visits the file held already."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._journal is not None:
+            self._journal.close()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the file was damaged."""
+        return (self._journal.damage,) if self._journal is not None and self._journal.damage else ()
+
+    def keep(self, visit: Visit) -> None:
+        """Remember a visit."""
+        self._hold(visit)
+        if self._journal is not None:
+            self._journal.keep(asdict(visit))
+
+    def sync(self) -> None:
+        """Wait until the disk has every visit: at the end of a pass."""
+        if self._journal is not None:
+            self._journal.sync()
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        visit = Visit(**entry | {"word_s": tuple(map(float, entry["word_s"]))})
+        numbers = visit.number, visit.cell, visit.switches
+        if any(number != int(number) for number in numbers) or min(*numbers, *visit.word_s, visit.cost_s) < 0:
+            raise ValueError("whole numbers and times of 0 or more belong here")
+        self._hold(visit)
+
+    def _hold(self, visit: Visit) -> None:
+        self.made.append(visit)
+        self.spent_s += visit.cost_s
+
+
+def visits_kept(path: Path) -> int:
+    """How many visits a file holds; 0 if there is none."""
+    return sum("cell" in entry for entry in read_entries(path))
+
+
+# Drives the processes of a sweep: memory made once, then visits, on which all of them read at the same time.
+
+
+_READER, _MPI = "simulator.calibration.apex.reader", "simulator.calibration.bench.mpi_launch"
+
+
+class Readers:
+    """Real processes, one pinned to each PE; a context manager that ends them and gives their memory back.
+
+    One process has memory of its own. Several share a segment without a name, which holds memory of M words for
+    every M: each process owns, that is, touches first and fills, an equal block, and all read everywhere.
+
+    Parameters
+    ----------
+    plan
+        Who takes part, and the largest M.
+    warm_bytes
+        How much memory a visit reads through before it begins: the last-level cache.
+    """
+
+    def __init__(self, plan: SweepPlan, *, warm_bytes: int) -> None:
+        self._plan, self._warm_words = plan, max(1, warm_bytes // WORD_BYTES)
+        self._stack = ExitStack()
+        self._ranks = range(len(plan.cpus) if plan.over == "shared" else 1)
+        """Those that we talk to: of MPI's, the first."""
+        try:
+            self._children = self._stack.enter_context(self._started(plan.m_words[-1]))
+            self._children.ask({rank: {"do": "wait"} for rank in self._ranks})
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _started(self, words: int) -> Children:
+        cpus = self._plan.cpus
+        count = len(cpus)
+        if self._plan.over == "mpi":
+            return Children(_MPI, [(str(count), str(words), ",".join(map(str, cpus)))])
+        shared = -1
+        if count > 1:
+            shared = os.memfd_create("apexmap")
+            self._stack.callback(os.close, shared)
+            os.ftruncate(shared, 2 * words * WORD_BYTES)
+        rows = [tuple(map(str, (cpu, rank, count, words, shared))) for rank, cpu in enumerate(cpus)]
+        return Children(_READER, rows, inherited=[[shared]] * count if count > 1 else None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def visit(self, cell: Cell, *key: int) -> tuple[tuple[float, ...], int]:
+        """Read a cell once, all processes at the same time.
+
+        Parameters
+        ----------
+        key
+            What the draws are for; each process adds its own number.
+
+        Returns
+        -------
+        tuple
+            Seconds per word of each process, CPU seconds or by MPI wall seconds; how often they lost their PE.
+
+        Raises
+        ------
+        CalibrationError
+            If a process ends or does not answer.
+        """
+        over = self._plan.over
+        draw = {"do": "draw", "cell": asdict(cell), "stretches": cell.stretches(over)}
+        if over == "mpi":
+            return tuple(self._children.ask({0: draw | {"key": [self._plan.seed, *key]}})[0]["word_s"]), 0
+        self._children.ask({rank: draw | {"key": [self._plan.seed, *key, rank]} for rank in self._ranks})
+        read = {
+            "do": "read",
+            "length": cell.length,
+            "repeats": cell.repeats(over),
+            "warm_words": min(cell.m_words, self._warm_words),
+        }
+        answers = self._children.ask(dict.fromkeys(self._ranks, read)).values()
+        return tuple(answer["word_s"] for answer in answers), sum(answer["switches"] for answer in answers)
+
 
 LEAST_PASSES = 3
 """Fewest visits to a cell: a median that one disturbed visit does not move."""

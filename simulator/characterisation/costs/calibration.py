@@ -12,21 +12,57 @@ from simulator.base import machine as machines
 from simulator.base.errors import CalibrationError
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
-from simulator.characterisation.costs.counting import counts_at, derive_sized
+from simulator.characterisation.costs import micro_floats, micro_ints, micro_memory
 from simulator.characterisation.costs.memory_term import (
     SWEEP_BYTES,
     MemoryTimesByWorkingSet,
     read_words,
     times_of_streams,
 )
+from simulator.characterisation.costs.micro import Micro
 from simulator.characterisation.costs.observations import KERNEL, MICRO, STREAM, Counts, Observation, bytes_of
 from simulator.characterisation.costs.run_store import RunStore, fingerprint
-from simulator.characterisation.costs.suite import SUITE
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
+from simulator.characterisation.derive.arguments import of_sizes
+from simulator.characterisation.derive.derivation import Derived, derive_seg
 from simulator.characterisation.kernels.table import STUDY_KERNELS
 from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.resource import HardwareModel
+from simulator.programs.graphs.evaluate import total_ruv, used_methods
+from simulator.programs.graphs.nodes import Seg
+
+# All micro-benchmarks: of fractions, of whole numbers and tests, of loads and stores.
+
+
+SUITE: tuple[Micro, ...] = (*micro_floats.MICROS, *micro_ints.MICROS, *micro_memory.MICROS)
+"""None of them is a kernel of the study, and none of their parts was chosen by what those need."""
+
+
+# How often a function of ours uses each operation, by every method: its graph evaluated at sizes.
+
+
+PROFILE_LIMIT_S = 20.0
+"""Longest that one profiled run may take."""
+
+
+def derive_sized(
+    function: Callable[..., Any], make: Callable[[int], tuple[Any, ...]], *, n: int, points: Sequence[int]
+) -> Derived:
+    """The graph of a function of ours whose arguments one n gives, counted at some n."""
+    return derive_seg(function, of_sizes(make, n, points=points), limit_s=PROFILE_LIMIT_S, here=True)
+
+
+def counts_at(seg: Seg, values: Mapping[str, float]) -> Counts:
+    """Total amounts of every operation at one set of values, by each method that the graph has."""
+    found = {}
+    for method in used_methods(seg):
+        totals = total_ruv(seg, method, values)
+        found[method] = {
+            name: float(amount) for name, amount in zip(totals.operations, totals.amounts, strict=True) if amount
+        }
+    return found
+
 
 OnProgress = Callable[[str, float], None]
 COUNTING_SHARE = 0.7

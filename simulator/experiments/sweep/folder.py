@@ -1,22 +1,171 @@
 """The results folder of a sweep: one file per finished point, the table of all, the resolved scenario, the manifest."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.base.provenance import provenance
+from simulator.engines.run_set import describe_all
 from simulator.experiments.sweep.plan import Plan
-from simulator.experiments.sweep.shelf import Shelf
-from simulator.experiments.sweep.table import table
-from simulator.results.files import FORMAT, is_manifest, point_runs
-from simulator.results.tables import FORMS, LIMIT_BYTES, Form, check_form, kinds_of, run_frames, write_table
+from simulator.results.files import FORMAT, is_manifest, makespans_s, point_runs, read_point, unsealed
+from simulator.results.tables import (
+    FORMS,
+    LIMIT_BYTES,
+    Form,
+    check_form,
+    framed,
+    kind_of,
+    kinds_of,
+    plain,
+    run_frames,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# The table of a sweep: one row per point and configuration, with every parameter, the seed and paired differences.
+
+
+AT_ONCE = 256
+"""Points whose makespans are in memory at once."""
+_OF_TIMES = ("mean", "low", "high", "median", "p05", "p95")
+_OF_DIFFERENCES = ("mean", "low", "high")
+Times = NDArray[np.float64]
+
+
+def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, str]) -> "pd.DataFrame":
+    """One row per point and configuration, in the plan's order; of a point that failed one row without a configuration.
+
+    Differences are to the same configuration of the base, replication by replication; missing where it has none. So are
+    intervals and quantiles of a single replication, unless nothing is drawn.
+    """
+    nothing: Times = np.full(plan.replications, np.nan)
+    base, base_sure = _times(plan, found, 0), _deterministic(plan, found, 0)
+    numbers, names, blocks = list[int](), list[str](), list[Times]()
+    for first in range(0, len(plan.points), AT_ONCE):
+        here = [
+            (number, name, times)
+            for number in range(first, min(first + AT_ONCE, len(plan.points)))
+            for name, times in (_times(plan, found, number) or {"": nothing}).items()
+        ]
+        numbers += [number for number, _, _ in here]
+        names += [name for _, name, _ in here]
+        times_s = np.stack([times for _, _, times in here])
+        differences_s = times_s - np.stack([base.get(name, nothing) for _, name, _ in here])
+        sure = [_deterministic(plan, found, number) for number, _, _ in here]
+        both = [own and base_sure for own in sure]
+        described = _described(times_s, _OF_TIMES, sure), _described(differences_s, _OF_DIFFERENCES, both)
+        blocks.append(np.concatenate(described, axis=1))
+    points = [plan.points[number] for number in numbers]
+    columns: dict[str, Any] = {"point": numbers, "hash": [point.hash for point in points]}
+    columns |= {path: [plain(point.at(path, was)) for point in points] for path, was in plan.before.items()}
+    columns |= {"replications": [plan.replications] * len(points), "seed": [plan.seed] * len(points)}
+    columns |= {"configuration": [name or None for name in names]}
+    kinds = {name: kind_of(values) for name, values in columns.items()}
+    measured = [f"{key}_s" for key in _OF_TIMES] + [f"difference_{key}_s" for key in _OF_DIFFERENCES]
+    columns |= dict(zip(measured, np.concatenate(blocks).T, strict=True))
+    columns |= {"error": [failed.get(point.hash) for point in points]}
+    return framed(columns, kinds | dict.fromkeys(measured, "float64") | {"error": "str", "configuration": "str"})
+
+
+def _times(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> dict[str, Times]:
+    name = plan.points[number].hash
+    return makespans_s(found[name]) if name in found else {}
+
+
+def _deterministic(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> bool:
+    """Whether a point says that nothing is drawn there."""
+    return found.get(plan.points[number].hash, {}).get("deterministic") is True
+
+
+def _described(samples_s: Times, keys: tuple[str, ...], deterministic: list[bool]) -> Times:
+    """What `describe_all` says of each row, NaN where it says nothing; (row, key)."""
+    ways = [describe_all(samples_s, deterministic=way) for way in (False, True)]
+    rows = [ways[sure][place] for place, sure in enumerate(deterministic)]
+    return np.array([[entry[key] for key in keys] for entry in rows], dtype=np.float64)
+
+
+# Finished points by their hash, read where they lie each time: memory holds names, not makespans.
+
+
+class Shelf(Mapping[str, dict[str, Any]]):
+    """The documents of finished points, in the order of the plan.
+
+    Parameters
+    ----------
+    names
+        The hashes of all points.
+    folder
+        Where each point is a file; None keeps them in a file without a name that ends with this process.
+    """
+
+    def __init__(self, names: Sequence[str], folder: Path | None) -> None:
+        self._names = names
+        self._folder = folder
+        self._spool = files.Spool() if folder is None else None
+        self._places: dict[str, tuple[int, int]] = {}
+        self._last: tuple[str, dict[str, Any]] = ("", {})
+
+    def put(self, name: str, text: str) -> None:
+        """Keep a finished point: the file is whole or absent.
+
+        Raises
+        ------
+        SweepError
+            If it cannot be written, or the folder is gone.
+        """
+        path, data = self._file(name), text.encode()
+        if self._spool is None and not path.parent.is_dir():
+            raise SweepError(f"{path.parent}: no folder found, where finished points were kept")
+        place = (0, 0)
+        try:
+            if self._spool is not None:
+                place = self._spool.put(data)
+            else:
+                files.write_bytes(path, data, synced=False)
+        except ApportionError as error:
+            raise SweepError(error.lines) from None
+        self._places[name] = place
+
+    def find(self) -> None:
+        """Take what lies in the folder from before; what is damaged is not finished."""
+        for name in self._names:
+            try:
+                read_point(self._file(name), name)
+            except ScenarioError:
+                continue
+            self._places[name] = (0, 0)
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        place = self._places[name]
+        if self._last[0] != name:
+            if self._spool is None:
+                document = read_point(self._file(name), name)
+            else:
+                document = unsealed(self._spool.get(place).decode(), name) or {}
+            self._last = name, document
+        return self._last[1]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._names if name in self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def _file(self, name: str) -> Path:
+        return (self._folder or Path()) / f"{name}.json"
+
 
 MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
 _WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}

@@ -9,12 +9,44 @@ from numpy.typing import NDArray
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
 from simulator.models.network.fitted import Fit, Fitted, TooFewPoints
-from simulator.models.network.fitted_forms import FittedForm, PiecewiseModel
-from simulator.models.network.knots_fit import fit_knots
+from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PiecewiseModel
 from simulator.models.network.line_fits import LEAST_ERROR, fit_hockney, fit_piecewise
 from simulator.models.network.network_model import NetworkModel, Spread
 from simulator.models.network.packet_fit import fit_packetised
 from simulator.models.network.points import NetworkPoints
+
+# A smooth curve through measured message times: monotone, logarithms on both axes.
+
+
+FEWEST_TRUST = 0.25
+"""Points that are trusted less become no knots."""
+
+
+def fit_knots(points: NetworkPoints) -> Fitted:
+    """Knots where measured; times that fall with the size are pooled (isotonic regression of their logarithms).
+
+    Raises
+    ------
+    TooFewPoints
+        If some distance has too few sizes.
+    """
+    from scipy.optimize import isotonic_regression
+
+    sizes, times = [], []
+    for distance in points.distances:
+        mine = (points.hops == distance) & (points.trust >= FEWEST_TRUST)
+        if np.count_nonzero(mine) < FEWEST_SIZES:
+            mine = points.hops == distance
+        if np.count_nonzero(mine) < FEWEST_SIZES:
+            found = f"{np.count_nonzero(mine)} sizes at {distance:g} hops found"
+            raise TooFewPoints(f"{found}, at least {FEWEST_SIZES} needed at every distance")
+        sizes.append(points.size_bytes[mine])
+        pooled = isotonic_regression(np.log(points.time_s[mine]), weights=points.trust[mine]).x
+        times.append(np.exp(np.maximum.accumulate(pooled)))
+    knots = sum(column.size for column in sizes)
+    note = f"{knots} knots, no parameters: it says nothing of what lies beyond the sizes measured"
+    return Fitted(KnotsModel(points.distances, tuple(sizes), tuple(times)), (), knots, (note,))
+
 
 Floats = NDArray[np.float64]
 FOLDS = 10

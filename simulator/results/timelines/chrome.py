@@ -23,13 +23,125 @@ from numpy.typing import NDArray
 
 from simulator.programs.columns import KIND_NAMES, Kind
 from simulator.results.timelines.counters import load_points, messages_on_links, points_of_each
-from simulator.results.timelines.happened import grouped
-from simulator.results.timelines.microseconds import durations_us, just_before_us, moments_us
-from simulator.results.timelines.slices import NONE, Slices, own_slices, shared_slices
+from simulator.results.timelines.happened import Happened, grouped
 from simulator.results.timelines.words import NAMES, OF_KIND, View, details
 
+Ticks = NDArray[np.int64]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+# What a PE's track shows: slices that lie side by side or in each other, and never across a border.
+
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Slices of one track; (slice,)."""
+
+    begin: Ticks
+    end: Ticks
+    first: Ticks
+    """The operation that it is, the first of several, or -1 for a stretch of a PE that processes share."""
+    count: Ticks
+    """Operations that it stands for: several only where they all took no time at one instant."""
+    computing: Ticks
+    """Of a stretch: how many processes compute."""
+    alive: Ticks
+    """And how many have not ended."""
+
+
+def own_slices(run: Happened, rows: Ticks) -> Slices:
+    """The operations of one process, those that took no time gathered where several share an instant."""
+    instant = run.begin[rows] == run.end[rows]
+    follows = np.zeros(rows.size, dtype=np.bool_)
+    if rows.size > 1:
+        same = (run.begin[rows[1:]] == run.begin[rows[:-1]]) & (run.process[rows[1:]] == run.process[rows[:-1]])
+        follows[1:] = instant[1:] & instant[:-1] & same
+    heads = np.flatnonzero(~follows)
+    count = np.diff(np.append(heads, rows.size))
+    nothing = np.zeros(heads.size, dtype=np.int64)
+    return Slices(run.begin[rows[heads]], run.end[rows[heads]], rows[heads], count, nothing, nothing)
+
+
+def shared_slices(run: Happened, rows: Ticks) -> Slices:
+    """Stretches of a PE with several processes by how many of them compute, and what took no time between them."""
+    own = own_slices(run, rows)
+    at_once = own.begin == own.end
+    lasting = rows[run.end[rows] > run.begin[rows]]
+    computing = np.isin(run.columns.kind[lasting], (Kind.COMPUTE, Kind.FARM, Kind.CUSTOM)).astype(np.int64)
+    edges = np.unique(np.concatenate((run.begin[lasting], run.end[lasting])))
+    alive, busy = (_levels(edges, run.begin[lasting], run.end[lasting], weights) for weights in (None, computing))
+    starts = np.ones(edges.size, dtype=np.bool_)
+    starts[1:] = (np.diff(alive) != 0) | (np.diff(busy) != 0)
+    kept = np.flatnonzero(starts)
+    begin, ends = edges[kept], np.append(edges[kept[1:]], edges[-1:])
+    running = alive[kept] > 0
+    none = np.full(int(running.sum()), NONE, dtype=np.int64)
+    stretches = (begin[running], ends[running], none, -none, busy[kept][running], alive[kept][running])
+    instants = (own.begin, own.end, own.first, own.count, own.computing, own.alive)
+    both = [np.concatenate((a, b[at_once])) for a, b in zip(stretches, instants, strict=True)]
+    return Slices(*both)
+
+
+def _levels(edges: Ticks, begin: Ticks, end: Ticks, weights: Ticks | None) -> Ticks:
+    """Sum of weights of what is under way from each edge on."""
+    change = np.zeros(edges.size, dtype=np.int64)
+    weight = np.ones(begin.size, dtype=np.int64) if weights is None else weights
+    np.add.at(change, np.searchsorted(edges, begin), weight)
+    np.subtract.at(change, np.searchsorted(edges, end), weight)
+    return np.cumsum(change)
+
+
+# Ticks as the microseconds of trace files: numbers that readers round, and that nest all the same.
+
+
+NS_PER_US = 1000.0
+"""Perfetto keeps `floor(1000 * ts)` and `floor(1000 * dur)` apart, in nanoseconds."""
+
+
+def moments_us(ticks: Ticks, tick_s: float) -> Floats:
+    """Microseconds since the start; a later tick is never an earlier number."""
+    per_us = 1e-6 / tick_s
+    found = ticks / round(per_us) if per_us >= 1 else ticks * (tick_s * 1e6)
+    return np.asarray(found, dtype=np.float64)
+
+
+def durations_us(begin: Ticks, end: Ticks, tick_s: float, *, within: tuple[Floats, Floats] | None = None) -> Floats:
+    """Microseconds from `begin` to `end`, shortened where rounding would lead past the end.
+
+    What a reader gets by adding up is never after `moments_us(end)`: as floats, nor as Perfetto's nanoseconds, which
+    are cut off on both sides. So what begins at `end` begins after what ends there.
+
+    Parameters
+    ----------
+    within
+        Starts and durations of slices that these lie in: as they were rounded, so that these do not stick out.
+    """
+    start, stop = moments_us(begin, tick_s), moments_us(end, tick_s)
+    found = moments_us(end - begin, tick_s)
+    last = np.trunc(stop * NS_PER_US)
+    if within is not None:
+        stop = np.minimum(stop, within[0] + within[1])
+        last = np.minimum(last, np.trunc(within[0] * NS_PER_US) + np.trunc(within[1] * NS_PER_US))
+    room = np.maximum(0.0, last - np.trunc(start * NS_PER_US))
+    for _ in range(8):  # two rounded numbers and a rounded sum are off by some last places
+        late = start + found > stop
+        wide = np.trunc(found * NS_PER_US) > room
+        shorter = np.where(late, np.minimum(stop - start, found - np.spacing(stop)), found)
+        shorter = np.where(wide, np.minimum((room + 1) / NS_PER_US, np.nextafter(shorter, 0)), shorter)
+        found = np.maximum(shorter, 0.0)
+    return found
+
+
+def just_before_us(ticks: Ticks, start: Floats, duration: Floats, tick_s: float) -> Floats:
+    """Microseconds of a tick within slices, before their ends wherever these are not their starts."""
+    last = np.nextafter(start + duration, -np.inf)
+    return np.maximum(start, np.minimum(moments_us(ticks, tick_s), last))
+
+
 BLOCK = 2**16
 FIRST, LAST = -1, 1
 """Events of a tick that come before and after those in the order of their operations."""

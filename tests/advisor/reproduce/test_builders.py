@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
-from advisor.reproduce.builders import compare_builders
-from advisor.reproduce.builders.lanes import GridLane, HeldOutLane, held_out_sizes
-from advisor.reproduce.builders.stepwise import PointsSoFar, next_step
-from advisor.reproduce.builders.turns import next_lane
+from advisor.reproduce.builders import (
+    GridLane,
+    HeldOutLane,
+    PointsSoFar,
+    compare_builders,
+    held_out_sizes,
+    next_lane,
+    next_step,
+)
 from simulator import ScenarioError
 from simulator.base.randomness import stream
 from simulator.calibration import RealSource

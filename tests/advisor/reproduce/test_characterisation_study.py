@@ -2,7 +2,7 @@
 
 import pytest
 
-from advisor.reproduce import characterisation_study, characterisation_tables
+from advisor.reproduce import characterisation, characterisation_study
 
 
 def rows(errors, *, untaught=None):
@@ -21,7 +21,7 @@ def rows(errors, *, untaught=None):
 
 
 def test_table_7_and_the_node_times():
-    found = characterisation_tables.tables()
+    found = characterisation.paper_tables()
     assert len(found["table_7"]) == 18
     assert all(row["agrees"] for row in found["table_7"])
     times = {(row["kernel"], row["node"], row["method"]): row for row in found["node_times"]}
@@ -35,7 +35,7 @@ def test_table_7_and_the_node_times():
     assert ratios["integration", "HLLC"] == pytest.approx(-15.65, abs=0.01)
     assert ratios["matmul", "POC"] == pytest.approx(-76.92, abs=0.01)
     assert set(found["not_reproduced"]) == {"ICC", "HLLC", "CT", "POC"}
-    told = "\n".join(characterisation_tables.lines(found))
+    told = "\n".join(characterisation.table_lines(found))
     assert "18 of 18 entries to 0.01" in told
     assert "not reproduced" in told
 

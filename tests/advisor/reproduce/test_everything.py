@@ -155,7 +155,7 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path):
 @pytest.mark.slow
 def test_the_recorded_study_is_what_one_of_its_cases_gives_again():
     """`paper` on NL with two kinds, over its hundred seeds."""
-    from advisor.reproduce import allocation_study
+    from advisor.reproduce import allocation
 
     wanted = {"kinds": 2, "truth": "as fitted", "set": "NL", "method": "paper"}
     shipped = next(
@@ -163,7 +163,7 @@ def test_the_recorded_study_is_what_one_of_its_cases_gives_again():
         for case in files.read_json(files.shipped("scenarios", allocation.RECORDED))["surrogate"]
         if all(case[name] == value for name, value in wanted.items())
     )
-    (again,) = allocation_study.study(seeds=100, kinds=(2,), sets=("NL",), methods=("paper",))[:1]
+    (again,) = allocation.study(seeds=100, kinds=(2,), sets=("NL",), methods=("paper",))[:1]
     assert again["mean_regret_percent"] == pytest.approx(shipped["mean_regret_percent"], rel=1e-6)
     assert again["regret_percent"]["9600"]["worst"] == pytest.approx(
         shipped["regret_percent"]["9600"]["worst"], rel=1e-6

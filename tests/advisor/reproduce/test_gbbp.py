@@ -1,7 +1,6 @@
 import pytest
 
-from advisor.reproduce.gbbp import HISTORIES, reproduce, study_shipped_trace, text
-from advisor.reproduce.gbbp_table import held_out
+from advisor.reproduce.gbbp import HISTORIES, held_out, reproduce, study_shipped_trace, text
 from simulator import files
 from simulator.calibration.bands import METHODS, build, read_recorded_sizes
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.reproduce import gbbp_live, gbbp_table
+from advisor.reproduce import gbbp, gbbp_live
 from advisor.reproduce.gbbp import reproduce, text
 from advisor.reproduce.gbbp_score import score
 from simulator import ScenarioError, plots
@@ -64,7 +64,7 @@ def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
     done = apportion("reproduce", "gbbp", "--recorded", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     table = json.loads(done.stdout)["table_1"]
-    assert table == json.loads(json.dumps(gbbp_table.table()))
+    assert table == json.loads(json.dumps(gbbp.table()))
     assert table["clock"] == "simulated"
     assert set(table["kernels"]["dgemm"]) == {"grid", "gbbp", "adaptive"}
 

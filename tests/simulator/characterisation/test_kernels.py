@@ -8,7 +8,7 @@ import pytest
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import parse
 from simulator.characterisation import STUDY_KERNELS
-from simulator.characterisation.costs.suite import SUITE
+from simulator.characterisation.costs.calibration import SUITE
 from simulator.characterisation.kernels.table import study_kernel
 from simulator.programs.templates import TEMPLATES
 

@@ -7,7 +7,7 @@ from simulator.characterisation import METHODS, characterise, make_subject, stat
 from simulator.characterisation.costs.memory_term import MemoryTimesByWorkingSet
 from simulator.characterisation.costs.observations import MICRO, Observation
 from simulator.characterisation.costs.vectors import FLOP_RATE_OF, hardware_model
-from simulator.characterisation.study.methods import about, tools
+from simulator.characterisation.study import about, tools
 
 FUNCTION = """
 def f(n, x):

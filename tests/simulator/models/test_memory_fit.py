@@ -10,8 +10,7 @@ from simulator.base.errors import ScenarioError
 from simulator.models import MemoryModel, MemoryTimes, select_model
 from simulator.models.memory.fit import fit_form, standard_errors
 from simulator.models.memory.forms import FORMS, Constants
-from simulator.models.memory.physical import faults_of
-from simulator.models.memory.selection import _folds
+from simulator.models.memory.selection import _folds, faults_of
 
 TRUTHS = {
     1: ([], [3e-9], [1e-9]),

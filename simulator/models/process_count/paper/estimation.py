@@ -20,11 +20,57 @@ from simulator.models.process_count.paper.assembly import (
     Options,
     build,
 )
-from simulator.models.process_count.paper.curves import fit_curves, powers
-from simulator.models.process_count.paper.notes import notes
+from simulator.models.process_count.paper.curves import LEAST_SIZES, fit_curves, powers
 from simulator.models.process_count.paper.runs_of_one_kind import Configurations
-from simulator.models.process_count.paper.scores import normal_scores
 from simulator.models.process_count.runs import AllocationRuns, Floats, Ints
+
+# Fixed standard normal scores: the same spread-out numbers everywhere, without a generator.
+
+
+def normal_scores(pairs: int, count: int) -> Floats:
+    """Rows of independent-looking normal scores, each followed by its mirror image; (2*pairs, count).
+
+    Counters mixed by splitmix64, then Box and Muller's transform; mirrored, so that what is linear keeps its mean.
+    """
+    even = count + count % 2
+    mixed = np.arange(1, pairs * even + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    uniform = ((mixed >> np.uint64(11)).astype(float) + 0.5) / 2.0**53
+    radius, angle = uniform.reshape(2, -1)
+    radius = np.sqrt(-2 * np.log(radius))
+    scores = np.concatenate((radius * np.cos(2 * np.pi * angle), radius * np.sin(2 * np.pi * angle)))
+    scores = scores.reshape(pairs, even)[:, :count]
+    return np.asarray(np.concatenate((scores, -scores)))
+
+
+# What the paper's model says of itself: what was left out, composed or assumed.
+
+
+def notes(runs: AllocationRuns, one: Configurations, built: Built) -> tuple[str, ...]:
+    """One line each."""
+    lines = []
+    few = one.sizes < LEAST_SIZES
+    for kind, name in enumerate(runs.kinds):
+        mine = few & (one.kind == kind)
+        if mine.any():
+            at = int(np.flatnonzero(mine)[0])
+            first = f"the first: {one.pes[at]} PEs, m = {one.m[at]}, {one.sizes[at]} sizes"
+            left_out = f"{mine.sum()} configurations with fewer than {LEAST_SIZES} problem sizes left out"
+            lines.append(f"{name}: {left_out}, {first}")
+        several = np.isfinite(built.roles[0, 0, kind, ..., BY_P, 0]).any(axis=1)
+        if not several.any():
+            lines.append(f"{name}: no P-T model and none to compose from: only one PE alone can be estimated")
+    for made in built.compositions:
+        factors = ", ".join(f"{factor:.3g}" for factor in made.factors[0])
+        how = "fitted" if made.fitted else "given"
+        target, source = runs.kinds[made.target], runs.kinds[made.source]
+        lines.append(f"{target}: P-T models are those of {source} times {factors} ({how})")
+    if built.borrowed.any():
+        lines.append("a memory regime without enough runs takes the models of the nearest that has them")
+    return tuple(lines)
+
 
 MEMBERS = 64
 CHUNK = 4096

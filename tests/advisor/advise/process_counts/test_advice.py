@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from advisor.advise.process_counts import Limits, advise_allocation, configuration_text, sentence
+from advisor.advise.process_counts.advice import _near
 from advisor.advise.process_counts.regret import regrets
 from advisor.advise.process_counts.space import space_of
-from advisor.advise.process_counts.warnings import _near
 from simulator import ScenarioError
 from tests.advisor.advise.process_counts.models import KnownModel, fit_of
 

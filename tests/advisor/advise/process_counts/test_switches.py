@@ -2,7 +2,7 @@
 
 import pytest
 
-from advisor.advise.process_counts.switches import switch_points
+from advisor.advise.process_counts.advice import switch_points
 from simulator import randomness
 
 

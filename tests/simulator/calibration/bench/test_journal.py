@@ -11,7 +11,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import this_machine
 from simulator.calibration.allocation.output import MeasuredTimes
 from simulator.calibration.allocation.run_table import RunTable
-from simulator.calibration.apex.visits import Visit, Visits, visits_kept
+from simulator.calibration.apex.sweep import Visit, Visits, visits_kept
 from simulator.calibration.bands import KeptReplay, PointMeasured
 from simulator.calibration.bands.source import ReplaySource
 from simulator.calibration.bench.journal import Journal, read_entries

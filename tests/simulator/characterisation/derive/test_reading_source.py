@@ -13,9 +13,8 @@ from simulator.characterisation.derive.arguments import from_mapping, parse_argu
 from simulator.characterisation.derive.constructs import CONSTRUCTS, PRINCIPAL, Counting, principal
 from simulator.characterisation.derive.kinds import Kinds
 from simulator.characterisation.derive.machine.instructions import operations
-from simulator.characterisation.derive.polynomials import NOTHING, ONE, constant, variable
 from simulator.characterisation.derive.source import read_source
-from simulator.characterisation.derive.symbolic import recognised
+from simulator.characterisation.derive.symbolic import NOTHING, ONE, constant, recognised, variable
 from simulator.models.resource.costs import FLOP_WEIGHTS
 
 KINDS = Kinds({"n": "int", "k": "int", "x": "float", "a": "array:float:1", "m": "array:int:2"}, {"other": "float"})

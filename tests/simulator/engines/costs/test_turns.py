@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator import ScenarioError, dump_scenario, load_scenario, run
-from simulator.engines.costs.turns import turns_s
+from simulator.engines.costs.messages import turns_s
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network, Star

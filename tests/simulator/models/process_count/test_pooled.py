@@ -8,8 +8,7 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.models.process_count.pooled.cells import cells_of
-from simulator.models.process_count.pooled.draws import coefficient_draws, configuration_draws
-from simulator.models.process_count.pooled.model import pooled_from_dict
+from simulator.models.process_count.pooled.model import coefficient_draws, configuration_draws, pooled_from_dict
 from simulator.models.process_count.pooled.problem import log_times, used_columns
 from simulator.models.process_count.pooled.selection import fit_pooled, plausible_shapes
 from simulator.models.process_count.pooled.terms import SHAPES, TERMS, columns

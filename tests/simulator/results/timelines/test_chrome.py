@@ -157,7 +157,7 @@ def test_random_programs(tmp_path_factory, drawn):
 
 def test_picoseconds_nest():
     """Times that are no floats: what ends at a tick never ends after what begins there."""
-    from simulator.results.timelines.microseconds import durations_us, moments_us
+    from simulator.results.timelines.chrome import durations_us, moments_us
 
     draws = np.random.default_rng(5)
     for last, step in ((10**6, 1), (10**9, 500), (10**12, 1), (10**13, 1000), (10**17, 1)):

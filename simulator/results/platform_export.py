@@ -1,18 +1,29 @@
-"""The zones of a platform as SimGrid's platform file has them: hosts, links and routes as lines of XML."""
+"""A scenario's platform as SimGrid's platform file (XML, version 4.1) and profiles, which `read_simgrid` reads back.
+
+Speeds are those of the application's kernel, loads the share of a PE that is left to us. Numbers are written so that
+reading them gives the same bits: B/s, s and flop/s with all their digits.
+"""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from simulator.base.errors import ScenarioError
+from simulator.base.provenance import versions
+from simulator.models.load import LoadTrace, availability
 from simulator.models.network import LinkModel, MessageModel
 from simulator.platform.foreign.simgrid_hosts import NODE_PROPERTY
 from simulator.platform.foreign.simgrid_routes import MAX_NODES
 from simulator.platform.networks import Link, Listed, Star
-from simulator.platform.nodes import Platform
+from simulator.platform.nodes import PE, Load, Platform
+from simulator.scenario_file.scenario import Draws, Scenario, draw
+
+# The zones of a platform as SimGrid's platform file has them: hosts, links and routes as lines of XML.
+
 
 WIDEST = 1e18
 """Bytes per second of a link that is never the narrowest."""
@@ -281,3 +292,277 @@ def fresh(name: str, taken: Container[str], mark: str = " ") -> str:
         number += 1
         found = f"{name}{mark}{number}"
     return found
+
+
+# What of a platform SimGrid cannot express, feature by feature, and what it expresses only under a condition.
+
+
+SHOWN = 4
+
+
+@dataclass
+class Losses:
+    """What has been found."""
+
+    lost: list[tuple[str, str]] = field(default_factory=list)
+    """Features that would be left out or changed, and what stands for each; nothing does for some."""
+    notes: list[str] = field(default_factory=list)
+    """What is expressed, but should be known."""
+
+    def lose(self, names: Sequence[str], what: str, instead: str) -> None:
+        """Note a feature of some things, and what stands for it if it may be lost."""
+        if names:
+            self.lost.append((f"{what} of {some(names)}", instead))
+
+
+def some(names: Sequence[str]) -> str:
+    """Up to a few names, and how many there are."""
+    listed = ", ".join(names[:SHOWN])
+    return listed if len(names) <= SHOWN else f"{listed}, ... ({len(names)} in all)"
+
+
+def is_line(model: MessageModel) -> bool:
+    """Whether message times are one latency plus bytes over one bandwidth."""
+    return isinstance(model, LinkModel) and model.sizes_bytes.size == 2 and model.sizes_bytes[0] == 0
+
+
+def find_losses(scenario: Scenario, *, size: float | None) -> Losses:
+    """What SimGrid's platform files cannot say of a scenario's platform."""
+    losses = Losses()
+    platform = scenario.platform
+    _of_speeds(platform.pes, scenario.application.kernel, losses, size=size)
+    _of_loads(scenario, losses)
+    _of_network(platform, losses)
+    _of_nodes(platform, losses)
+    sliced = [pe.name for pe in platform.pes if pe.slice_s > 0]
+    losses.lose(sliced, "time slices", "none, cores are shared at every instant")
+    extra = [pe.name for pe in platform.pes if pe.cost_per_s is not None or pe.power_w is not None]
+    if extra:
+        losses.notes.append(f"cost and power of {some(extra)} left out: they decide no times")
+    return losses
+
+
+def _of_speeds(pes: Iterable[PE], kernel: str, losses: Losses, *, size: float | None) -> None:
+    curved = [pe.name for pe in pes if pe.speed_of(kernel).sizes.size > 1 and not flat(pe, kernel)]
+    if curved and size is None:
+        losses.lose(curved, f"speeds of {kernel} by problem size", "")
+    elif curved:
+        losses.notes.append(f"speeds of {some(curved)} are those at a problem size of {size:g}")
+    wide = [pe.name for pe in pes if pe.speed_of(kernel).wide]
+    if wide:
+        losses.notes.append(f"speeds of {some(wide)} are where the replication is in their bands")
+
+
+def flat(pe: PE, kernel: str) -> bool:
+    """Whether a speed band is the same at all sizes."""
+    band = pe.speed_of(kernel)
+    return all(np.all(curve == curve[0]) for curve in (band.low, band.mid, band.high))
+
+
+def _of_loads(scenario: Scenario, losses: Losses) -> None:
+    """Loads as the share that they leave: exact under `given`, and under the others where one process runs alone."""
+    pes = scenario.platform.pes
+    most = np.max([c.allocation(len(pes)) for c in scenario.configurations], axis=0)
+    shared: list[str] = []
+    alone: list[str] = []
+    for index, pe in enumerate(pes):
+        if pe.load is None or pe.load.rule == "given" or (pe.load.rule == "idle" and pe.cores == 1):
+            continue
+        (shared if most[index] > 1 else alone).append(pe.name)
+    losses.lose(shared, "loads under fair or idle for several processes", "the share of one process alone")
+    if alone:
+        losses.notes.append(f"loads of {some(alone)} are the share of one process alone: exact for one on each")
+    ended = [pe.name for pe in pes if pe.load is not None and pe.load.trace.after_end == "error"]
+    if ended:
+        losses.notes.append(f"traces of {some(ended)}: no run may outlast them here; SimGrid keeps the last value")
+    zero = [pe.name for pe in pes if _stops(pe)]
+    if zero:
+        losses.notes.append(f"loads of {some(zero)} leave nothing at times: SimGrid then goes on at the speed before")
+
+
+def _stops(pe: PE) -> bool:
+    """Whether its load leaves nothing at times."""
+    load = pe.load
+    return load is not None and bool(np.any(availability(load.trace.values, load.rule, cores=pe.cores) == 0))
+
+
+def _of_network(platform: Platform, losses: Losses) -> None:
+    network = platform.network
+    if network.contention == "fifo":
+        losses.lose(["the links"], "contention fifo", "messages share a link")
+    bent = [link.name for link in network.links if link.model is not None and not is_line(link.model)]
+    losses.lose(bent, "message times by payload", "their latency and bandwidth")
+    models = [("the network", network.model), ("the loopback", network.loopback)]
+    curves = [name for name, model in models if model is not None and not is_line(model)]
+    losses.lose(curves, "message times by payload", "their latency and bandwidth")
+    if network.eager_bytes:
+        losses.notes.append(f"eager messages (up to {network.eager_bytes} bytes) are the program's matter in SimGrid")
+
+
+def _of_nodes(platform: Platform, losses: Losses) -> None:
+    nodes = platform.known_nodes
+    held = [node.name for node in nodes if node.levels or node.memory_bytes is not None]
+    losses.lose(held, "memory", "none: nothing pages, and no level is shared")
+    slow = [node.name for node in nodes if node.disk is not None and node.disk.latency_s > 0]
+    losses.lose(slow, "a disk's latency", "its bandwidth alone")
+    pes = [pe.node for pe in platform.pes]
+    several = [node.name for node in nodes if node.disk is not None and pes.count(node.name) > 1]
+    losses.lose(several, "one disk of several PEs", "the disk of the first of them")
+
+
+MAX_ELEMENTS = 900_000
+"""Elements of a file, so that `read_simgrid` takes it."""
+PLATFORM = "platform.xml"
+HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+_SAME = (
+    "network/model:CM02 network/TCP-gamma:0 network/latency-factor:1 network/bandwidth-factor:1 "
+    "network/weight-S:0 network/crosstraffic:0"
+)
+"""SimGrid's options under which messages take latency plus bytes over bandwidth, as here."""
+
+
+@dataclass(frozen=True)
+class SimgridExport:
+    """A platform as SimGrid's files."""
+
+    files: Mapping[str, str]
+    """Name -> text; the platform file is `platform.xml`."""
+    notes: tuple[str, ...]
+    """What the files do not say, or say under a condition."""
+    read_back: str
+    """The platform of a scenario file that reads them."""
+
+
+def export_simgrid(
+    scenario: Scenario, *, replication: int = 0, size: float | None = None, approximate: bool = False
+) -> SimgridExport:
+    """Write a scenario's platform in the form of SimGrid's files.
+
+    Parameters
+    ----------
+    replication
+        The one whose draws (where loads start, where in their bands speeds are) the files hold.
+    size
+        Problem size at which speeds are taken where they depend on it.
+    approximate
+        Leave out what SimGrid cannot express, and say so, in place of a refusal.
+
+    Raises
+    ------
+    ScenarioError
+        One line for each feature that SimGrid cannot express; or if there are too many routes, or a PE has no speed.
+    """
+    if size is not None and not 0 < size < np.inf:
+        raise ScenarioError(f"size: {size:g} found, a finite number above 0 allowed")
+    if replication < 0:
+        raise ScenarioError(f"replication: {replication} found, at least 0 allowed")
+    losses = find_losses(scenario, size=size)
+    refused = [
+        f"platform: {what}: not in SimGrid; {f'approximate: {instead}' if instead else 'size: one needed'}"
+        for what, instead in losses.lost
+        if not (approximate and instead)
+    ]
+    if refused:
+        raise ScenarioError(refused)
+    draws = draw(replace(scenario, replications=1), first=replication)
+    platform, network = scenario.platform, scenario.platform.network
+    contention = "none" if network.contention == "none" else "fair"
+    notes = [*(f"{what}: approximated: {instead}" for what, instead in losses.lost), *losses.notes]
+    unlike = _unlike_latencies(platform)
+    if unlike and contention == "fair":
+        notes.append("routes of unlike latency: SimGrid shares a link in inverse proportion to latency, not evenly")
+    named = _profile_names(platform)
+    profiles = {
+        named[pe.name]: profile_text(_share(pe.load, float(draws.load_starts_s[0, index]), pe.cores))
+        for index, pe in enumerate(platform.pes)
+        if pe.load is not None
+    }
+    hosts = [_host(scenario, index, draws, named, size=size) for index in range(len(platform.pes))]
+    body = Writing(platform, contention, hosts, unlike=unlike).text()
+    eager = f", eager: {network.eager_bytes}B" if network.eager_bytes else ""
+    read_back = f"platform: {{simgrid: {PLATFORM}, contention: {contention}{eager}}}"
+    comment = _comment(scenario, replication, [*notes, f"Read back with {read_back}"])
+    text = f'{HEAD}{comment}<platform version="4.1">\n{body}</platform>\n'
+    if text.count("<") > MAX_ELEMENTS:
+        raise ScenarioError(f"platform: network: {text.count('<')} elements needed, at most {MAX_ELEMENTS} allowed")
+    return SimgridExport({PLATFORM: text, **profiles}, tuple(notes), read_back)
+
+
+def _comment(scenario: Scenario, replication: int, lines: Iterable[str]) -> str:
+    """Where the file comes from; two hyphens end a comment in XML and are written apart."""
+    inputs = [f"  {name} {digest}" for name, digest in scenario.inputs.items()]
+    said = [
+        f"Written by Apportion {versions()['apportion']} from seed {scenario.seed}, replication {replication}.",
+        *(["Inputs:", *inputs] if inputs else []),
+        f"Speeds are those of the kernel {scenario.application.kernel}, in its units of volume per second.",
+        f"SimGrid's options that give messages the same times: {_SAME}",
+        *lines,
+    ]
+    safe = [re.sub(r"-(?=-|$)", "- ", line) for line in said]
+    return "<!-- " + "\n     ".join(safe) + "\n-->\n"
+
+
+def _unlike_latencies(platform: Platform) -> bool:
+    """Whether routes between nodes differ in latency (of a large platform those from and to its first node)."""
+    count = len(platform.node_names)
+    if count < 2 or platform.network.topology is None:
+        return False
+    if count <= MAX_NODES:
+        first, second = np.triu_indices(count, 1)
+        first, second = np.append(first, second), np.append(second, first)
+    else:
+        second = np.arange(1, count)
+        first = np.zeros_like(second)
+    try:
+        latencies = platform.network.routes(first, second).latencies_s
+    except ScenarioError:  # not all pairs have a route
+        return True
+    return bool(np.ptp(latencies) > 1e-12 * np.max(latencies))
+
+
+def _profile_names(platform: Platform) -> dict[str, str]:
+    """A file for each PE with a load: SimGrid 3.32 refuses one that two hosts name."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for pe in platform.pes:
+        if pe.load is not None:
+            stem = re.sub(r"[^A-Za-z0-9._-]", "_", pe.name).lstrip(".")[:100] or "host"
+            found = fresh(stem.lower(), taken, "-")
+            taken.add(found)
+            names[pe.name] = f"{stem}{found[len(stem) :]}.profile"
+    return names
+
+
+def _host(scenario: Scenario, index: int, draws: Draws, profiles: Mapping[str, str], *, size: float | None) -> str:
+    """The attributes of a host."""
+    pe, kernel = scenario.platform.pes[index], scenario.application.kernel
+    at = size if size is not None and not flat(pe, kernel) else float(pe.speed_of(kernel).sizes[0])
+    speed = float(pe.speed_of(kernel).speed(at, position=draws.band_positions[0, index]))
+    if not speed > 0:
+        raise ScenarioError(f"platform: PE {pe.name}: speed: 0 at a size of {at:g} found, above 0 allowed")
+    attributes = f'id={quoteattr(pe.name)} speed="{speed!r}f" core="{pe.cores}"'
+    if pe.load is not None:
+        attributes += f" speed_file={quoteattr(profiles[pe.name])}"
+    return attributes
+
+
+def _share(load: Load, start_s: float, cores: int) -> LoadTrace:
+    """What a load leaves of each core to one process of ours, from where it starts."""
+    trace = load.trace.starting_at(start_s) if start_s else load.trace
+    if load.rule == "given":
+        return trace
+    return replace(trace, values=availability(trace.values, load.rule, cores=cores))
+
+
+def profile_text(trace: LoadTrace) -> str:
+    """A trace as SimGrid's profile: a line for each value, and when it starts again."""
+    times = trace.times_s.tolist()
+    lines = [f"{time!r} {value!r}" for time, value in zip(times, trace.values.tolist(), strict=True)]
+    if trace.after_end == "cycle":
+        pause = trace.end_s - times[-1]
+        for candidate in (pause, np.nextafter(pause, 0.0), np.nextafter(pause, np.inf)):
+            if times[-1] + float(candidate) == trace.end_s:
+                pause = float(candidate)
+                break
+        lines.append(f"LOOPAFTER {pause!r}")
+    return "\n".join(lines) + "\n"
