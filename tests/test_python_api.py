@@ -18,6 +18,7 @@ import pytest
 
 import advisor
 import simulator as sim
+from advisor.advise.partition import SpeedKinds, Speeds
 from simulator import calibration, models, notebook
 from simulator.models.memory.levels import MemoryLevel
 
@@ -87,7 +88,7 @@ def shown(scenario, tmp_path_factory):
     runs_of_n = models.make_runs({"n": [1.0, 2.0, 3.0, 4.0, 5.0]}, [2.0, 4.1, 6.0, 7.9, 10.1])
     fitted = models.fit({"t": "n"}, {"t": runs_of_n})
     found = advisor.what_if(scenario, {"application.parameters.n": [300]})
-    speeds = advisor.partitioners.SpeedKinds.constant([1.0, 2.0])
+    speeds = SpeedKinds.constant([1.0, 2.0])
     return {
         "Scenario": scenario,
         "Platform": scenario.platform,
@@ -103,7 +104,7 @@ def shown(scenario, tmp_path_factory):
         "LoadTrace": scenario.platform.pes[0].load.trace,
         "RuntimeModel": fitted,
         "Predictions": fitted.predict({"n": 5.0}),
-        "Partition": advisor.partition(10, advisor.partitioners.Speeds(speeds, None, None, {}), "equal"),
+        "Partition": advisor.partition(10, Speeds(speeds, None, None, {}), "equal"),
         "BuiltBand": calibration.fit_speed("gbbp_dgemm.csv", method="gbbp"),
         "MemoryModel": memory_model(),
     }

@@ -33,7 +33,7 @@ def scenarios(
     from simulator import shipped
 
     listed = shipped.scenarios()
-    copied = [] if output is None else _copy(output)
+    copied = [] if output is None else shipped.copy_all(output)
     if as_json:
         entries = [{"name": s.name, "file": s.file, "path": str(s.path), "title": s.title} for s in listed]
         print_json({"format": 1, "command": "scenarios", "scenarios": entries, "files": list(shipped.names())})
@@ -43,18 +43,6 @@ def scenarios(
         print(f"{scenario.name:<{wide}}{scenario.title}")
     if output is not None:
         print(f"{len(copied)} files copied to {output}")
-
-
-def _copy(folder: Path) -> tuple[str, ...]:
-    """Every shipped file at the place that the others expect it at."""
-    from simulator import ScenarioError, files, shipped
-
-    there = [name for name in shipped.everything() if (folder / name).exists()]
-    if there:
-        raise ScenarioError(f"--output: {folder / there[0]} found, a folder without the shipped files allowed")
-    for name in shipped.everything():
-        files.write_bytes(folder / name, files.read_bytes(shipped.path_of(name)), synced=False)
-    return shipped.everything()
 
 
 def _found(ctx: typer.Context, path: Path | None) -> Path | None:

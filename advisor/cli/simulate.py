@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
-MOST_PROCESS_ROWS = 2_000_000
-"""Rows up to which `processes.csv` is written; the manifest has the means anyway."""
-ROW_BYTES, PAGE_BYTES = 80, 2**20
-"""About what a row of a table takes, and everything else."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
 
@@ -63,28 +59,29 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion simulate scenarios/tutorial/two-cores.yaml --replications 1000 --set platform.link.latency=x2
     """
+    from advisor.report import simulation
     from simulator import JOB_FILES, check_form, files, job_lines, on_compile, run
 
     check_form(table_form)
     _check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, JOB_FILES)})
     on_compile.append(_say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
-    shown = None if timeline is None else _shown(loaded, replications, replication, configuration)
-    check_room(output, folder=True, needed_bytes=_needed_bytes(loaded, replications))
+    shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
+    check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
     drawn = output is not None or (shown is not None and replication == 0)
     with counting_bar("simulating") as told:
         runs = run(
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
         )
-    document = _document(loaded, runs)
+    document = simulation.simulation_document(loaded, runs)
 
     def write() -> None:
         if output is not None:
-            _save(loaded, runs, output, document, table_form)
+            simulation.save_simulation(loaded, runs, output, document, table_form)
         if jobs is not None:
             files.write_pieces(jobs, job_lines(loaded, runs, jobs.suffix))
         if timeline is not None and shown is not None:
-            _save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
+            simulation.save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
 
     finish(document, lambda: _print(loaded, runs), as_json=as_json, write=write, said=None)
 
@@ -98,125 +95,8 @@ def _check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> Non
             raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
 
 
-def _needed_bytes(loaded: "Scenario", replications: int | None) -> int:
-    """About what `-o` writes: a row per run, and one per process of a run as long as these are not too many."""
-    count = loaded.replications if replications is None else replications
-    rows = count * sum(len(one.partition) for one in loaded.configurations)
-    runs = count * len(loaded.configurations)
-    return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
-
-
-def _document(loaded: "Scenario", runs: "RunSet") -> dict[str, Any]:
-    from advisor.advise.advice import application_facts
-    from simulator import describe, provenance
-
-    pes = loaded.platform.pes
-    return {
-        "format": 1,
-        "command": "simulate",
-        **loaded.application.prepared_as,
-        "application": application_facts(loaded),
-        "pes": [pe.name for pe in pes],
-        "engine": runs.engine,
-        "tick_s": runs.tick_s,
-        "replications": runs.makespan_ticks.shape[1],
-        "deterministic": runs.deterministic,
-        "seed": runs.seed,
-        "configurations": [
-            {
-                "name": configuration.name,
-                "partition": list(configuration.partition),
-                "makespan_s": describe(runs.of(configuration.name), deterministic=runs.deterministic),
-                "processes": [
-                    {"process": process, "pe": pes[place].name, **spent}
-                    for process, (place, spent) in enumerate(
-                        zip(configuration.placement, runs.breakdown(configuration.name), strict=True)
-                    )
-                ],
-            }
-            for configuration in loaded.configurations
-        ],
-        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
-        "extrapolation": [found.to_dict() for found in loaded.extrapolations],
-        "warnings": _warnings(loaded, runs),
-        "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
-    }
-
-
-def _warnings(loaded: "Scenario", runs: "RunSet") -> list[str]:
-    """What the scenario warns of, and that one replication has no interval."""
-    note = runs.interval_note
-    return [*loaded.warnings, *([] if note is None or runs.deterministic else [note])]
-
-
-def _save(
-    loaded: "Scenario", runs: "RunSet", folder: Path, document: dict[str, Any], form: Literal["csv", "parquet"]
-) -> None:
-    from advisor.report import render_html
-    from advisor.report.illustrated import compared, illustrated
-    from simulator import files, plots, process_lines, save_runs
-
-    changed = {change["path"]: change["after"] for change in document["changes"]}
-    save_runs(runs, folder, manifest=document, parameters=changed, form=form)
-    if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
-        files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
-    judged = compared(loaded, runs)
-    shown = (judged["recommended"], *runs.configurations)
-    files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))
-    for number, name in enumerate(runs.configurations):
-        drawing = plots.gantt_svg(runs.timeline(name), name=f"timeline-{number}")
-        if drawing:
-            files.write_text(folder / f"timeline-{number}.svg", drawing)
-
-
-def _shown(
-    loaded: "Scenario", replications: int | None, replication: int, configuration: str | None
-) -> tuple[str, ...]:
-    """Names of the configurations that a timeline shows."""
-    from simulator import ScenarioError
-
-    count = loaded.replications if replications is None else replications
-    if replication >= count:
-        raise ScenarioError(f"--replication: {replication} found, 0 to {count - 1} allowed")
-    names = tuple(one.name for one in loaded.configurations)
-    if configuration is None:
-        return names
-    if configuration not in names:
-        raise ScenarioError(f"--configuration: {configuration!r} found, one of {', '.join(names)} allowed")
-    return (configuration,)
-
-
-def _save_timeline(
-    loaded: "Scenario",
-    runs: "RunSet",
-    path: Path,
-    *,
-    document: dict[str, Any],
-    replication: int,
-    shown: tuple[str, ...],
-) -> None:
-    """One file: all configurations for a trace viewer, one as a chart. Only replication 0 is logged with the others."""
-    from simulator import files, plots, run, write_timeline
-
-    if replication:
-        alone = loaded.with_configurations(tuple(one for one in loaded.configurations if one.name in shown))
-        known: Any = runs.engine
-        again = {"replications": 1, "first_replication": replication, "seed": runs.seed, "engine": known}
-        loaded, runs = alone, run(alone, log_replications=1, **again)
-    if path.suffix == ".svg":
-        files.write_text(path, plots.gantt_svg(runs.timeline(shown[0])))
-        return
-    about = {
-        "command": "simulate --timeline",
-        "application": loaded.application.name,
-        "replication": replication,
-        "makespan_s": {name: float(runs.of(name)[0]) for name in shown},
-        **{name: document[name] for name in ("engine", "tick_s", "seed", "changes", "warnings", "provenance")},
-    }
-    write_timeline(path, loaded, runs=runs, configurations=shown, first_replication=replication, about=about)
-
-
 def _print(loaded: "Scenario", runs: "RunSet") -> None:
+    from advisor.report.simulation import simulation_warnings
     from simulator import units
 
     show = units.show_duration
@@ -240,7 +120,7 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
     print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}{known}")
     for change in loaded.changes:
         print(f"set: {change.path}: {change.after} in place of {change.before}")
-    print_warnings(_warnings(loaded, runs))
+    print_warnings(simulation_warnings(loaded, runs))
 
 
 def _say_compiling(kernel: str) -> None:

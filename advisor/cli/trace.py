@@ -1,6 +1,5 @@
 """`apportion trace ...`: import, generate, show and study load traces."""
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
     from simulator import LoadTrace
-    from simulator.load_traces import FitReport, Generator
+    from simulator.load_traces import FitReport
     from simulator.models import LoadFunctions
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).", **INPUT)]
@@ -115,9 +114,9 @@ def generate(
     Example: apportion trace generate on-off --set load=1 --set mean_on=10s --set mean_off=30s --duration 1h -o load.csv
     """
     from simulator import files, randomness, units
-    from simulator.load_traces import trace_text
+    from simulator.load_traces import chosen_generator, fit_document, trace_text
 
-    model, report = _model(kind, dict(text.partition("=")[::2] for text in settings or ()), recording, seed)
+    model, report = chosen_generator(kind, dict(text.partition("=")[::2] for text in settings or ()), recording, seed)
     step_s = units.parse_duration(interval, field="--interval")
     drawn = model.draw(
         units.parse_duration(duration, field="--duration"), step_s, randomness.stream(seed, "generate", kind)
@@ -126,7 +125,7 @@ def generate(
     comment = f"generated: {kind}, seed {seed}, " + ", ".join(f"{name} {value}" for name, value in described.items())
     files.write_text(output, trace_text(drawn, comment=comment))
     if as_json:
-        fitted = None if report is None else _fit_document(report)
+        fitted = None if report is None else fit_document(report)
         print_json(
             _summary("trace generate", output, drawn, "load") | {"seed": seed, "parameters": described, "fit": fitted}
         )
@@ -176,15 +175,15 @@ def functions(
     Example: apportion trace functions load.csv --window 60 --history 240 --ideal 10s
     """
     from simulator import files, units
-    from simulator.load_traces import draw_functions, in_samples
+    from simulator.load_traces import draw_functions, in_samples, predicted_runs, regular_load
     from simulator.models import build_load_functions
 
-    found, step_s = _regular(trace, column, resample)
+    found, step_s = regular_load(trace, column, resample)
     width = in_samples(window, step_s, field="--window")
     length = found.values.size if history is None else in_samples(history, step_s, field="--history")
     curves = build_load_functions(found, window=width, history=length)
     ideals = [units.parse_duration(text, field="--ideal") for text in ideal.split(",")] if ideal else []
-    runs = _foretold(curves, ideals)
+    runs = predicted_runs(curves, ideals)
     if output is not None:
         files.write_bytes(output, draw_functions(curves, kind=output.suffix.removeprefix(".")))
     if as_json:
@@ -222,9 +221,9 @@ def study(
     Example: apportion trace study load.csv --window 60s --history 2min,4min,16min -o study.png
     """
     from simulator import files
-    from simulator.load_traces import draw_study, in_samples, load_study
+    from simulator.load_traces import draw_study, in_samples, load_study, regular_load
 
-    found, step_s = _regular(trace, column, resample)
+    found, step_s = regular_load(trace, column, resample)
     width = in_samples(window, step_s, field="--window")
     lengths = [in_samples(text, step_s, field="--history") for text in history.split(",")]
     rows = load_study(found, lengths, window=width, every=every)
@@ -246,52 +245,6 @@ def study(
         print_warnings([f"the forecasts look at {counted} only: shares of so few say little; record for longer"])
 
 
-def _model(
-    kind: str, settings: dict[str, str], recording: Path | None, seed: int
-) -> "tuple[Generator, FitReport | None]":
-    """The generator that was asked for, and how well it fits where it was fitted."""
-    from simulator import ScenarioError, randomness, read_trace
-    from simulator.load_traces import fit_generator, make_generator
-
-    recorded = None if recording is None else read_trace(recording)
-    if recorded is None or (kind == "bootstrap" and settings):
-        return make_generator(kind, settings, recorded=recorded), None
-    if unused := sorted(settings.keys() - ({"stays"} if kind == "on-off" else set())):
-        raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
-    stays: Any = settings.get("stays", "exponential")
-    report = fit_generator(recorded, kind, draws=randomness.stream(seed, "fit", kind), stays=stays)
-    return report.generator, report
-
-
-def _regular(path: Path, column: str | None, resample: str | None) -> "tuple[LoadTrace, float]":
-    """The load in equal steps, and the step."""
-    from simulator import TraceError, read_trace, units
-    from simulator.load_traces import trace_column
-    from simulator.models import regular_step
-
-    if (column or trace_column(path)) == "available":
-        raise TraceError(f"{path}: column: 'available' found, a column of loads allowed")
-    found = read_trace(path, column=column)
-    if resample is not None:
-        found = found.resampled(units.parse_duration(resample, field="--resample"))
-    try:
-        return found, regular_step(found)
-    except TraceError as error:
-        raise TraceError(f"{path}: {error.lines[0].removeprefix('trace: ')} with --resample") from error
-
-
-def _foretold(curves: "LoadFunctions", ideals: list[float]) -> list[dict[str, float | None]]:
-    """What the load functions foretell per ideal time; None for a run that never ends."""
-    if not ideals:
-        return []
-    runs = curves.predict(ideals)
-    columns = {"ideal_s": ideals} | {name: getattr(runs, name).tolist() for name in vars(runs)}
-    return [
-        {name: values[index] if math.isfinite(values[index]) else None for name, values in columns.items()}
-        for index in range(len(ideals))
-    ]
-
-
 def _summary(command: str, path: Path, trace: "LoadTrace", column: str) -> dict[str, Any]:
     return {
         "format": 1,
@@ -309,18 +262,6 @@ def _summary(command: str, path: Path, trace: "LoadTrace", column: str) -> dict[
 def _parameters(model: Any) -> dict[str, float | str]:
     """Parameters of a generator, without the recording that it may hold."""
     return {name: value for name, value in vars(model).items() if isinstance(value, float | int | str)}
-
-
-def _fit_document(report: "FitReport") -> dict[str, Any]:
-    sides = {"recorded": report.recorded, "drawn": report.drawn}
-    return {
-        name: {
-            "mean": side.mean,
-            "variance": side.variance,
-            "autocorrelation": {str(lag): value for lag, value in side.autocorrelation.items()},
-        }
-        for name, side in sides.items()
-    }
 
 
 def _print_fit(report: "FitReport") -> None:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from simulator.base import files
 from simulator.base.errors import ScenarioError
 
-__all__ = ["ShippedScenario", "everything", "locate", "names", "path_of", "scenarios"]
+__all__ = ["ShippedScenario", "copy_all", "everything", "locate", "names", "path_of", "scenarios"]
 
 KINDS = ("scenarios", "traces")
 SUFFIXES = (".yaml", ".json", ".toml", ".csv")
@@ -148,3 +148,13 @@ def _title(path: Path) -> str:
         if line.rstrip().endswith((".", "?", ":")):
             break
     return re.split(r"(?<=[^.]\.) ", " ".join(words), maxsplit=1)[0]
+
+
+def copy_all(folder: Path) -> tuple[str, ...]:
+    """Every shipped file at the place that the others expect it at."""
+    there = [name for name in everything() if (folder / name).exists()]
+    if there:
+        raise ScenarioError(f"--output: {folder / there[0]} found, a folder without the shipped files allowed")
+    for name in everything():
+        files.write_bytes(folder / name, files.read_bytes(path_of(name)), synced=False)
+    return everything()

@@ -1,12 +1,12 @@
 """Load traces: read, write, import, generate, draw and study them (traces/README.md specifies the files)."""
 
 from simulator.load_traces.csv_file import TraceTable, TraceWarning, read_table, read_trace, trace_column, trace_text
-from simulator.load_traces.fit import FitReport, fit_generator, statistics
+from simulator.load_traces.fit import FitReport, chosen_generator, fit_document, fit_generator, statistics
 from simulator.load_traces.generate import GENERATORS, BlockBootstrap, Generator, make_generator
 from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace, read_profile
 from simulator.load_traces.plots import draw_functions, draw_study, draw_trace, text_chart
 from simulator.load_traces.recording import RecordingHead, read_head
-from simulator.load_traces.study import StudyRow, in_samples, load_study
+from simulator.load_traces.study import StudyRow, in_samples, load_study, predicted_runs, regular_load
 
 __all__ = [
     "FORMATS",
@@ -21,18 +21,22 @@ __all__ = [
     "StudyRow",
     "TraceTable",
     "TraceWarning",
+    "chosen_generator",
     "draw_functions",
     "draw_study",
     "draw_trace",
+    "fit_document",
     "fit_generator",
     "import_trace",
     "in_samples",
     "load_study",
     "make_generator",
+    "predicted_runs",
     "read_head",
     "read_profile",
     "read_table",
     "read_trace",
+    "regular_load",
     "statistics",
     "text_chart",
     "trace_column",

@@ -3,13 +3,25 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 
 from simulator.base import ties
-from simulator.base.errors import TraceError
-from simulator.load_traces.generate import AR1, BlockBootstrap, Constant, Diurnal, Generator, OnOff, Stays
+from simulator.base.errors import ScenarioError, TraceError
+from simulator.base.randomness import stream
+from simulator.load_traces.csv_file import read_trace
+from simulator.load_traces.generate import (
+    AR1,
+    BlockBootstrap,
+    Constant,
+    Diurnal,
+    Generator,
+    OnOff,
+    Stays,
+    make_generator,
+)
 from simulator.models.load import Floats, LoadTrace
 from simulator.models.load_functions import regular_step
 
@@ -166,3 +178,30 @@ def _block_s(values: Floats, step_s: float) -> float:
     lags = list(range(1, max(2, values.size // 10)))
     low = [lag for lag, value in zip(lags, _correlations(values, lags), strict=False) if value < 1 / math.e]
     return min(10 * (low[0] if low else lags[-1]), max(1, values.size // 10)) * step_s
+
+
+def chosen_generator(
+    kind: str, settings: dict[str, str], recording: Path | None, seed: int
+) -> tuple[Generator, FitReport | None]:
+    """The generator that was asked for, and how well it fits where it was fitted."""
+    recorded = None if recording is None else read_trace(recording)
+    if recorded is None or (kind == "bootstrap" and settings):
+        return make_generator(kind, settings, recorded=recorded), None
+    if unused := sorted(settings.keys() - ({"stays"} if kind == "on-off" else set())):
+        raise ScenarioError(f"generate: {unused[0]}: found beside --fit, which estimates it; one of both allowed")
+    stays: Any = settings.get("stays", "exponential")
+    report = fit_generator(recorded, kind, draws=stream(seed, "fit", kind), stays=stays)
+    return report.generator, report
+
+
+def fit_document(report: FitReport) -> dict[str, Any]:
+    """Plain data for JSON."""
+    sides = {"recorded": report.recorded, "drawn": report.drawn}
+    return {
+        name: {
+            "mean": side.mean,
+            "variance": side.variance,
+            "autocorrelation": {str(lag): value for lag, value in side.autocorrelation.items()},
+        }
+        for name, side in sides.items()
+    }

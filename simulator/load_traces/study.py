@@ -1,15 +1,18 @@
 """The load study of the speed-band paper (section 3): how often later loads keep within the load functions."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, TraceError
+from simulator.load_traces.csv_file import read_trace, trace_column
 from simulator.models.load import Floats, LoadTrace
-from simulator.models.load_functions import check_lengths, regular_step
+from simulator.models.load_functions import LoadFunctions, check_lengths, regular_step
 from simulator.models.load_window import LoadWindow
 
 _INSTANTS_PER_WINDOW = 60
@@ -126,3 +129,28 @@ def in_samples(text: str, step_s: float, *, field: str) -> int:
     if count < 1:
         raise ScenarioError(f"{field}: {text!r} found, at least one sample allowed")
     return count
+
+
+def regular_load(path: Path, column: str | None, resample: str | None) -> tuple[LoadTrace, float]:
+    """The load in equal steps, and the step."""
+    if (column or trace_column(path)) == "available":
+        raise TraceError(f"{path}: column: 'available' found, a column of loads allowed")
+    found = read_trace(path, column=column)
+    if resample is not None:
+        found = found.resampled(units.parse_duration(resample, field="--resample"))
+    try:
+        return found, regular_step(found)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error.lines[0].removeprefix('trace: ')} with --resample") from error
+
+
+def predicted_runs(curves: LoadFunctions, ideals: list[float]) -> list[dict[str, float | None]]:
+    """What the load functions foretell per ideal time; None for a run that never ends."""
+    if not ideals:
+        return []
+    runs = curves.predict(ideals)
+    columns = {"ideal_s": ideals} | {name: getattr(runs, name).tolist() for name in vars(runs)}
+    return [
+        {name: values[index] if math.isfinite(values[index]) else None for name, values in columns.items()}
+        for index in range(len(ideals))
+    ]
