@@ -1,4 +1,8 @@
-"""The report of a run: one self-contained HTML file, or plain text for the terminal."""
+"""The report of a run: one self-contained HTML file, or plain text for the terminal.
+
+It lays out documents and decides nothing: what they say is computed in `advise`, `verification`, `whatif` and the
+simulator. How numbers are written stands in `advisor.wording`.
+"""
 
 from advisor.report.explanation_text import render_explanation
 from advisor.report.html import render_html, render_page

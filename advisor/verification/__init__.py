@@ -1,4 +1,7 @@
-"""Real runs of recommended and baseline configurations, here, beside the load that was assumed."""
+"""Real runs of recommended and baseline configurations, here, beside the load that was assumed.
+
+What runs and is timed comes from `simulator.calibration`; what is recommended, from `advise`.
+"""
 
 from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication
 from advisor.verification.interleaved import Loads, Verification, run_interleaved

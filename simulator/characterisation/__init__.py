@@ -1,4 +1,8 @@
-"""Software execution graphs, what counts operations in source, intermediate and machine code, and what costs them."""
+"""What counts operations in source, intermediate and machine code of a kernel, and what they cost on this machine.
+
+Graphs (SEG) and their templates are programs and live in `programs.graphs` and `programs.templates`, costs as a model
+in `models.resource`; the paper's tables in `advisor.reproduce`.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,8 @@
-"""Load traces: read, write, import, generate, draw and study them (traces/README.md specifies the files)."""
+"""Load traces: read, write, import, generate, draw and study them (traces/README.md specifies the files).
+
+Recording the load of this machine takes a clock and lives in `calibration.load_recording`; what a load means for the
+time of a run, in `models.load` and `models.load_functions`.
+"""
 
 from simulator.load_traces.csv_file import TraceTable, TraceWarning, read_table, read_trace, trace_column, trace_text
 from simulator.load_traces.fit import FitReport, chosen_generator, fit_document, fit_generator, statistics

@@ -1,4 +1,8 @@
-"""Pure maths: arrays in, same shape out; no clock, no files, no random numbers."""
+"""What is known of speed, load, memory, messages, run times and process counts, each with the file that it is kept in.
+
+Mathematics on arrays: no clock, no random numbers, and files only in the modules named `file`. What measures lives in
+`calibration`, what a scenario says of a PE or link in `platform`.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
