@@ -156,7 +156,7 @@ def _kept(output: Path | None, scenario: "Scenario", asked: dict[str, Any]) -> I
 def _write(output: Path, document: dict[str, Any], scenario: "Scenario", recommendation: "Recommendation") -> None:
     """The document alone, or a folder of it, the scenario with the candidates, and the exports."""
     from advisor.advise.export import save_exports
-    from advisor.report import render_html
+    from advisor.report.html import render_html
     from advisor.report.illustrated import illustrated
     from simulator import dump_scenario, files
 
@@ -181,7 +181,8 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
 
 
 def _tell(document: dict[str, Any], top: int | None) -> None:
-    from advisor.report import render_advice, render_explanation
+    from advisor.report.explanation_text import render_explanation
+    from advisor.report.text import render_advice
 
     print(render_advice(document) if top is None else render_advice(document, top=top))
     if "explanation" in document:

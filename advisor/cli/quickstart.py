@@ -30,7 +30,7 @@ def quickstart(
     """
     from advisor.cli.progress import progress_bar
     from advisor.quickstart import quickstart as whole_loop
-    from advisor.report import render_text
+    from advisor.report.text import render_text
     from simulator import ScenarioError, files, this_machine, units
 
     budget_s = units.parse_duration(budget, field="--budget")

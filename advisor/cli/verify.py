@@ -46,7 +46,7 @@ def verify(
 
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
-    from advisor.report import render_html
+    from advisor.report.html import render_html
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import check_document, plan_verification
     from simulator import files, require_linux, units

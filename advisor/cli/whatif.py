@@ -103,7 +103,8 @@ def _hint(dask: str | None, slurm: str | None) -> str:
 
 def _tell(swept: "Swept", output: Path | None, *, as_json: bool) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
-    from advisor.report import render_html, render_whatif
+    from advisor.report.html import render_html
+    from advisor.report.whatif_text import render_whatif
     from advisor.whatif import whatif_document
     from simulator import files
 

@@ -11,7 +11,7 @@ from advisor.advise.recommendation import Recommendation, recommend
 from advisor.quickstart.document import result_document
 from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
-from advisor.report import render_html
+from advisor.report.html import render_html
 from advisor.verification import Loads, MatmulRuns, Verification, run_interleaved
 from simulator import (
     PE,

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from advisor.report import html, render_page
+from advisor.report import html
+from advisor.report.html import render_page
 from advisor.report.page import MOST_ROWS, Beside, Folded, Page, Pairs, Section, Text, Widget, table
 
 HOSTILE = '</script><script>alert("x")</script><!-- & \u2028 \''

@@ -7,7 +7,7 @@ import pytest
 
 from advisor import advice_document, explain, recommend
 from advisor.cli import _run
-from advisor.report import render_html
+from advisor.report.html import render_html
 from advisor.report.illustrated import illustrated
 from advisor.report.pages import page_of
 from simulator import load_scenario

@@ -4,9 +4,10 @@ import re
 import numpy as np
 import pytest
 
-from advisor.report import render_html, render_whatif
+from advisor.report.html import render_html
 from advisor.report.sections import whatif_asked
 from advisor.report.sections.whatif_grid import grid_data
+from advisor.report.whatif_text import render_whatif
 from advisor.whatif import whatif_document
 from tests.advisor.report.test_html import HOSTILE, Page, words
 from tests.advisor.whatif.sweeps import LATENCY, LINK, N, plan_of, swept_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.report import render_html
+from advisor.report.html import render_html
 from advisor.verification.applications import CommandRuns, parse_command, ranks_cpus
 from advisor.verification.check import NO_RANGE, VerifyPlan, _document, verify
 from advisor.verification.interleaved import Verification, run_interleaved
