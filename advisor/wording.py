@@ -13,6 +13,7 @@ Document = Mapping[str, Any]
 
 NOTHING = "-"
 """What stands where there is no value."""
+EQUAL = "the equal split"
 MOST_NAMED = 6
 """PEs that a sentence can name one by one."""
 
@@ -152,6 +153,15 @@ def entry_of(document: Document, name: object) -> Document:
     return next((entry for entry in document.get("baselines") or () if entry.get("name") == name), {})
 
 
+def reference_of(document: Document) -> tuple[Document, str]:
+    """The entry that gains are counted from, and what it is called in a sentence."""
+    entry, equal = entry_of(document, document.get("reference") or "equal"), entry_of(document, "equal")
+    if entry.get("name") == "as-now":
+        return entry, "it runs now"
+    same = {entry.get("name"), entry.get("same_as")} & {equal.get("name"), equal.get("same_as")} - {None}
+    return (entry, EQUAL) if same or not entry else (entry, "one process per core with equal units")
+
+
 def answer(document: Document) -> str:
     """The answer in one sentence: who gets how much, what it gains, and whether that was measured."""
     best = entry_of(document, document.get("recommended"))
@@ -161,11 +171,15 @@ def answer(document: Document) -> str:
     if len(partition) == 1 and len(pe_names(document)) == 1:
         return f"There is one PE only, so it does all {partition[0]} {unit_of(document)}: nothing to apportion."
     who = _who_gets_what(document, best)
-    if best.get("name") == "equal":
-        return f"Give {who}, an equal split: no other partition is predicted to be faster."
+    reference, named = reference_of(document)
+    if reference and best.get("name") in {reference.get("name"), reference.get("same_as")}:
+        if reference.get("name") == "as-now":
+            return f"Stay as you are, with {who}: there is nothing to gain by anything that was compared."
+        what = "an equal split" if named == EQUAL else named
+        return f"Give {who}, {what}: no other partition is predicted to be faster."
     measured = number(document.get("measured_gain"))
     if measured is not None and measured < 0.995:
-        return f"Keep the equal split: a real run with {who} was only {times(measured)} times as fast."
+        return f"Keep {named}: a real run with {who} was only {times(measured)} times as fast."
     return f"Give {who}: {_gain_text(document)}."
 
 
@@ -250,13 +264,14 @@ def confirmed_text(document: Document) -> str:
 
 def _gain_text(document: Document) -> str:
     measured, most = number(document.get("measured_gain")), number(document.get("largest_gain"))
-    predicted = number((entry_of(document, "equal").get("gain_of_recommended") or {}).get("mean"))
+    reference, named = reference_of(document)
+    predicted = number((reference.get("gain_of_recommended") or {}).get("mean"))
     if measured is not None:
         limit = "" if most is None else f"; {times(most)} is the most possible"
         how = f"{times(measured)} times faster than" if measured >= 1.005 else "as fast as"
-        return f"{how} the equal split (measured{limit})"
+        return f"{how} {named} (measured{limit})"
     if predicted is not None:
-        return f"{times(predicted)} times faster than the equal split (predicted; no real run has checked it)"
+        return f"{times(predicted)} times faster than {named} (predicted; no real run has checked it)"
     return "predicted to be the fastest"
 
 

@@ -8,6 +8,9 @@ from advisor.advise.recommendation import Recommendation
 from advisor.advise.strategies import uneven
 from simulator import Scenario, provenance
 
+REFERENCES = ("as-now", "one-per-core", "equal")
+"""What gains are counted from: the first of these that was compared."""
+
 
 def advice_document(
     scenario: Scenario, recommendation: Recommendation, *, top: int | None = None, fronts: Sequence[Front] | None = None
@@ -31,6 +34,7 @@ def advice_document(
         "application": application_facts(scenario),
         "pes": [pe.name for pe in scenario.platform.pes],
         "recommended": recommendation.configuration.name,
+        "reference": reference_of(recommendation),
         "partition": list(recommendation.configuration.partition),
         "placement": list(recommendation.configuration.placement),
         "varied": list(recommendation.varied),
@@ -50,6 +54,12 @@ def advice_document(
         "warnings": _warnings(scenario, recommendation),
         "provenance": provenance.provenance(seed=seed, inputs=scenario.inputs),
     }
+
+
+def reference_of(recommendation: Recommendation) -> str:
+    """The name of what gains are counted from: `as-now`, else a process per core with equal units, else equal units."""
+    named = recommendation.baselines
+    return next((name for name in REFERENCES if name in named), recommendation.candidates[0].name)
 
 
 def application_facts(scenario: Scenario) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.advise.partition import constant_split, even_split
 from advisor.advise.problem import Allocations, Kind, Model, Problem, model_times_s
-from advisor.advise.simulated import configuration_of, mean_share
+from advisor.advise.simulated import configuration_of, mean_share, runs_as
 from simulator import Configuration, Scenario, ties
 
 
@@ -48,6 +48,41 @@ def baselines(
         "one-per-pe": even_split(units, count),
     }
     return [Configuration.one_each(name, partition) for name, partition in named.items()]
+
+
+def core_baselines(scenario: Scenario) -> list[Configuration]:
+    """What people start by hand or by their launcher, with a process per core where it says so.
+
+    - `one-per-core`, `per-core-by-speed`: on every core, equal units, or units in proportion to the speed in one small
+      benchmark;
+    - `one-per-node`: one process on the first PE of each node, equal units;
+    - `fastest-node`: on every core of the node whose cores have the most speed together, equal units;
+    - `slurm-block`, `slurm-cyclic`: on every core, ranks filled node by node, or dealt out over the nodes in turns.
+    """
+    platform, work = scenario.platform, scenario.application.work
+    kernel = scenario.application.kernel
+    nodes: dict[int, list[int]] = {}
+    for pe, node in enumerate(platform.node_of.tolist()):
+        nodes.setdefault(node, []).extend([pe] * platform.pes[pe].cores)
+    speed = [float(pe.speed_of(kernel).mid[0]) for pe in platform.pes]
+    left = [one * mean_share(pe) for one, pe in zip(speed, platform.pes, strict=True)]
+    strongest = list(nodes.values())[ties.first_most([sum(left[pe] for pe in cores) for cores in nodes.values()])]
+    everywhere = [pe for pe, one in enumerate(platform.pes) for _ in range(one.cores)]
+    block = [pe for cores in nodes.values() for pe in cores]
+    turns = max(map(len, nodes.values()))
+    cyclic = [cores[turn] for turn in range(turns) for cores in nodes.values() if turn < len(cores)]
+    placed = {
+        "one-per-core": everywhere,
+        "one-per-node": sorted(cores[0] for cores in nodes.values()),
+        "fastest-node": strongest,
+        "slurm-block": block,
+        "slurm-cyclic": cyclic,
+    }
+    split = {name: even_split(work.units, len(pes)) for name, pes in placed.items() if runs_as(scenario, len(pes))}
+    placed["per-core-by-speed"] = everywhere
+    if "one-per-core" in split:
+        split["per-core-by-speed"] = constant_split(work.units, [speed[pe] for pe in everywhere])
+    return [Configuration(name, work.fitting(parts), tuple(placed[name])) for name, parts in split.items()]
 
 
 def allocation_baselines(scenario: Scenario, problem: Problem) -> list[Configuration]:

@@ -3,21 +3,31 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.baselines import baselines
+from advisor.advise.baselines import baselines, core_baselines
 from advisor.advise.bound import lower_bound_s, sizes
+from advisor.advise.joint import one_step_from, search_jointly
 from advisor.advise.objectives import Objective, check_objective, statistic
 from advisor.advise.partition import by_times, refined
 from advisor.advise.partition.by_times import Times
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.advise.simulated import configuration_of, kinds_of, mean_share
-from advisor.advise.strategies import Strategies, most_processes, renamed, strategies, within_memory, without_uneven
+from advisor.advise.strategies import (
+    EQUAL_WORK,
+    Strategies,
+    most_processes,
+    renamed,
+    strategies,
+    usual_vary,
+    within_memory,
+    without_uneven,
+)
 from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, notebook, ties, units
 from simulator.experiments.sweep import run_or_recall
 
@@ -29,8 +39,10 @@ BUDGET = 300
 """Simulated runs that the search for an allocation may take."""
 CANDIDATES = 4
 """Configurations that are compared at the least, for what memory that takes."""
-MOST_CONFIRMED = 1024
-"""Processes up to which the reference engine runs a configuration again: it takes its time."""
+MOST_STEPS = 12
+"""Steps from the best candidate in a row, at most."""
+MOST_CONFIRMED = 40_000
+"""Rounds of all processes up to which the reference engine runs a configuration again: it takes its time."""
 
 
 @dataclass(frozen=True)
@@ -137,31 +149,31 @@ def recommend(
     benchmark_speeds: Sequence[float] | None = None,
     replications: int | None = None,
     seed: int | None = None,
-    vary: Sequence[str] = ("partition",),
+    vary: Sequence[str] | None = None,
     objective: Objective = "mean",
     budget: int = BUDGET,
     confirm: int = 1,
 ) -> Recommendation:
-    """Find a partition for one process per PE, or an allocation, and compare it with the baselines on the same draws.
+    """Find who should get how much: PEs, processes on each and units of each, compared on the same draws.
 
-    With `allocation` among what varies, equal shares on the best PEs, as many processes on each as is best, are a
-    candidate too, and the naive allocations are among the baselines; `search_allocation` tells more of that search.
+    Compared are what the searches find, the naive strategies, the scenario's own configurations, and what lies one step
+    from the best of them: of all these the recommended one has the least objective.
 
     Parameters
     ----------
     scenario
-        Its own configurations are not looked at.
+        Its own configurations are candidates under their own names; `as-now` is what gains are counted from.
     benchmark_speeds
         Speed of each PE in one small benchmark, for the constant model; by default the middle of its band at the
         smallest size, as an idle PE would show it.
     replications, seed
         In place of the scenario's own.
     vary
-        `partition`, `allocation` or both.
+        `partition`, `allocation` or both; by default all that the application allows.
     objective
         What is to be least.
     budget
-        Simulated runs that the search for an allocation may take; all candidates then have all replications.
+        Simulated runs of the search for an allocation; all candidates then have all replications.
     confirm
         Replications that the reference engine runs of the two best, 0 for none.
 
@@ -172,9 +184,9 @@ def recommend(
         shall vary, or memory and swap hold no candidate.
     """
     check_objective(objective)
-    for name in vary:
-        if name not in VARIED:
-            raise ScenarioError(f"vary: {name!r} found, {' and '.join(VARIED)} allowed")
+    vary = usual_vary(scenario) if vary is None else vary
+    if unknown := [name for name in vary if name not in VARIED]:
+        raise ScenarioError(f"vary: {unknown[0]!r} found, {' and '.join(VARIED)} allowed")
     scenario = replace(
         scenario,
         replications=scenario.replications if replications is None else replications,
@@ -185,8 +197,8 @@ def recommend(
     searched = [name for name in vary if name != "allocation" or not left_out]
     found, spent = _found(scenario, benchmark_speeds, searched, objective, budget)
     found, uneven = without_uneven(scenario, vary, found)
-    compared = strategies(scenario, found, left_out=(*left_out, *uneven))
-    runs = run_or_recall(scenario.with_configurations(compared.candidates))
+    compared, runs, tried = _compared(scenario, vary, objective, found, (*left_out, *uneven))
+    spent += tried
     ranking = _ranking(scenario, runs, objective, lower_bound_s(scenario, vary))
     best, evaluations = compared.candidates[ranking.best.candidate], spent + runs.makespan_ticks.size
     made = Recommendation(best, runs, compared, tuple(vary), ranking, evaluations, ())
@@ -205,7 +217,11 @@ def _found(
     spent = 0
     if "partition" in vary:
         found, spent = _partitions(scenario, benchmark_speeds, objective)
+        if scenario.application.name not in EQUAL_WORK:
+            more, runs = search_jointly(scenario, objective=objective, most=_most(vary))
+            found, spent = [*found, *more], spent + runs
     if "allocation" in vary:
+        found += core_baselines(scenario)
         more, runs = _allocations(scenario, objective, budget)
         taken = {one.name for one in found} - {"fastest-pe", "fastest-kind"}
         names = {one.name for one in more}
@@ -214,6 +230,65 @@ def _found(
         found += [one for one in more if one.name not in taken]
         spent += runs
     return found, spent
+
+
+def _most(vary: Sequence[str]) -> int | None:
+    """Most processes on one PE in the joint search: its cores, or one where the allocation does not vary."""
+    return None if "allocation" in vary else 1
+
+
+def _with_own(scenario: Scenario, found: Sequence[Configuration]) -> list[Configuration]:
+    """What was found, and the scenario's own configurations under their names: a strategy of the same name yields."""
+    own = {one.name: one for one in scenario.configurations}
+    known = {one.name: (one.partition, one.placement) for one in found}
+    same = {name for name, one in own.items() if known.get(name) == (one.partition, one.placement)}
+    yielding = [renamed(one, f"naive-{one.name}") if one.name in own.keys() - same else one for one in found]
+    return [*yielding, *(one for name, one in own.items() if name not in same)]
+
+
+def _compared(
+    scenario: Scenario,
+    vary: Sequence[str],
+    objective: Objective,
+    found: Sequence[Configuration],
+    left_out: Sequence[str],
+) -> tuple[Strategies, RunSet, int]:
+    """What was found, the scenario's own and what lies steps from the best, all simulated; the runs of the steps."""
+    found = _with_own(scenario, found)
+    compared = strategies(scenario, found, left_out=left_out)
+    runs = run_or_recall(scenario.with_configurations(compared.candidates))
+    if "partition" not in vary or scenario.application.name in EQUAL_WORK:
+        return compared, runs, 0
+    stepped, tried = _stepped(scenario, vary, objective, runs, compared.candidates)
+    if stepped is None:
+        return compared, runs, tried
+    compared = strategies(scenario, [*found, stepped], left_out=left_out)
+    return compared, run_or_recall(scenario.with_configurations(compared.candidates)), tried
+
+
+def _stepped(
+    scenario: Scenario,
+    vary: Sequence[str],
+    objective: Objective,
+    runs: RunSet,
+    candidates: Sequence[Configuration],
+) -> tuple[Configuration | None, int]:
+    """The end of a descent from the best candidate, one step at a time on the same draws; and the simulated runs."""
+    values = statistic(runs.makespan_s, objective)
+    place = ties.first_least(values)
+    best, best_s, spent, moved = candidates[place], float(values[place]), 0, False
+    for _ in range(MOST_STEPS):
+        near = one_step_from(scenario, best, most=_most(vary))
+        if not near:
+            break
+        tried = run_or_recall(scenario.with_configurations(tuple(near)))
+        spent += tried.makespan_ticks.size
+        values = statistic(tried.makespan_s, objective)
+        place = ties.first_least(values)
+        if not ties.is_less(float(values[place]), best_s):
+            break
+        best, best_s, moved = near[place], float(values[place]), True
+    return (renamed(best, "stepped") if moved else None), spent
 
 
 def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: float) -> Ranking:
@@ -234,7 +309,8 @@ def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: fl
 def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmation, ...]:
     """The reference engine's makespans of the two best in the first replications."""
     best = [made.candidates[entry.candidate] for entry in made.ranking.ranked[:2]]
-    chosen = tuple(one for one in best if len(one.partition) <= MOST_CONFIRMED)
+    rounds = scenario.application.work.rounds
+    chosen = tuple(one for one in best if (count := len(one.partition)) * rounds(count) <= MOST_CONFIRMED)
     if not chosen:
         return ()
     count = min(replications, scenario.replications)
@@ -346,16 +422,15 @@ def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
 
     setup_s = sum(messages_s(-(-work.units // len(pes)), pe) for pe in pes[1:])
 
+    @cache  # a bisection asks for the same units again and again
+    def process_s(process: int, count: int) -> float:
+        master = work.has_master and pes[process] == 0
+        computation = compute(count)
+        alone_s = computation.volume / float(bands[process].speed(computation.size)) / shares[process]
+        return float(alone_s + (setup_s if master else messages_s(count, pes[process])))
+
     def times_s(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        seconds = np.zeros(counts.size)
-        for process, count in enumerate(counts.tolist()):
-            if count:
-                master = work.has_master and pes[process] == 0
-                computation = compute(count)
-                speed = float(bands[process].speed(computation.size))
-                alone_s = computation.volume / speed / shares[process]
-                seconds[process] = alone_s + (setup_s if master else messages_s(count, pes[process]))
-        return seconds
+        return np.array([process_s(process, count) if count else 0.0 for process, count in enumerate(counts.tolist())])
 
     return times_s
 

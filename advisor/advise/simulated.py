@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from advisor.advise.objectives import Objective
 from advisor.advise.partition import even_split
 from advisor.advise.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
-from simulator import PE, Configuration, Platform, Scenario, SpeedBand, availability, ties
+from simulator import PE, Configuration, Platform, Scenario, ScenarioError, SpeedBand, availability, ties
 from simulator.experiments.sweep import run_or_recall
 
 GRID = 24
@@ -56,6 +56,19 @@ def configuration_of(
     placement = tuple(pe for pe, processes in sorted(each) for _ in range(processes))
     work = scenario.application.work
     return Configuration(name, work.fitting(even_split(work.units, len(placement))), placement)
+
+
+def runs_as(scenario: Scenario, processes: int) -> bool:
+    """Whether an application runs as so many processes: grids and powers of two have their own numbers."""
+    work = scenario.application.work
+    if not 1 <= processes <= work.units:
+        return False
+    try:
+        parts = work.fitting(even_split(work.units, processes))
+        work.program(Configuration("asked", parts, (0,) * processes))
+    except ScenarioError:
+        return False
+    return True
 
 
 def simulated_runs(scenario: Scenario, kinds: Sequence[Kind], *, first: int = 0) -> Runs:

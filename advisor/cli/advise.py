@@ -71,9 +71,10 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     resource_model: ResourceModel = None,
     as_json: Json = False,
 ) -> None:
-    """Find the partition or the allocation with the least makespan and compare it with the naive strategies.
+    """Find who should get how much for the least makespan, compared with the naive strategies and your own.
 
-    The scenario's own configurations are not looked at. Example:
+    The scenario's configurations are compared under their names; gains are over the one called as-now, else over one
+    process per core with equal units. Example:
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """

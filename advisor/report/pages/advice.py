@@ -22,13 +22,15 @@ def page(document: Document) -> Page:
 
 def _key_figures(document: Document) -> Pairs:
     best = wording.entry_of(document, document.get("recommended"))
-    equal = wording.entry_of(document, "equal").get("gain_of_recommended") or {}
+    reference, named = wording.reference_of(document)
+    over = reference.get("gain_of_recommended") or {}
     predicted = best.get("predicted_makespan_s") or {}
-    gained = number(equal.get("mean")) if best.get("name") != "equal" else None
+    itself = best.get("name") in {reference.get("name"), reference.get("same_as")}
+    gained = None if itself else number(over.get("mean"))
     return pairs(
         {
             "predicted makespan, mean": wording.duration(predicted.get("mean")) if predicted else "",
-            "predicted gain over the equal split": "" if gained is None else f"{wording.times(gained)} ×",
+            f"predicted gain over {named}": "" if gained is None else f"{wording.times(gained)} ×",
             "chance to be the best of all compared": _known(wording.probability(document.get("p_best"))),
             "above what no partition can be below": _known(wording.percent(document.get("regret"), 1)),
         }

@@ -26,7 +26,7 @@ def test_the_faster_pe_gets_its_share(name):
     pes = (pe("fast", 3e8), pe("slow", 1e8))
     application = Application(name, "dgemm", parameters)
     made = Scenario(Platform.uniform(pes, LinkModel.from_latency(1e-9, 1e12)), application, (), 1)
-    advice = recommend(made)
+    advice = recommend(made, vary=("partition",))
     work = application.work
     total = work.compute(2)(work.units).volume
     assert advice.predicted["mean"] >= total / 4e8 * (1 - 1e-9)
@@ -56,5 +56,5 @@ def test_what_is_refined_keeps_to_the_grid_too():
     application = Application("matmul_2d", "dgemm", {"n": 61, "nb": 8, "grid_rows": 2})
     made = Scenario(Platform.uniform(pes, LinkModel.from_latency(1e-6, 1e9)), application, (), 1)
     advice = recommend(made)
-    assert advice.configuration.name == "refined"
+    assert advice.configuration.name in {"refined", "joint", "stepped"}
     assert application.work.fitting(advice.configuration.partition) == advice.configuration.partition

@@ -1,0 +1,363 @@
+"""The search over partition and allocation together: which PEs take part, with how many processes and units each.
+
+1. PEs that are alike form a kind; a team says, for each kind, how many PEs take part and how many processes each runs.
+2. A model of a team gives its processes the units with which they all end together (`by_times`); alike ones get alike.
+3. Teams are simulated on a few common draws: those that the model finds best, then what lies one move from the best.
+4. The units of the best teams are levelled by the ends that simulation shows (`refined`).
+
+What is found competes with all baselines on fresh common draws (`recommend`), and so does what lies one step from it.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.advise.objectives import Objective, statistic
+from advisor.advise.partition import even_split, refined
+from advisor.advise.partition.by_times import by_times
+from advisor.advise.partition.whole import whole_units
+from advisor.advise.problem import Kind
+from advisor.advise.search import SEARCH_FIRST
+from advisor.advise.simulated import kinds_of, mean_share, runs_as
+from advisor.advise.strategies import renamed
+from simulator import Configuration, Scenario, ties
+from simulator.experiments.sweep import run_or_recall
+
+Floats = NDArray[np.float64]
+Team = tuple[tuple[int, int], ...]
+"""For each kind, how many of its PEs (its first ones) take part, and the processes on each; (0, 0) for none."""
+
+STARTS = 16
+"""Teams that are simulated first, at most."""
+TRIED = 10
+"""Moves from the best team that are simulated at a time: those that the model finds best."""
+ROUNDS = 8
+"""Moves in a row, at most."""
+LEVELLED = 2
+"""Teams whose units are levelled by simulation."""
+NEAR = 1.1
+"""A team this many times as slow as the best is not worth levelling."""
+MOST_DRAWS = 16
+"""Replications that a team is judged by in the search."""
+OPERATIONS = 4_000_000
+"""Computations that one simulated team may take, so that large scenarios are judged by fewer replications."""
+LEVELLING = (0.04, 0.02, 0.01, 0.005)
+"""Units that a move takes from one kind to another while they are levelled, as a share of all."""
+UNIT_STEPS = (0.01, 0.0025)
+"""The same for a step from the best candidate."""
+MOST_HEADS = 4
+"""Kinds up to which units are moved between each two of them."""
+PARTS = (0.5, 0.25, 0.125)
+"""Parts of the PEs of each kind that are tried from the start."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Processes of a team that are alike."""
+
+    pe: int
+    """One of the PEs."""
+    each: int
+    """Processes on it."""
+    processes: tuple[int, ...]
+    """By their places in the configuration."""
+    leads: bool = False
+    """Whether it is the master alone."""
+
+
+def search_jointly(
+    scenario: Scenario, *, objective: Objective, most: int | None = None
+) -> tuple[list[Configuration], int]:
+    """The best configurations that were found, the best first, and the simulated runs that they took.
+
+    Empty where memory holds no team.
+
+    Parameters
+    ----------
+    objective
+        What is to be least.
+    most
+        Most processes on one PE; by default its cores.
+    """
+    judge = _Judge(scenario, objective)
+    kinds = kinds_of(scenario, most=most)
+    starts = _likeliest(judge, kinds, _starts(scenario, kinds), STARTS)
+    found = _judged(judge, kinds, starts)
+    for _ in range(ROUNDS):
+        best = _best(found)
+        if best is None:
+            return [], judge.spent
+        moves = [team for team in _moves(kinds, best) if team not in found]
+        found |= _judged(judge, kinds, _likeliest(judge, kinds, moves, TRIED))
+        if _best(found) == best:
+            break
+    teams = list(found)
+    order = ties.in_order([found[team] for team in teams])[:LEVELLED].tolist()
+    near = [teams[place] for place in order if found[teams[place]] <= NEAR * found[teams[order[0]]]]
+    made = [_levelled(judge, kinds, team) for team in near]
+    ranked = [made[place][1] for place in ties.in_order([value for value, _ in made]).tolist()]
+    return [renamed(one, f"joint-{n}" if n else "joint") for n, one in enumerate(ranked)], judge.spent
+
+
+def one_step_from(scenario: Scenario, configuration: Configuration, *, most: int | None = None) -> list[Configuration]:
+    """What lies one step from a configuration: one PE or process less, one process more, a step of units.
+
+    Units of a process that goes are spread over the others, and a new one takes its part of all, in proportion.
+
+    Parameters
+    ----------
+    most
+        As in `search_jointly`.
+    """
+    work, kinds = scenario.application.work, kinds_of(scenario, most=most)
+    if work.has_master and not configuration.partition[0]:
+        return []  # the master would be another
+    busy = [(pe, units) for pe, units in zip(configuration.placement, configuration.partition, strict=True) if units]
+    pes, units = [pe for pe, _ in busy], np.array([units for _, units in busy], dtype=np.float64)
+    steps = [*_steps_of_processes(kinds, pes, units), *_steps_of_units(scenario, kinds, pes, units)]
+    runnable = {count: runs_as(scenario, count) for count in {len(placed) for placed, _ in steps}}
+    made = []
+    for number, (placed, wanted) in enumerate(steps):
+        if runnable[len(placed)]:
+            whole = whole_units(wanted * (work.units / wanted.sum()), work.units)
+            made.append(Configuration(f"step {number}", work.fitting(tuple(whole.tolist())), tuple(placed)))
+    return [one for one in made if scenario.lacking_bytes(one) <= 0]
+
+
+def _steps_of_processes(
+    kinds: Sequence[Kind], pes: Sequence[int], units: Floats
+) -> Iterator[tuple[Sequence[int], Floats]]:
+    """Of each kind one PE less, one process less on its last PE, one more on its first free one."""
+    for kind in kinds:
+        used = [pe for pe in kind.pes if pe in pes]
+        free = [pe for pe in kind.pes if pes.count(pe) < kind.most]
+        if used and len(set(pes)) > 1:
+            stay = [place for place, pe in enumerate(pes) if pe != used[-1]]
+            yield [pes[place] for place in stay], units[stay]
+        if used and pes.count(used[-1]) > 1:
+            gone = max(place for place, pe in enumerate(pes) if pe == used[-1])
+            yield [*pes[:gone], *pes[gone + 1 :]], np.delete(units, gone)
+        if free:
+            alike = [count for pe, count in zip(pes, units.tolist(), strict=True) if pe in used]
+            more = sorted([*zip(pes, units.tolist(), strict=True), (free[0], float(np.mean(alike or units)))])
+            yield [pe for pe, _ in more], np.array([count for _, count in more])
+
+
+def _steps_of_units(
+    scenario: Scenario, kinds: Sequence[Kind], pes: Sequence[int], units: Floats
+) -> Iterator[tuple[Sequence[int], Floats]]:
+    """Units moved from the processes on PEs of one kind to those of another; a master counts by itself."""
+    leads = [[0]] if scenario.application.work.has_master else []
+    alike = [[place for place, pe in enumerate(pes) if pe in kind.pes and (place or not leads)] for kind in kinds]
+    heads = [places for places in [*leads, *alike] if places]
+    shares = np.array([units[places].sum() for places in heads])
+    for step in UNIT_STEPS:
+        for moved in _moved_units(shares, step):
+            shifted = units.copy()
+            for places, before, after in zip(heads, shares, moved, strict=True):
+                shifted[places] *= after / before
+            yield pes, shifted
+
+
+class _Judge:
+    """What simulation says of configurations, each asked once."""
+
+    def __init__(self, scenario: Scenario, objective: Objective) -> None:
+        self.scenario, self.objective = scenario, objective
+        self.spent = 0
+        processes = sum(pe.cores for pe in scenario.platform.pes)
+        steps = processes * scenario.application.work.rounds(processes)
+        few = int(np.clip(OPERATIONS // max(1, steps), 2, MOST_DRAWS))
+        self.draws = 1 if scenario.deterministic else min(few, scenario.replications)
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[float, Floats]] = {}
+        self._taken: dict[int, bool] = {}
+
+    def takes(self, processes: int) -> bool:
+        """Whether the application runs as so many processes."""
+        if processes not in self._taken:
+            self._taken[processes] = runs_as(self.scenario, processes)
+        return self._taken[processes]
+
+    def of(self, configurations: Sequence[Configuration]) -> list[tuple[float, Floats]]:
+        """The objective of each (infinite without memory), and the mean ends of its processes' computing."""
+        asked = {(one.partition, one.placement): one for one in configurations}
+        fresh = [one for key, one in asked.items() if key not in self._known]
+        held = [one for one in fresh if self.scenario.lacking_bytes(one) <= 0]
+        nothing = math.inf, np.zeros(0)
+        self._known |= {(one.partition, one.placement): nothing for one in fresh if one not in held}
+        if held:
+            named = tuple(Configuration(f"team {n}", one.partition, one.placement) for n, one in enumerate(held))
+            runs = run_or_recall(
+                self.scenario.with_configurations(named), replications=self.draws, first_replication=SEARCH_FIRST
+            )
+            self.spent += runs.makespan_ticks.size
+            values = statistic(runs.makespan_s, self.objective)
+            for one, value, computed in zip(held, values.tolist(), runs.computed_ticks, strict=True):
+                self._known[one.partition, one.placement] = value, computed.mean(axis=0) * runs.tick_s
+        return [self._known[one.partition, one.placement] for one in configurations]
+
+
+def _judged(judge: _Judge, kinds: Sequence[Kind], teams: Sequence[Team]) -> dict[Team, float]:
+    made = [_balanced(judge.scenario, kinds, team)[0] for team in teams]
+    return {team: value for team, (value, _) in zip(teams, judge.of(made), strict=True)}
+
+
+def _best(found: dict[Team, float]) -> Team | None:
+    teams = [team for team, value in found.items() if math.isfinite(value)]
+    return teams[ties.first_least([found[team] for team in teams])] if teams else None
+
+
+def _likeliest(judge: _Judge, kinds: Sequence[Kind], teams: Iterable[Team], most: int) -> list[Team]:
+    """Those that the model finds best, each once."""
+    distinct = [team for team in dict.fromkeys(teams) if judge.takes(sum(pes * each for pes, each in team))]
+    if len(distinct) <= most:
+        return distinct
+    seconds = [_balanced(judge.scenario, kinds, team)[1] for team in distinct]
+    return [distinct[place] for place in ties.in_order(seconds)[:most].tolist()]
+
+
+def _starts(scenario: Scenario, kinds: Sequence[Kind]) -> Iterator[Team]:
+    """All PEs or the fastest kinds alone: a process per core, per core that is free, and per PE; and parts of them."""
+    pes = [scenario.platform.pes[kind.pes[0]] for kind in kinds]
+    kernel = scenario.application.kernel
+    speeds = [float(pe.speed_of(kernel).mid[-1]) * mean_share(pe, processes=pe.cores) for pe in pes]
+    order = ties.in_order([-speed for speed in speeds]).tolist()
+    loads = [0.0 if pe.load is None else pe.load.trace.mean() for pe in pes]
+    free = [max(1, round(pe.cores - load)) for pe, load in zip(pes, loads, strict=True)]
+    for each in ([pe.cores for pe in pes], free, [1] * len(pes)):
+        for first in range(len(kinds), 0, -1):
+            chosen = set(order[:first])
+            yield _team((kind.count if n in chosen else 0, each[n]) for n, kind in enumerate(kinds))
+        for part in PARTS:
+            yield _team((math.ceil(part * kind.count), each[n]) for n, kind in enumerate(kinds))
+        yield _team((int(n == order[0]), each[n]) for n in range(len(kinds)))
+
+
+def _team(parts: Iterable[tuple[int, int]]) -> Team:
+    return tuple((pes, each) if pes else (0, 0) for pes, each in parts)
+
+
+def _moves(kinds: Sequence[Kind], team: Team) -> Iterator[Team]:
+    """More or fewer PEs of one kind, a quarter or one at a time, none or all; another number of processes on each."""
+    for place, (kind, (pes, each)) in enumerate(zip(kinds, team, strict=True)):
+        step = max(1, kind.count // 4)
+        counts = {pes - step, pes - 1, pes + 1, pes + step, 0, kind.count} - {pes}
+        moved = [(count, each or kind.most) for count in sorted(counts) if 0 <= count <= kind.count]
+        moved += [(pes, more) for more in (each - 1, each + 1, 1, kind.most) if pes and 1 <= more <= kind.most]
+        for one in moved:
+            whole = _team([*team[:place], one, *team[place + 1 :]])
+            if whole != team and any(count for count, _ in whole):
+                yield whole
+
+
+def _groups(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[list[Group], tuple[int, ...]]:
+    """Processes that are alike, and the PE of each process: in the order of the PEs, those of one PE side by side."""
+    of_pe = {pe: place for place, (kind, (pes, _)) in enumerate(zip(kinds, team, strict=True)) for pe in kind.pes[:pes]}
+    placement = [pe for pe in sorted(of_pe) for _ in range(team[of_pe[pe]][1])]
+    members: dict[tuple[int, bool], list[int]] = {}
+    for process, pe in enumerate(placement):
+        leads = scenario.application.work.has_master and process == 0
+        members.setdefault((of_pe[pe], leads), []).append(process)
+    groups = [
+        Group(placement[processes[0]], team[place][1], tuple(processes), leads)
+        for (place, leads), processes in members.items()
+    ]
+    return groups, tuple(placement)
+
+
+def _balanced(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[Configuration, float]:
+    """The team with the units with which all end together by the model, and the seconds that the model says."""
+    groups, placement = _groups(scenario, kinds, team)
+    work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
+    compute = work.compute(len(placement))
+    bands = [platform.pes[group.pe].speed_of(kernel) for group in groups]
+    shares = [mean_share(platform.pes[group.pe], processes=group.each) for group in groups]
+    others = [placement[-1] if group.pe == placement[0] else placement[0] for group in groups]
+
+    def messages_s(units: int, group: Group, other: int) -> float:
+        sizes_bytes = work.messages_bytes(units)
+        return float(platform.message_s(other, group.pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
+
+    usual = -(-work.units // len(placement))
+    others_s = sum(
+        len(group.processes) * messages_s(usual, group, other)
+        for group, other in zip(groups, others, strict=True)
+        if not group.leads
+    )
+
+    @cache  # a bisection asks for the same units again and again
+    def process_s(place: int, units: int) -> float:
+        computation = compute(units)
+        alone_s = computation.volume / float(bands[place].speed(computation.size)) / shares[place]
+        return float(alone_s) + (others_s if groups[place].leads else messages_s(units, groups[place], others[place]))
+
+    def times_s(counts: NDArray[np.int64]) -> Floats:
+        each = [-(-count // len(group.processes)) for group, count in zip(groups, counts.tolist(), strict=True)]
+        return np.array([process_s(place, units) if units else 0.0 for place, units in enumerate(each)])
+
+    parts = by_times(work.units, len(groups), times_s)
+    return _configured(scenario, groups, placement, parts), float(times_s(np.array(parts)).max())
+
+
+def _configured(
+    scenario: Scenario, groups: Sequence[Group], placement: tuple[int, ...], parts: Sequence[int]
+) -> Configuration:
+    """Each group's units divided evenly among its processes."""
+    partition = np.zeros(len(placement), dtype=np.int64)
+    for group, units in zip(groups, parts, strict=True):
+        partition[list(group.processes)] = even_split(units, len(group.processes))
+    return Configuration("joint", scenario.application.work.fitting(tuple(partition.tolist())), placement)
+
+
+def _moved_units(shares: Floats, step: float) -> Iterator[Floats]:
+    """A step of units, as a share of all, from one group to another: between any two of a few, else to and from all."""
+    amount = step * float(shares.sum())
+    if shares.size <= MOST_HEADS:
+        for source, target in itertools.permutations(range(shares.size), 2):
+            if shares[source] > amount:
+                moved = shares.copy()
+                moved[source] -= amount
+                moved[target] += amount
+                yield moved
+        return
+    for place in range(shares.size):
+        for sign in (1.0, -1.0):
+            if shares[place] + sign * amount > 0:
+                moved = shares * (1 - sign * amount / (shares.sum() - shares[place]))
+                moved[place] = shares[place] + sign * amount
+                yield moved
+
+
+def _levelled(judge: _Judge, kinds: Sequence[Kind], team: Team) -> tuple[float, Configuration]:
+    """The team with units moved between its groups while simulation gets faster."""
+    scenario = judge.scenario
+    groups, placement = _groups(scenario, kinds, team)
+    balanced = np.array(_balanced(scenario, kinds, team)[0].partition)
+    start = tuple(int(balanced[list(group.processes)].sum()) for group in groups)
+
+    def simulated(parts: tuple[int, ...]) -> tuple[float, Floats]:
+        ((value, ends),) = judge.of([_configured(scenario, groups, placement, parts)])
+        known = ends if ends.size else np.zeros(len(placement))
+        return value, np.array([known[list(group.processes)].mean() for group in groups])
+
+    if len(groups) == 1:
+        return simulated(start)[0], _configured(scenario, groups, placement, start)
+    parts = refined(start, simulated)
+    best_s = simulated(parts)[0]
+    for step in LEVELLING:
+        for _ in range(ROUNDS):
+            moves = [
+                tuple(whole_units(moved, scenario.application.work.units).tolist())
+                for moved in _moved_units(np.array(parts, dtype=np.float64), step)
+            ]
+            values = [value for value, _ in judge.of([_configured(scenario, groups, placement, one) for one in moves])]
+            if not moves or not ties.is_less(min(values), best_s):
+                break
+            place = ties.first_least(values)
+            parts, best_s = moves[place], values[place]
+    return best_s, _configured(scenario, groups, placement, parts)
