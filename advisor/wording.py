@@ -14,6 +14,8 @@ Document = Mapping[str, Any]
 NOTHING = "-"
 """What stands where there is no value."""
 EQUAL = "the equal split"
+WIDE_GAP = 0.1
+"""Distance from the bound, as a share, up to which an answer is said to be nearly as good as any."""
 MOST_NAMED = 6
 """PEs that a sentence can name one by one."""
 
@@ -202,15 +204,18 @@ def _share_text(parts: Sequence[int]) -> str:
 
 
 def _who_gets_what(document: Document, entry: Document) -> str:
-    unit, given, partition = unit_of(document), shares(document, entry), entry["partition"]
+    unit, given = unit_of(document), shares(document, entry)
     if len(given) > MOST_NAMED:
-        most = max(len(parts) for _, parts in given)
-        processes = f" with {len(partition)} processes" if most > 1 else ""
+        used = [(name, parts) for name, parts in given if any(parts)]
+        partition = [units for _, parts in used for units in parts]
+        processes = f" with {len(partition)} processes" if len(partition) > len(used) else ""
         each = "each process " if processes else ""
         low, high = min(partition), max(partition)
-        if low == high:
-            return f"the {len(given)} PEs{processes} {each}{low} {unit}{'' if processes else ' each'}"
-        return f"the {len(given)} PEs{processes} {each}between {low} and {high} {unit}{'' if processes else ' each'}"
+        how = f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
+        idle = [name for name, parts in given if not any(parts)]
+        left = f", and none to {', '.join(idle)}" if 0 < len(idle) <= MOST_NAMED else ""
+        left = f", and none to the other {len(idle)}" if len(idle) > MOST_NAMED else left
+        return f"the {len(used)} PEs{processes} {each}{how}{'' if processes else ' each'}{left}"
     first, *others = [f"{name} {_share_text(parts)}" for name, parts in given]
     if not others:
         return f"{first} {unit}"
@@ -260,6 +265,15 @@ def confirmed_text(document: Document) -> str:
         return f"{told}, by the SimPy engine"
     agrees = all(entry.get("agrees") for entry in entries)
     return f"{told}; the SimPy engine {'gives the same' if agrees else 'DISAGREES'} for {names}"
+
+
+def gap_text(document: Document) -> str:
+    """How far above what nothing can be below; beyond a tenth a better answer may exist."""
+    gap = number(document.get("regret"))
+    if gap is None:
+        return ""
+    may = "; a better answer may exist" if gap > WIDE_GAP else ""
+    return f"{percent(max(0.0, gap), 1)} above a bound that no configuration can be below{may}"
 
 
 def _gain_text(document: Document) -> str:

@@ -25,7 +25,7 @@ from advisor.advise.problem import Kind
 from advisor.advise.search import SEARCH_FIRST
 from advisor.advise.simulated import kinds_of, mean_share, runs_as
 from advisor.advise.strategies import renamed
-from simulator import Configuration, Scenario, ties
+from simulator import Configuration, Scenario, ScenarioError, ties
 from simulator.experiments.sweep import run_or_recall
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,23 @@ def search_jointly(
     near = [teams[place] for place in order if found[teams[place]] <= NEAR * found[teams[order[0]]]]
     made = [_levelled(judge, kinds, team) for team in near]
     ranked = [made[place][1] for place in ties.in_order([value for value, _ in made]).tolist()]
-    return [renamed(one, f"joint-{n}" if n else "joint") for n, one in enumerate(ranked)], judge.spent
+    named = [renamed(one, f"joint-{n}" if n else "joint") for n, one in enumerate(ranked)]
+    return [_over_all(scenario, one) for one in named], judge.spent
+
+
+def _over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
+    """One process on some PEs written as one on each, those of the others without units, as partitions are."""
+    pes, count = configuration.placement, len(scenario.platform.pes)
+    if len(set(pes)) < len(pes) or (scenario.application.work.has_master and pes[0] != 0):
+        return configuration
+    partition = np.zeros(count, dtype=np.int64)
+    partition[list(pes)] = configuration.partition
+    try:
+        parts = scenario.application.work.fitting(tuple(partition.tolist()))
+    except ScenarioError:  # of a grid that so many processes do not fill
+        return configuration
+    whole = Configuration(configuration.name, parts, tuple(range(count)))
+    return whole if parts == tuple(partition.tolist()) else configuration
 
 
 def one_step_from(scenario: Scenario, configuration: Configuration, *, most: int | None = None) -> list[Configuration]:
@@ -126,7 +142,7 @@ def one_step_from(scenario: Scenario, configuration: Configuration, *, most: int
         if runnable[len(placed)]:
             whole = whole_units(wanted * (work.units / wanted.sum()), work.units)
             made.append(Configuration(f"step {number}", work.fitting(tuple(whole.tolist())), tuple(placed)))
-    return [one for one in made if scenario.lacking_bytes(one) <= 0]
+    return [_over_all(scenario, one) for one in made if scenario.lacking_bytes(one) <= 0]
 
 
 def _steps_of_processes(

@@ -164,7 +164,8 @@ def _bettered(
     least
         Units that each of them keeps.
     """
-    if not one_each(seen.configuration) or len(seen.configuration.placement) == 1:
+    count = len(seen.configuration.placement)
+    if not one_each(seen.configuration) or count == 1 or count != len(scenario.platform.pes):
         return seen
     fitting = scenario.application.work.fitting
     for _ in range(ROUNDS):
