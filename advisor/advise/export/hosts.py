@@ -20,15 +20,21 @@ def openmpi_hostfile(layout: Layout) -> str:
 
 
 def openmpi_rankfile(layout: Layout) -> str:
-    """`rank r=host slot=core`: where each rank runs, and on which core if that is known.
+    """`rank r=host slot=core`: where each rank runs, a core each as long as its PE has as many.
 
-    Where it is not, ranks of a host take its cores in order, those of one PE the same core.
+    Where it is not known which core a PE begins with, PEs of a host take its cores in order.
     """
-    cores: dict[str, dict[str, int]] = {}
+    firsts: dict[str, dict[str, int]] = {}
+    taken: Counter[str] = Counter()
+    turns: Counter[tuple[str, str]] = Counter()
     lines = []
     for number, rank in enumerate(layout.ranks):
-        known = cores.setdefault(rank.host, {})
-        core = known.setdefault(rank.pe, len(known)) if rank.cpu is None else rank.cpu
+        known = firsts.setdefault(rank.host, {})
+        if rank.pe not in known:
+            known[rank.pe] = taken[rank.host] if rank.cpu is None else rank.cpu
+            taken[rank.host] += rank.cores
+        core = known[rank.pe] + turns[rank.host, rank.pe] % rank.cores
+        turns[rank.host, rank.pe] += 1
         lines.append(f"rank {number}={rank.host} slot={core}")
     return _lines(HEAD, *lines)
 
@@ -90,8 +96,7 @@ def commands(layout: Layout) -> str:
 def launches(layout: Layout, names: tuple[str, str, str, str]) -> str:
     """How MPICH's host file, Open MPI's host and rank file, and Slurm's host file are used, by their names."""
     count, (mpich, openmpi, ranks, slurm) = len(layout.ranks), names
-    busy = Counter(rank.pe for rank in layout.ranks)
-    over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if max(busy.values(), default=0) > 1 else ("", "")
+    over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if layout.oversubscribed else ("", "")
     return _lines(
         "# MPICH",
         f"mpiexec -f {mpich} -n {count} PROGRAM",

@@ -1,6 +1,7 @@
 """Which rank of a real run is where and gets what: a configuration without the processes that have nothing to do."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,8 @@ class Rank:
     first: int
     """Its first unit of work; ranks have consecutive units in order."""
     units: int
+    cores: int = 1
+    """Of the PE: its ranks take them in turns."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,12 @@ class Layout:
         return found
 
     @property
+    def oversubscribed(self) -> bool:
+        """Whether a PE has more ranks than cores."""
+        busy = Counter((rank.host, rank.pe, rank.cores) for rank in self.ranks)
+        return any(count > cores for (_, _, cores), count in busy.items())
+
+    @property
     def units(self) -> int:
         """Units of work of all ranks."""
         return sum(rank.units for rank in self.ranks)
@@ -67,7 +76,7 @@ def layout_of(scenario: Scenario, configuration: Configuration) -> Layout:
     for process, (units, place) in enumerate(zip(configuration.partition, configuration.placement, strict=True)):
         if units or (work.has_master and process == 0):
             pe = scenario.platform.pes[place]
-            ranks.append(Rank(hosts[pe.node], pe.name, pe.cpu, first, units))
+            ranks.append(Rank(hosts[pe.node], pe.name, pe.cpu, first, units, pe.cores))
         first += units
     check_hosts((rank.host for rank in ranks), "platform: node", advice=ADVICE)
     return Layout(scenario.application.name, tuple(ranks))

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from advisor.advise.export import export_files, layout_of, save_exports
+from advisor.advise.export.hosts import openmpi_rankfile
+from advisor.advise.export.layout import Layout, Rank
 from simulator import Configuration, ScenarioError, load_scenario
 from simulator.platform.nodes import Node
 from tests.simulator.platform.platforms import pe, scenario
@@ -184,3 +187,25 @@ if shutil.which("gpmetis"):
         run("gpmetis", "-tpwgts=metis.tpwgts", "graph", "2", folder=tmp_path)
         parts = (tmp_path / "graph.part.2").read_text().split()
         assert parts.count("0") == pytest.approx(250, abs=10)
+
+
+def test_ranks_of_a_pe_of_several_cores_take_a_core_each():
+    """Two PEs of 4 and 2 cores on one host, one of them with more ranks than cores, and a host of its own."""
+    pes = [("a", "x", 4, 3), ("a", "y", 2, 3), ("b", "z", 4, 4)]
+    ranks = tuple(Rank(host, pe, None, 0, 1, cores) for host, pe, cores, count in pes for _ in range(count))
+    slots = [line.split("slot=")[1] for line in openmpi_rankfile(Layout("", ranks)).splitlines()[1:]]
+    assert slots == ["0", "1", "2", "4", "5", "4", "0", "1", "2", "3"]
+    assert Layout("", ranks).oversubscribed
+    assert not Layout("", ranks[:5]).oversubscribed
+
+
+@pytest.mark.skipif(OPEN_MPI is None or len(os.sched_getaffinity(0)) < 2, reason="Open MPI and two cores")
+def test_open_mpi_binds_ranks_where_the_rank_file_says(tmp_path):
+    texts = Layout("", tuple(Rank("localhost", "here", None, 0, 1, 2) for _ in range(2)))
+    (tmp_path / "ranks").write_text(openmpi_rankfile(texts))
+    command = [OPEN_MPI, "--host", "localhost:2", "--rankfile", "ranks", "--report-bindings", "-n", "2", "true"]
+    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    bound = sorted(re.findall(r"rank (\d) bound to .*?core (\d)", done.stderr))
+    assert bound == [("0", "0"), ("1", "1")]
