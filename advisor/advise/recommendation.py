@@ -384,6 +384,8 @@ def _without_allocations(scenario: Scenario, vary: Sequence[str]) -> tuple[str, 
     """
     if "allocation" not in vary or not scenario.platform.nodes:
         return ()
+    for everywhere in core_baselines(scenario)[:1]:
+        scenario.check_routes(everywhere)  # now, not after a search
     kinds = kinds_of(scenario, most=most_processes(scenario))
     whole = np.array([[kind.count, kind.most] for kind in kinds])
     missing = scenario.lacking_bytes(configuration_of(scenario, kinds, whole, "all"))

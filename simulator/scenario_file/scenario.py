@@ -283,6 +283,16 @@ class Scenario:
             lines[MOST_PAGING_LINES:] = [f"{len(lines) - MOST_PAGING_LINES} more nodes page"]
         return lines + _assumed_of_paging([nodes[number] for number in sorted(paging)], self.application)
 
+    def check_routes(self, configuration: Configuration) -> None:
+        """Refuse a configuration whose messages no route or loopback takes.
+
+        Raises
+        ------
+        ScenarioError
+            With what is missing.
+        """
+        check_routes(self.platform, configuration, self.program(configuration))
+
     def lacking_bytes(self, configuration: Configuration) -> float:
         """Bytes of footprints for which the nodes have neither memory nor swap, in all; 0 where it can run.
 
