@@ -118,7 +118,7 @@ def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int |
         scenario = load_scenario(Path(what) / "scenario.yaml")
     else:
         scenario = what if isinstance(what, Scenario) else load_scenario(what)
-        made = made or recommend(scenario, seed=seed)
+        made = made or recommend(scenario, seed=seed, vary=("partition",))  # what runs here has one process on each PE
         scenario = scenario.with_configurations(made.candidates)
         recommended = made.configuration.name
     best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
