@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import islice
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -30,6 +31,8 @@ class Form(BaseModel):
     """What a part of a file may say."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Keys that people write here -> where they belong."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -38,7 +41,10 @@ class Form(BaseModel):
             return handler(data)
         except ValidationError as error:
             allowed = [field.alias or name for name, field in cls.model_fields.items()]
-            told = [_told(dict(fault), allowed) for fault in islice(error.errors(include_url=False), MOST_FAULTS)]
+            told = [
+                _told(dict(fault), allowed, cls.ELSEWHERE)
+                for fault in islice(error.errors(include_url=False), MOST_FAULTS)
+            ]
             raise ValidationError.from_exception_data(cls.__name__, told) from None
 
 
@@ -73,10 +79,12 @@ _PATTERNS = {
 """Pattern of a text -> what we say of one that is not of it."""
 
 
-def _told(fault: dict[str, Any], allowed: list[str]) -> InitErrorDetails:
+def _told(fault: dict[str, Any], allowed: list[str], elsewhere: Mapping[str, str]) -> InitErrorDetails:
     """A fault in our words; an unknown key says what is allowed beside it."""
     kind, text, loc, found = str(fault["type"]), str(fault["msg"]), fault["loc"], fault["input"]
-    if kind == "extra_forbidden":
+    if kind == "extra_forbidden" and (place := elsewhere.get(str(loc[-1]))):
+        kind, text = "unknown_key", f"it belongs elsewhere; write {place}"
+    elif kind == "extra_forbidden":
         kind, text = "unknown_key", f"unknown key found, {', '.join(allowed)} allowed{meant(loc[-1], allowed)}"
     elif kind == "string_pattern_mismatch":
         kind, text = "told", _PATTERNS[fault["ctx"]["pattern"]]

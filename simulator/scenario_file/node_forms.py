@@ -1,6 +1,8 @@
 """What a scenario file may say of nodes, PEs, their speeds, loads and memory."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -204,6 +206,10 @@ class SwapForm(Form):
 
 class NodeForm(Form):
     """A machine that holds PEs, or several alike."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {key: f"it with the node's PEs, pes: [{{{key}: ...}}]" for key in ("cores", "speeds", "load", "resource")}
+    )
 
     name: Name
     """Of the node; `"fast[01-08]"` are the eight nodes fast01 to fast08."""
