@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from advisor.advise.pareto import Front
-from advisor.advise.recommendation import Recommendation
+from advisor.advise.recommendation import AS_NOW, Recommendation
 from advisor.advise.strategies import uneven
 from simulator import Scenario, provenance
 
-REFERENCES = ("as-now", "one-per-core", "equal")
+REFERENCES = (AS_NOW, "one-per-core", "equal")
 """What gains are counted from: the first of these that was compared."""
 
 

@@ -39,6 +39,8 @@ BUDGET = 300
 """Simulated runs that the search for an allocation may take."""
 CANDIDATES = 4
 """Configurations that are compared at the least, for what memory that takes."""
+AS_NOW = "as-now"
+"""The configuration of a scenario that gains are counted from."""
 MOST_STEPS = 12
 """Steps from the best candidate in a row, at most."""
 MOST_CONFIRMED = 40_000
@@ -237,9 +239,24 @@ def _most(vary: Sequence[str]) -> int | None:
     return None if "allocation" in vary else 1
 
 
-def _with_own(scenario: Scenario, found: Sequence[Configuration]) -> list[Configuration]:
+def _own(scenario: Scenario) -> tuple[list[Configuration], list[str]]:
+    """The scenario's own configurations, and a line for each that the application cannot run; `as-now` has to fit."""
+    fit, unfit = [], []
+    for one in scenario.configurations:
+        try:
+            scenario.program(one)
+        except ScenarioError as error:
+            if one.name == AS_NOW:
+                raise
+            unfit.append(f"left out: {error.lines[0]}")
+        else:
+            fit.append(one)
+    return fit, unfit
+
+
+def _with_own(configurations: Sequence[Configuration], found: Sequence[Configuration]) -> list[Configuration]:
     """What was found, and the scenario's own configurations under their names: a strategy of the same name yields."""
-    own = {one.name: one for one in scenario.configurations}
+    own = {one.name: one for one in configurations}
     known = {one.name: (one.partition, one.placement) for one in found}
     same = {name for name, one in own.items() if known.get(name) == (one.partition, one.placement)}
     yielding = [renamed(one, f"naive-{one.name}") if one.name in own.keys() - same else one for one in found]
@@ -254,7 +271,8 @@ def _compared(
     left_out: Sequence[str],
 ) -> tuple[Strategies, RunSet, int]:
     """What was found, the scenario's own and what lies steps from the best, all simulated; the runs of the steps."""
-    found = _with_own(scenario, found)
+    own, unfit = _own(scenario)
+    found, left_out = _with_own(own, found), (*left_out, *unfit)
     compared = strategies(scenario, found, left_out=left_out)
     runs = run_or_recall(scenario.with_configurations(compared.candidates))
     if "partition" not in vary or scenario.application.name in EQUAL_WORK:
