@@ -11,8 +11,6 @@ What is found competes with all baselines on fresh common draws (`recommend`), a
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +21,7 @@ from advisor.advise.partition.by_times import by_times
 from advisor.advise.partition.whole import whole_units
 from advisor.advise.problem import Kind
 from advisor.advise.search import SEARCH_FIRST
-from advisor.advise.simulated import kinds_of, mean_share, runs_as
+from advisor.advise.simulated import kinds_of, mean_share, process_times, runs_as
 from advisor.advise.strategies import renamed
 from simulator import Configuration, Scenario, ScenarioError, ties
 from simulator.experiments.sweep import run_or_recall
@@ -56,18 +54,8 @@ PARTS = (0.5, 0.25, 0.125)
 """Parts of the PEs of each kind that are tried from the start."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """Processes of a team that are alike."""
-
-    pe: int
-    """One of the PEs."""
-    each: int
-    """Processes on it."""
-    processes: tuple[int, ...]
-    """By their places in the configuration."""
-    leads: bool = False
-    """Whether it is the master alone."""
+Group = tuple[int, ...]
+"""Processes of a team that are alike, by their places in the configuration; a master is alone."""
 
 
 def search_jointly(
@@ -279,42 +267,20 @@ def _groups(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[list
     for process, pe in enumerate(placement):
         leads = scenario.application.work.has_master and process == 0
         members.setdefault((of_pe[pe], leads), []).append(process)
-    groups = [
-        Group(placement[processes[0]], team[place][1], tuple(processes), leads)
-        for (place, leads), processes in members.items()
-    ]
-    return groups, tuple(placement)
+    return [tuple(processes) for processes in members.values()], tuple(placement)
 
 
 def _balanced(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[Configuration, float]:
     """The team with the units with which all end together by the model, and the seconds that the model says."""
     groups, placement = _groups(scenario, kinds, team)
-    work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
-    compute = work.compute(len(placement))
-    bands = [platform.pes[group.pe].speed_of(kernel) for group in groups]
-    shares = [mean_share(platform.pes[group.pe], processes=group.each) for group in groups]
-    others = [placement[-1] if group.pe == placement[0] else placement[0] for group in groups]
-
-    def messages_s(units: int, group: Group, other: int) -> float:
-        sizes_bytes = work.messages_bytes(units)
-        return float(platform.message_s(other, group.pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
-
-    usual = -(-work.units // len(placement))
-    others_s = sum(
-        len(group.processes) * messages_s(usual, group, other)
-        for group, other in zip(groups, others, strict=True)
-        if not group.leads
-    )
-
-    @cache  # a bisection asks for the same units again and again
-    def process_s(place: int, units: int) -> float:
-        computation = compute(units)
-        alone_s = computation.volume / float(bands[place].speed(computation.size)) / shares[place]
-        return float(alone_s) + (others_s if groups[place].leads else messages_s(units, groups[place], others[place]))
+    work = scenario.application.work
+    process_s = process_times(scenario, placement, led=work.has_master)
 
     def times_s(counts: NDArray[np.int64]) -> Floats:
-        each = [-(-count // len(group.processes)) for group, count in zip(groups, counts.tolist(), strict=True)]
-        return np.array([process_s(place, units) if units else 0.0 for place, units in enumerate(each)])
+        each = [-(-count // len(group)) for group, count in zip(groups, counts.tolist(), strict=True)]
+        return np.array(
+            [process_s(group[0], units) if units else 0.0 for group, units in zip(groups, each, strict=True)]
+        )
 
     parts = by_times(work.units, len(groups), times_s)
     return _configured(scenario, groups, placement, parts), float(times_s(np.array(parts)).max())
@@ -326,7 +292,7 @@ def _configured(
     """Each group's units divided evenly among its processes."""
     partition = np.zeros(len(placement), dtype=np.int64)
     for group, units in zip(groups, parts, strict=True):
-        partition[list(group.processes)] = even_split(units, len(group.processes))
+        partition[list(group)] = even_split(units, len(group))
     return Configuration("joint", scenario.application.work.fitting(tuple(partition.tolist())), placement)
 
 
@@ -354,12 +320,12 @@ def _levelled(judge: _Judge, kinds: Sequence[Kind], team: Team) -> tuple[float, 
     scenario = judge.scenario
     groups, placement = _groups(scenario, kinds, team)
     balanced = np.array(_balanced(scenario, kinds, team)[0].partition)
-    start = tuple(int(balanced[list(group.processes)].sum()) for group in groups)
+    start = tuple(int(balanced[list(group)].sum()) for group in groups)
 
     def simulated(parts: tuple[int, ...]) -> tuple[float, Floats]:
         ((value, ends),) = judge.of([_configured(scenario, groups, placement, parts)])
         known = ends if ends.size else np.zeros(len(placement))
-        return value, np.array([known[list(group.processes)].mean() for group in groups])
+        return value, np.array([known[list(group)].mean() for group in groups])
 
     if len(groups) == 1:
         return simulated(start)[0], _configured(scenario, groups, placement, start)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from advisor.advise.partition import by_times, refined
 from advisor.advise.partition.by_times import Times
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
-from advisor.advise.simulated import configuration_of, kinds_of, mean_share
+from advisor.advise.simulated import configuration_of, kinds_of, mean_share, process_times
 from advisor.advise.strategies import (
     EQUAL_WORK,
     Strategies,
@@ -188,7 +188,7 @@ def recommend(
     check_objective(objective)
     vary = usual_vary(scenario) if vary is None else vary
     if unknown := [name for name in vary if name not in VARIED]:
-        raise ScenarioError(f"vary: {unknown[0]!r} found, {' and '.join(VARIED)} allowed")
+        raise ScenarioError(f"vary: {unknown[0]!r} cannot vary; name {' or '.join(VARIED)}")
     scenario = replace(
         scenario,
         replications=scenario.replications if replications is None else replications,
@@ -248,7 +248,7 @@ def _own(scenario: Scenario) -> tuple[list[Configuration], list[str]]:
         except ScenarioError as error:
             if one.name == AS_NOW:
                 raise
-            unfit.append(f"left out: {error.lines[0]}")
+            unfit.append(f"{error.lines[0]}; it is left out")
         else:
             fit.append(one)
     return fit, unfit
@@ -421,9 +421,7 @@ def mean_shares(scenario: Scenario) -> NDArray[np.float64]:
 
 
 def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
-    """Seconds per process for its units under mean load, messages included, as `by_times` wants them.
-
-    A master (process 0) also waits for everyone's messages: a set-up cost, taken at the equal partition.
+    """Seconds per process for its units, as `by_times` wants them; see `process_times`.
 
     Parameters
     ----------
@@ -431,23 +429,7 @@ def model_times(scenario: Scenario, pes: Sequence[int] | None = None) -> Times:
         The PEs that take part, one process on each; all by default.
     """
     pes = range(len(scenario.platform.pes)) if pes is None else pes
-    bands = [scenario.platform.pes[pe].speed_of(scenario.application.kernel) for pe in pes]
-    work, platform, shares = scenario.application.work, scenario.platform, mean_shares(scenario)[list(pes)]
-    compute = work.compute(len(pes))
-
-    def messages_s(units: int, pe: int) -> float:
-        sizes_bytes = work.messages_bytes(units)
-        other = pes[0] if work.has_master or pe != pes[0] else pes[-1]  # the first PE's own go to another one
-        return float(platform.message_s(other, pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
-
-    setup_s = sum(messages_s(-(-work.units // len(pes)), pe) for pe in pes[1:])
-
-    @cache  # a bisection asks for the same units again and again
-    def process_s(process: int, count: int) -> float:
-        master = work.has_master and pes[process] == 0
-        computation = compute(count)
-        alone_s = computation.volume / float(bands[process].speed(computation.size)) / shares[process]
-        return float(alone_s + (setup_s if master else messages_s(count, pes[process])))
+    process_s = process_times(scenario, pes, led=scenario.application.work.has_master and pes[0] == 0)
 
     def times_s(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.array([process_s(process, count) if count else 0.0 for process, count in enumerate(counts.tolist())])

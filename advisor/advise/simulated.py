@@ -1,7 +1,9 @@
 """The allocation problem of a scenario: its kinds of PEs, its makespans by simulation, and an analytic model of it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +160,44 @@ def _pe_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64
         pe_s[place, : kind.most] = alone_s / each[:, np.newaxis]
     pe_s[:, :, work.units + 1 :] = np.inf  # the others would have nothing to do
     return pe_s
+
+
+def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) -> Callable[[int, int], float]:
+    """Seconds that a process takes for so many units under mean load, messages included, by its place and the units.
+
+    A master also waits for everyone's messages: a set-up cost, taken at the equal partition.
+
+    Parameters
+    ----------
+    placement
+        The PE of each process; those on one PE share its cores.
+    led
+        Whether the first process is a master.
+    """
+    work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
+    busy, first, compute = Counter(placement), placement[0], work.compute(len(placement))
+    bands = {pe: platform.pes[pe].speed_of(kernel) for pe in busy}
+    shares = {pe: mean_share(platform.pes[pe], processes=count) for pe, count in busy.items()}
+
+    @cache  # a bisection asks for the same units again and again
+    def messages_s(pe: int, units: int) -> float:
+        sizes_bytes = work.messages_bytes(units)
+        other = first if work.has_master or pe != first else placement[-1]  # the first PE's own go to another one
+        return float(platform.message_s(other, pe, np.array(sizes_bytes)).sum()) if sizes_bytes else 0.0
+
+    @cache
+    def alone_s(pe: int, units: int) -> float:
+        computation = compute(units)
+        return float(computation.volume / float(bands[pe].speed(computation.size)) / shares[pe])
+
+    usual = -(-work.units // len(placement))
+    setup_s = sum((count - (pe == first)) * messages_s(pe, usual) for pe, count in busy.items()) if led else 0.0
+
+    def process_s(process: int, units: int) -> float:
+        pe = placement[process]
+        return alone_s(pe, units) + (setup_s if led and process == 0 else messages_s(pe, units))
+
+    return process_s
 
 
 def mean_share(pe: PE, *, processes: int = 1) -> float:

@@ -93,7 +93,7 @@ def test_recommend_may_vary_the_allocation_too(small):
     assert found.predicted["mean"] == min(means.values())
     longer = {name: gain.mean for name, gain in found.baselines.items()}
     assert longer["allocation"] <= 1.01 * min(longer["equal"], longer["fastest-pe"], longer["fastest-kind"])
-    with pytest.raises(ScenarioError, match="vary: 'speed' found, partition and allocation allowed"):
+    with pytest.raises(ScenarioError, match="vary: 'speed' cannot vary; name partition or allocation"):
         recommend(calm, vary=("partition", "speed"))
 
 
