@@ -28,11 +28,16 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
     """
     nobody, everything = np.zeros(processes, dtype=np.int64), np.full(processes, units, dtype=np.int64)
     low, high = 0.0, float(np.max(times_s(everything)))
+    fewest, most = nobody, everything  # that the two limits allow: what a limit between them allows lies between
     while low < (middle := (low + high) / 2) < high:
-        if int(_most(times_s, nobody, everything, middle).sum()) >= units:
-            high = middle
+        if np.all(most - fewest <= 1):
+            high = _last_limit(times_s, fewest, most, units)
+            break
+        within = _most(times_s, fewest, most, middle)
+        if int(within.sum()) >= units:
+            high, most = middle, within
         else:
-            low = middle
+            low, fewest = middle, within
     partition = _most(times_s, nobody, everything, high)
     # Who would end at the same time but for rounding may take a unit more alike: else rounding would choose.
     alike = _most(times_s, nobody, everything, high * (1 + ties.SAME))
@@ -45,13 +50,26 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
     return tuple(int(count) for count in partition)
 
 
-def _most(times_s: Times, nobody: Units, everything: Units, limit_s: float) -> Units:
-    """The most units that each process finishes within the limit, by bisection over all processes at once."""
-    low, high = nobody.copy(), everything.copy()
-    high[times_s(everything) <= limit_s] += 1  # low can be done, high cannot
+def _last_limit(times_s: Times, fewest: Units, most: Units, units: int) -> float:
+    """The least limit that can be met where each process takes its fewest units, which are too few, or one more."""
+    open_to_one = most > fewest
+    limits = np.sort(times_s(most)[open_to_one])
+    return float(limits[units - int(fewest.sum()) - 1])
+
+
+def _most(times_s: Times, fewest: Units, most: Units, limit_s: float) -> Units:
+    """The most units that each process finishes within the limit, by bisection over all processes at once.
+
+    Parameters
+    ----------
+    fewest, most
+        Between which they lie, both of them among what may be answered.
+    """
+    low, high = fewest.copy(), most.copy()
+    high[times_s(most) <= limit_s] += 1  # low can be done, high cannot
     while np.any(high - low > 1):
         middle = (low + high) // 2
-        fits = times_s(np.minimum(middle, everything)) <= limit_s
+        fits = times_s(np.minimum(middle, most)) <= limit_s
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-        low = np.minimum(low, everything)
+        low = np.minimum(low, most)
     return low
