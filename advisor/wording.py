@@ -246,10 +246,28 @@ def strategies(document: Document) -> list[tuple[str, Document]]:
 
 def judged(document: Document, entry: Document) -> Document:
     """The objective of an entry, as `mean`, `low` and `high`."""
-    found, plain = entry.get("objective_s"), entry.get("predicted_makespan_s") or {}
+    found = entry.get("objective_s") or entry.get("objective")
+    plain = entry.get("predicted_makespan_s") or {}
     if not found or document.get("objective", "mean") == "mean":
         return plain
     return {"mean": found.get("value"), "low": found.get("low"), "high": found.get("high")}
+
+
+def ranked_value(entry: Document) -> Document:
+    """The objective of an entry of a ranking, as `mean`, `low` and `high`."""
+    unit = "_s" if "value_s" in entry else ""
+    return {"mean": entry.get(f"value{unit}"), "low": entry.get(f"low{unit}"), "high": entry.get(f"high{unit}")}
+
+
+def better_text(document: Document) -> str:
+    """What a strategy is that has less of the objective."""
+    return {"cost": "cheaper", "energy": "thriftier"}.get(clean(document.get("objective") or ""), "faster")
+
+
+def objective_text(document: Document) -> str:
+    """What is told of each strategy, with its unit."""
+    named = {"cost": "cost of a run", "energy": "energy of a run in J"}
+    return named.get(clean(document.get("objective") or ""), "makespan in s")
 
 
 def confirmed_text(document: Document) -> str:
@@ -285,7 +303,8 @@ def _gain_text(document: Document) -> str:
         how = f"{times(measured)} times faster than" if measured >= 1.005 else "as fast as"
         return f"{how} {named} (measured{limit})"
     if predicted is not None:
-        return f"{times(predicted)} times faster than {named} (predicted; no real run has checked it)"
+        better = better_text(document)
+        return f"{times(predicted)} times {better} than {named} (predicted; no real run has checked it)"
     return "predicted to be the fastest"
 
 

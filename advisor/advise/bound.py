@@ -1,15 +1,12 @@
 """A lower bound of the makespan of whatever could be advised: all PEs at their best, nobody waits for anything."""
 
-from collections.abc import Sequence
-
-from advisor.advise.strategies import most_processes
 from simulator import PE, Scenario, availability
 
 FEW = 8
 """Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
 
 
-def lower_bound_s(scenario: Scenario, vary: Sequence[str]) -> float:
+def lower_bound_s(scenario: Scenario, *, most: int | None) -> float:
     """Seconds that no configuration of those that may be advised is below, in any replication.
 
     The whole work at the top of all speed bands, under the least of all loads, without messages, as if it could be
@@ -17,10 +14,9 @@ def lower_bound_s(scenario: Scenario, vary: Sequence[str]) -> float:
 
     Parameters
     ----------
-    vary
-        What may vary: with `allocation`, PEs may run several processes.
+    most
+        Most processes on one PE; its cores if None.
     """
-    most = most_processes(scenario) if "allocation" in vary else 1
     limits = [pe.cores if most is None else most for pe in scenario.platform.pes]
     kernel = scenario.application.kernel
     speed = sum(

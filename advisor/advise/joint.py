@@ -15,21 +15,22 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.objectives import Objective, statistic
+from advisor.advise.judge import Judge
 from advisor.advise.partition import even_split, refined
 from advisor.advise.partition.by_times import by_times
 from advisor.advise.partition.whole import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.search import SEARCH_FIRST
 from advisor.advise.simulated import kinds_of, mean_share, process_times, runs_as
+from advisor.advise.spending import OutOfBudgetError
 from advisor.advise.strategies import renamed
 from simulator import Configuration, Scenario, ScenarioError, ties
-from simulator.experiments.sweep import run_or_recall
 
 Floats = NDArray[np.float64]
 Team = tuple[tuple[int, int], ...]
 """For each kind, how many of its PEs (its first ones) take part, and the processes on each; (0, 0) for none."""
 
+JOINT = "joint"
+"""The name of what is found."""
 STARTS = 16
 """Teams that are simulated first, at most."""
 TRIED = 10
@@ -40,10 +41,6 @@ LEVELLED = 2
 """Teams whose units are levelled by simulation."""
 NEAR = 1.1
 """A team this many times as slow as the best is not worth levelling."""
-MOST_DRAWS = 16
-"""Replications that a team is judged by in the search."""
-OPERATIONS = 4_000_000
-"""Computations that one simulated team may take, so that large scenarios are judged by fewer replications."""
 LEVELLING = (0.04, 0.02, 0.01, 0.005)
 """Units that a move takes from one kind to another while they are levelled, as a share of all."""
 UNIT_STEPS = (0.01, 0.0025)
@@ -58,39 +55,45 @@ Group = tuple[int, ...]
 """Processes of a team that are alike, by their places in the configuration; a master is alone."""
 
 
-def search_jointly(
-    scenario: Scenario, *, objective: Objective, most: int | None = None
-) -> tuple[list[Configuration], int]:
-    """The best configurations that were found, the best first, and the simulated runs that they took.
-
-    Empty where memory holds no team.
+def search_jointly(judge: Judge, *, most: int | None = None) -> list[Configuration]:
+    """The best configurations that were found, the best first; empty where memory holds no team.
 
     Parameters
     ----------
-    objective
-        What is to be least.
     most
         Most processes on one PE; by default its cores.
     """
-    judge = _Judge(scenario, objective)
-    kinds = kinds_of(scenario, most=most)
-    starts = _likeliest(judge, kinds, _starts(scenario, kinds), STARTS)
-    found = _judged(judge, kinds, starts)
+    made: list[tuple[float, Configuration]] = []
+    try:
+        for value, one in _searched(judge, most):
+            made.append((value, one))
+    except OutOfBudgetError:
+        judge.spending.cut.append(JOINT)
+    best = judge.best
+    if best is not None and best.name == JOINT and all(best != one for _, one in made):
+        made.append((judge.value(best), best))  # seen on the way
+    ranked = [made[place][1] for place in ties.in_order([value for value, _ in made]).tolist()]
+    named = [renamed(one, f"{JOINT}-{n}" if n else JOINT) for n, one in enumerate(ranked)]
+    return [_over_all(judge.scenario, one) for one in named]
+
+
+def _searched(judge: Judge, most: int | None) -> Iterator[tuple[float, Configuration]]:
+    """The best teams with their units levelled, and their objective."""
+    kinds = kinds_of(judge.scenario, most=most)
+    found = _judged(judge, kinds, _likeliest(judge, kinds, _starts(judge.scenario, kinds), STARTS))
     for _ in range(ROUNDS):
         best = _best(found)
         if best is None:
-            return [], judge.spent
+            return
         moves = [team for team in _moves(kinds, best) if team not in found]
         found |= _judged(judge, kinds, _likeliest(judge, kinds, moves, TRIED))
         if _best(found) == best:
             break
     teams = list(found)
     order = ties.in_order([found[team] for team in teams])[:LEVELLED].tolist()
-    near = [teams[place] for place in order if found[teams[place]] <= NEAR * found[teams[order[0]]]]
-    made = [_levelled(judge, kinds, team) for team in near]
-    ranked = [made[place][1] for place in ties.in_order([value for value, _ in made]).tolist()]
-    named = [renamed(one, f"joint-{n}" if n else "joint") for n, one in enumerate(ranked)]
-    return [_over_all(scenario, one) for one in named], judge.spent
+    for place in order:
+        if found[teams[place]] <= NEAR * found[teams[order[0]]]:
+            yield _levelled(judge, kinds, teams[place])
 
 
 def _over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
@@ -168,45 +171,7 @@ def _steps_of_units(
             yield pes, shifted
 
 
-class _Judge:
-    """What simulation says of configurations, each asked once."""
-
-    def __init__(self, scenario: Scenario, objective: Objective) -> None:
-        self.scenario, self.objective = scenario, objective
-        self.spent = 0
-        processes = sum(pe.cores for pe in scenario.platform.pes)
-        steps = processes * scenario.application.work.rounds(processes)
-        few = int(np.clip(OPERATIONS // max(1, steps), 2, MOST_DRAWS))
-        self.draws = 1 if scenario.deterministic else min(few, scenario.replications)
-        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[float, Floats]] = {}
-        self._taken: dict[int, bool] = {}
-
-    def takes(self, processes: int) -> bool:
-        """Whether the application runs as so many processes."""
-        if processes not in self._taken:
-            self._taken[processes] = runs_as(self.scenario, processes)
-        return self._taken[processes]
-
-    def of(self, configurations: Sequence[Configuration]) -> list[tuple[float, Floats]]:
-        """The objective of each (infinite without memory), and the mean ends of its processes' computing."""
-        asked = {(one.partition, one.placement): one for one in configurations}
-        fresh = [one for key, one in asked.items() if key not in self._known]
-        held = [one for one in fresh if self.scenario.lacking_bytes(one) <= 0]
-        nothing = math.inf, np.zeros(0)
-        self._known |= {(one.partition, one.placement): nothing for one in fresh if one not in held}
-        if held:
-            named = tuple(Configuration(f"team {n}", one.partition, one.placement) for n, one in enumerate(held))
-            runs = run_or_recall(
-                self.scenario.with_configurations(named), replications=self.draws, first_replication=SEARCH_FIRST
-            )
-            self.spent += runs.makespan_ticks.size
-            values = statistic(runs.makespan_s, self.objective)
-            for one, value, computed in zip(held, values.tolist(), runs.computed_ticks, strict=True):
-                self._known[one.partition, one.placement] = value, computed.mean(axis=0) * runs.tick_s
-        return [self._known[one.partition, one.placement] for one in configurations]
-
-
-def _judged(judge: _Judge, kinds: Sequence[Kind], teams: Sequence[Team]) -> dict[Team, float]:
+def _judged(judge: Judge, kinds: Sequence[Kind], teams: Sequence[Team]) -> dict[Team, float]:
     made = [_balanced(judge.scenario, kinds, team)[0] for team in teams]
     return {team: value for team, (value, _) in zip(teams, judge.of(made), strict=True)}
 
@@ -216,7 +181,7 @@ def _best(found: dict[Team, float]) -> Team | None:
     return teams[ties.first_least([found[team] for team in teams])] if teams else None
 
 
-def _likeliest(judge: _Judge, kinds: Sequence[Kind], teams: Iterable[Team], most: int) -> list[Team]:
+def _likeliest(judge: Judge, kinds: Sequence[Kind], teams: Iterable[Team], most: int) -> list[Team]:
     """Those that the model finds best, each once."""
     distinct = [team for team in dict.fromkeys(teams) if judge.takes(sum(pes * each for pes, each in team))]
     if len(distinct) <= most:
@@ -293,7 +258,7 @@ def _configured(
     partition = np.zeros(len(placement), dtype=np.int64)
     for group, units in zip(groups, parts, strict=True):
         partition[list(group)] = even_split(units, len(group))
-    return Configuration("joint", scenario.application.work.fitting(tuple(partition.tolist())), placement)
+    return Configuration(JOINT, scenario.application.work.fitting(tuple(partition.tolist())), placement)
 
 
 def _moved_units(shares: Floats, step: float) -> Iterator[Floats]:
@@ -315,7 +280,7 @@ def _moved_units(shares: Floats, step: float) -> Iterator[Floats]:
                 yield moved
 
 
-def _levelled(judge: _Judge, kinds: Sequence[Kind], team: Team) -> tuple[float, Configuration]:
+def _levelled(judge: Judge, kinds: Sequence[Kind], team: Team) -> tuple[float, Configuration]:
     """The team with units moved between its groups while simulation gets faster."""
     scenario = judge.scenario
     groups, placement = _groups(scenario, kinds, team)

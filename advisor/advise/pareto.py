@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.objectives import statistic
+from advisor.advise.objectives import UNITS, rate_of, rates, statistic
 from advisor.advise.problem import Kind
 from advisor.advise.recommendation import Recommendation, functional_over
 from advisor.advise.simulated import kinds_of
@@ -18,7 +18,6 @@ from simulator.experiments.sweep import run_or_recall
 
 MOST_SETS = 128
 """Up to so many sets of PEs all are looked at."""
-UNITS = {"cost": "units of cost", "energy": "J"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
     ScenarioError
         If no PE says a cost or a power, or some do and others do not.
     """
-    rates = _rates(scenario)
+    known = check_rates(scenario)
     objective, runs = recommendation.objective, recommendation.runs
     sets, scope = _sets(scenario, recommendation)
     configurations = [*recommendation.candidates, *sets]
@@ -87,13 +86,21 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
     makespans_s = np.concatenate(tables)
     values = statistic(makespans_s, objective)
     fronts = []
-    for of, rate in rates.items():
-        costs = np.array([_rate(scenario, one, rate) for one in configurations]) * makespans_s.mean(axis=1)
+    for of, rate in known.items():
+        costs = np.array([rate_of(scenario, one, rate) for one in configurations]) * makespans_s.mean(axis=1)
         points = tuple(
             Point(configurations[place], float(values[place]), float(costs[place])) for place in front(values, costs)
         )
         fronts.append(Front(of, points, len(configurations), scope))
     return tuple(fronts)
+
+
+def check_rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
+    """What `rates` says, if there is anything to have a front of; errors as of `pareto_fronts`."""
+    if known := rates(scenario):
+        return known
+    said_where = "`price: 2.50` (per hour) with the nodes, `cost: 0.02` (per second) or `power: 150W` with the PEs"
+    raise ScenarioError(f"pareto: no cost and no power of any PE is known; say {said_where}")
 
 
 def front(values: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]:
@@ -108,31 +115,6 @@ def front(values: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]:
             kept.append(place)
             least = float(costs[place])
     return kept
-
-
-def _rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
-    """Per second, of each PE."""
-    found = {}
-    for of, field, name in (("cost", "cost_per_s", "cost"), ("energy", "power_w", "power")):
-        said = [getattr(pe, field) for pe in scenario.platform.pes]
-        if all(value is None for value in said):
-            continue
-        if None in said:
-            silent = scenario.platform.pes[said.index(None)].name
-            raise ScenarioError(f"platform: PE {silent}: {name}: none found, one for each PE or for no PE allowed")
-        found[of] = np.array(said, dtype=np.float64)
-    if not found:
-        said_where = "`cost: 0.02` (per second) or `power: 150W` with the PEs"
-        raise ScenarioError(f"pareto: no cost and no power of any PE found, {said_where} allowed")
-    return found
-
-
-def _rate(scenario: Scenario, one: Configuration, rates: NDArray[np.float64]) -> float:
-    """What a second of a configuration costs: of all PEs that take part, the master's among them."""
-    master = scenario.application.work.has_master
-    placed = zip(one.placement, one.partition, strict=True)
-    taken = {pe for process, (pe, units) in enumerate(placed) if units or (master and process == 0)}
-    return float(rates[sorted(taken)].sum())
 
 
 def _sets(scenario: Scenario, recommendation: Recommendation) -> tuple[list[Configuration], str]:

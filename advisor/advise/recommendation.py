@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from advisor.advise.baselines import baselines, core_baselines
 from advisor.advise.bound import lower_bound_s, sizes
 from advisor.advise.joint import one_step_from, search_jointly
-from advisor.advise.objectives import Objective, check_objective, statistic
+from advisor.advise.judge import FEW, Judge
+from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
 from advisor.advise.partition import by_times, refined
 from advisor.advise.partition.by_times import Times
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.advise.simulated import configuration_of, kinds_of, mean_share, process_times
+from advisor.advise.spending import OutOfBudgetError, Spending, Tell
 from advisor.advise.strategies import (
     EQUAL_WORK,
     Strategies,
@@ -35,16 +37,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VARIED = ("partition", "allocation")
-BUDGET = 300
-"""Simulated runs that the search for an allocation may take."""
+BUDGET, FEWEST_RUNS = 300, 40
+"""Simulated runs that the search for an allocation may take; and that it needs, for a run of each candidate."""
 CANDIDATES = 4
 """Configurations that are compared at the least, for what memory that takes."""
 AS_NOW = "as-now"
 """The configuration of a scenario that gains are counted from."""
 MOST_STEPS = 12
 """Steps from the best candidate in a row, at most."""
-MOST_CONFIRMED = 40_000
+MOST_CONFIRMED = 8_000
 """Rounds of all processes up to which the reference engine runs a configuration again: it takes its time."""
+CONFIRMING_S = 2.0
+"""Seconds that have to be left for that."""
+MOST_DRAWS = 16
+"""Replications that a configuration is judged by in the search."""
+OPERATIONS = 4_000_000
+"""Computations that one simulated configuration may take, so that large scenarios are judged by fewer replications."""
+BASELINES_UNTIL, SEARCH_UNTIL, STEPS_UNTIL = 0.3, 0.6, 0.95
+"""Shares of a budget after which these stages end."""
+COMPARING = 0.6
+"""Share of the time that is left for the comparison of candidates; the rest is for steps from the best."""
+ALLOCATING = 0.5
+"""Share of the time that is left for the search for an allocation."""
+ONE_CANDIDATE = 4.0
+"""Times what the first candidate took on few draws that a budget has to be."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,8 @@ class Recommendation:
     """Simulated runs in all, without those of the reference engine."""
     confirmations: tuple[Confirmation, ...]
     """The best candidates by the reference engine, on the same draws."""
+    rates: tuple[float, ...]
+    """What a second of each candidate counts for: 1 where the objective is a time; see `rates_of`."""
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
@@ -82,8 +100,11 @@ class Recommendation:
     @cached_property
     def baselines(self) -> dict[str, Gain]:
         """By name, how many times longer each other candidate takes; candidates of several names have several."""
-        best, how = self.runs.of(self.configuration.name), self._how_drawn
-        found = {c.name: gain(self.runs.of(c.name), best, self.objective, **how) for c in self.candidates}
+        judged = {
+            one.name: rate * self.runs.of(one.name) for one, rate in zip(self.candidates, self.rates, strict=True)
+        }
+        best, over = judged[self.configuration.name], over_runs(self.objective)
+        found = {name: gain(values, best, over, **self._how_drawn) for name, values in judged.items()}
         return found | {name: found[same] for name, same in self.strategies.also.items()}
 
     @property
@@ -106,12 +127,17 @@ class Recommendation:
                     "partition": list(by_name[same].partition),
                     "placement": list(by_name[same].placement),
                     "predicted_makespan_s": describe(makespans, deterministic=self.runs.deterministic),
-                    "objective_s": {"value": judged.value_s, "low": judged.low_s, "high": judged.high_s},
+                    f"objective{self._unit}": _ends(judged),
                     "gain_of_recommended": {"mean": against.mean, "low": against.low, "high": against.high},
                     "probability_recommended_faster": against.probability,
                 }
             )
         return entries
+
+    @property
+    def _unit(self) -> str:
+        """What names of its values end with."""
+        return "" if self.objective in UNITS else "_s"
 
     def ranked(self, top: int | None = None) -> list[dict[str, Any]]:
         """The best candidates by the objective, best first, plain data; all by default."""
@@ -122,9 +148,7 @@ class Recommendation:
         return {
             "name": name,
             "also": self.strategies.names_of(name),
-            "value_s": entry.value_s,
-            "low_s": entry.low_s,
-            "high_s": entry.high_s,
+            **{f"{key}{self._unit}": value for key, value in _ends(entry).items()},
             "runs": self.runs.makespan_ticks.shape[1],
             "p_best": entry.p_best,
             "p_within_1_percent": entry.p_near,
@@ -133,7 +157,7 @@ class Recommendation:
 
     def __repr__(self) -> str:
         shown = f"{self.configuration.name} of {len(self.candidates)} candidates, {self.objective}"
-        return f"Recommendation({shown} {units.show_duration(self.ranking.best.value_s)})"
+        return f"Recommendation({shown} {_shown(self.ranking.best.value_s, self.objective)})"
 
     def to_dataframe(self) -> "pd.DataFrame":
         """The ranking, best first, a row per candidate: what `ranked` says, the units and the PEs, and the gain."""
@@ -145,7 +169,7 @@ class Recommendation:
         return _ranking_page(self)
 
 
-def recommend(
+def recommend(  # noqa: PLR0913 - all by name
     scenario: Scenario,
     *,
     benchmark_speeds: Sequence[float] | None = None,
@@ -153,8 +177,11 @@ def recommend(
     seed: int | None = None,
     vary: Sequence[str] | None = None,
     objective: Objective = "mean",
-    budget: int = BUDGET,
+    runs: int | None = None,
+    budget_s: float | None = None,
+    oversubscribe: bool = False,
     confirm: int = 1,
+    tell: Tell | None = None,
 ) -> Recommendation:
     """Find who should get how much: PEs, processes on each and units of each, compared on the same draws.
 
@@ -174,69 +201,125 @@ def recommend(
         `partition`, `allocation` or both; by default all that the application allows.
     objective
         What is to be least.
-    budget
-        Simulated runs of the search for an allocation; all candidates then have all replications.
-    confirm
-        Replications that the reference engine runs of the two best, 0 for none.
+    runs, budget_s
+        Simulated runs that each search may take; seconds for all of it, which may leave candidates fewer replications,
+        and with which the same seed need not give the same advice.
+    oversubscribe
+        Allow more processes than cores on a PE, where shares can be unequal; see `most_processes`.
+    confirm, tell
+        Replications that the reference engine runs of the two best, 0 for none; told how far the search is.
 
     Raises
     ------
     ScenarioError
         If there is no such application or objective, parameters or model do not fit the application, something else
-        shall vary, or memory and swap hold no candidate.
+        shall vary, memory and swap hold no candidate, or the budget does not allow one.
     """
     check_objective(objective)
-    vary = usual_vary(scenario) if vary is None else vary
-    if unknown := [name for name in vary if name not in VARIED]:
-        raise ScenarioError(f"vary: {unknown[0]!r} cannot vary; name {' or '.join(VARIED)}")
+    vary = usual_vary(scenario, oversubscribe=oversubscribe) if vary is None else vary
     scenario = replace(
         scenario,
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
-    scenario.check_memory_needed(candidates=CANDIDATES)
-    left_out = _without_allocations(scenario, vary)
-    searched = [name for name in vary if name != "allocation" or not left_out]
-    found, spent = _found(scenario, benchmark_speeds, searched, objective, budget)
+    spending = Spending(runs=runs, time_s=budget_s, tell=tell)
+    asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe)
+    asked.check()
+    made = _made(asked, *_found(asked, benchmark_speeds))
+    if not confirm or spending.left_s < CONFIRMING_S:
+        return made
+    return replace(made, confirmations=_confirmed(scenario, made, confirm))
+
+
+def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[str]) -> Recommendation:
+    """The best of what was found and of what lies steps from it."""
+    scenario, objective = asked.scenario, asked.objective
+    compared, table = _compared(asked, found, left_out)
+    bound_s = None if objective in UNITS else lower_bound_s(scenario, most=asked.most)
+    ranking = _ranking(asked, compared.candidates, table, bound_s)
+    best = compared.candidates[ranking.best.candidate]
+    rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
+    return Recommendation(best, table, compared, asked.vary, ranking, asked.spending.runs, (), rates)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is searched, for what, and what that may take."""
+
+    scenario: Scenario
+    vary: tuple[str, ...]
+    objective: Objective
+    spending: Spending
+    oversubscribe: bool
+
+    def check(self) -> None:
+        """Whether it can be asked."""
+        if unknown := [name for name in self.vary if name not in VARIED]:
+            raise ScenarioError(f"vary: {unknown[0]!r} cannot vary; name {' or '.join(VARIED)}")
+        rates_of(self.scenario, (), self.objective)
+        self.scenario.check_memory_needed(candidates=CANDIDATES)
+
+    @property
+    def most(self) -> int | None:
+        """Most processes on one PE: its cores (None), one where the allocation does not vary, or more if allowed."""
+        return most_processes(self.scenario, self.vary, oversubscribe=self.oversubscribe)
+
+    @property
+    def shared_unequally(self) -> bool:
+        """Whether processes may have unequal units."""
+        return "partition" in self.vary and self.scenario.application.name not in EQUAL_WORK
+
+    def judge(self) -> Judge:
+        """Of what is searched: few draws that the comparison does not have."""
+        scenario = self.scenario
+        processes = sum(pe.cores for pe in scenario.platform.pes)
+        steps = processes * scenario.application.work.rounds(processes)
+        draws = min(int(np.clip(OPERATIONS // max(1, steps), 2, MOST_DRAWS)), scenario.replications)
+        return Judge(scenario, self.objective, self.spending, draws=draws, first=SEARCH_FIRST)
+
+
+def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[list[Configuration], tuple[str, ...]]:
+    """The baselines, the scenario's own configurations and what was found; and a line for each that is left out."""
+    scenario, vary, spending = asked.scenario, asked.vary, asked.spending
+    left_out = _without_allocations(asked)
+    varied = [name for name in vary if name != "allocation" or not left_out]
+    found = core_baselines(scenario) if "allocation" in varied else []
+    if "partition" in varied:
+        found = [*_naive(scenario, benchmark_speeds), *found]
+    own, unfit = _own(scenario)
+    judge = asked.judge()
+    with spending.stage("baselines", until=BASELINES_UNTIL):
+        for one in [*own, *found]:  # the first one whatever it takes
+            judge.of([one])
+    _check_budget(spending)
+    with spending.stage("search", until=SEARCH_UNTIL):
+        if "partition" in varied:
+            found += _by_functional(asked)
+            if asked.shared_unequally:
+                found += search_jointly(judge, most=asked.most)
+        if "allocation" in varied and not asked.shared_unequally:
+            found = _with_allocations(asked, found)
     found, uneven = without_uneven(scenario, vary, found)
-    compared, runs, tried = _compared(scenario, vary, objective, found, (*left_out, *uneven))
-    spent += tried
-    ranking = _ranking(scenario, runs, objective, lower_bound_s(scenario, vary))
-    best, evaluations = compared.candidates[ranking.best.candidate], spent + runs.makespan_ticks.size
-    made = Recommendation(best, runs, compared, tuple(vary), ranking, evaluations, ())
-    return replace(made, confirmations=_confirmed(scenario, made, confirm)) if confirm else made
+    return _with_own(own, found), (*left_out, *uneven, *unfit)
 
 
-def _found(
-    scenario: Scenario,
-    benchmark_speeds: Sequence[float] | None,
-    vary: Sequence[str],
-    objective: Objective,
-    budget: int,
-) -> tuple[list[Configuration], int]:
-    """The baselines and what was found, and the simulated runs that it took."""
-    found: list[Configuration] = []
-    spent = 0
-    if "partition" in vary:
-        found, spent = _partitions(scenario, benchmark_speeds, objective)
-        if scenario.application.name not in EQUAL_WORK:
-            more, runs = search_jointly(scenario, objective=objective, most=_most(vary))
-            found, spent = [*found, *more], spent + runs
-    if "allocation" in vary:
-        found += core_baselines(scenario)
-        more, runs = _allocations(scenario, objective, budget)
-        taken = {one.name for one in found} - {"fastest-pe", "fastest-kind"}
-        names = {one.name for one in more}
-        # without idle processes beside them, the PEs that a baseline takes are faster
-        found = [one for one in found if one.name not in names or one.name in taken]
-        found += [one for one in more if one.name not in taken]
-        spent += runs
-    return found, spent
+def _check_budget(spending: Spending) -> None:
+    """Whether there is time left for what has to be simulated in any case."""
+    if spending.left_s <= 0:
+        taken_s = (spending.time_s or 0.0) - spending.left_s
+        needed = units.show_duration(math.ceil(ONE_CANDIDATE * taken_s * 10) / 10)
+        given = units.show_duration(spending.time_s or 0.0)
+        raise ScenarioError(f"budget: {given} is too little to simulate one candidate; give at least {needed}")
 
 
-def _most(vary: Sequence[str]) -> int | None:
-    """Most processes on one PE in the joint search: its cores, or one where the allocation does not vary."""
-    return None if "allocation" in vary else 1
+def _with_allocations(asked: _Asked, found: Sequence[Configuration]) -> list[Configuration]:
+    """What was found, and the allocations with equal shares beside it."""
+    more = _allocations(asked)
+    taken = {one.name for one in found} - {"fastest-pe", "fastest-kind"}
+    names = {one.name for one in more}
+    # without idle processes beside them, the PEs that a baseline takes are faster
+    kept = [one for one in found if one.name not in names or one.name in taken]
+    return [*kept, *(one for one in more if one.name not in taken)]
 
 
 def _own(scenario: Scenario) -> tuple[list[Configuration], list[str]]:
@@ -263,65 +346,72 @@ def _with_own(configurations: Sequence[Configuration], found: Sequence[Configura
     return [*yielding, *(one for name, one in own.items() if name not in same)]
 
 
-def _compared(
-    scenario: Scenario,
-    vary: Sequence[str],
-    objective: Objective,
-    found: Sequence[Configuration],
-    left_out: Sequence[str],
-) -> tuple[Strategies, RunSet, int]:
-    """What was found, the scenario's own and what lies steps from the best, all simulated; the runs of the steps."""
-    own, unfit = _own(scenario)
-    found, left_out = _with_own(own, found), (*left_out, *unfit)
+def _compared(asked: _Asked, found: Sequence[Configuration], left_out: Sequence[str]) -> tuple[Strategies, RunSet]:
+    """What was found and what lies steps from the best, all simulated on the same draws."""
+    scenario, spending = asked.scenario, asked.spending
     compared = strategies(scenario, found, left_out=left_out)
-    runs = run_or_recall(scenario.with_configurations(compared.candidates))
-    if "partition" not in vary or scenario.application.name in EQUAL_WORK:
-        return compared, runs, 0
-    stepped, tried = _stepped(scenario, vary, objective, runs, compared.candidates)
-    if stepped is None:
-        return compared, runs, tried
-    compared = strategies(scenario, [*found, stepped], left_out=left_out)
-    return compared, run_or_recall(scenario.with_configurations(compared.candidates)), tried
+    count = scenario.replications
+    with spending.stage("comparison"):
+        if spending.timed:
+            count = _affordable(asked, compared.candidates)
+        table = run_or_recall(scenario.with_configurations(compared.candidates), replications=count)
+    spending.runs += table.makespan_ticks.size
+    if count < scenario.replications:
+        told = f"the budget allowed {count} of {scenario.replications} replications of each candidate"
+        left_out = (*left_out, told)
+    stepped = _stepped(asked, table, compared.candidates) if asked.shared_unequally else None
+    if spending.cut:
+        left_out = (*left_out, f"the budget ended the {' and the '.join(spending.cut)}; a better answer may exist")
+    made = strategies(scenario, found if stepped is None else [*found, stepped], left_out=left_out)
+    if stepped is None or stepped not in made.candidates:
+        return made, table
+    alone = run_or_recall(scenario.with_configurations((stepped,)), replications=count)
+    spending.runs += alone.makespan_ticks.size
+    if alone.tick_s != table.tick_s:  # a long run needs longer ticks
+        return made, run_or_recall(scenario.with_configurations(made.candidates), replications=count)
+    return made, table.beside(alone)
 
 
-def _stepped(
-    scenario: Scenario,
-    vary: Sequence[str],
-    objective: Objective,
-    runs: RunSet,
-    candidates: Sequence[Configuration],
-) -> tuple[Configuration | None, int]:
-    """The end of a descent from the best candidate, one step at a time on the same draws; and the simulated runs."""
-    values = statistic(runs.makespan_s, objective)
-    place = ties.first_least(values)
-    best, best_s, spent, moved = candidates[place], float(values[place]), 0, False
-    for _ in range(MOST_STEPS):
-        near = one_step_from(scenario, best, most=_most(vary))
-        if not near:
-            break
-        tried = run_or_recall(scenario.with_configurations(tuple(near)))
-        spent += tried.makespan_ticks.size
-        values = statistic(tried.makespan_s, objective)
-        place = ties.first_least(values)
-        if not ties.is_less(float(values[place]), best_s):
-            break
-        best, best_s, moved = near[place], float(values[place]), True
-    return (renamed(best, "stepped") if moved else None), spent
+def _affordable(asked: _Asked, candidates: Sequence[Configuration]) -> int:
+    """Replications of all candidates that what is left of the time allows; at least one."""
+    few, begun_s = min(FEW, asked.scenario.replications), asked.spending.left_s
+    run_or_recall(asked.scenario.with_configurations(tuple(candidates)), replications=few)
+    each_s = (begun_s - asked.spending.left_s) / few
+    return int(np.clip(COMPARING * asked.spending.left_s / max(each_s, 1e-9), 1, asked.scenario.replications))
 
 
-def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: float) -> Ranking:
+def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) -> Configuration | None:
+    """The end of a descent from the best candidate, one step at a time on the same draws; None where it is the best."""
+    judge = Judge(asked.scenario, asked.objective, asked.spending, draws=table.makespan_ticks.shape[1])
+    for one in candidates:
+        judge.know(one, table, one.name)
+    start = best = judge.best
+    with asked.spending.stage("steps", until=STEPS_UNTIL):
+        for _ in range(MOST_STEPS):
+            if best is None:
+                break
+            judge.of(one_step_from(asked.scenario, best, most=asked.most))
+            if judge.best == best:
+                break
+            best = judge.best
+    best = judge.best
+    return None if best is None or best == start else renamed(best, "stepped")
+
+
+def _ranking(asked: _Asked, candidates: Sequence[Configuration], runs: RunSet, bound_s: float | None) -> Ranking:
     """All candidates, with all replications of each."""
-    table = runs.makespan_s
-    return rank(
+    table = rates_of(asked.scenario, candidates, asked.objective)[:, np.newaxis] * runs.makespan_s
+    found = rank(
         lambda places, numbers: table[np.ix_(places, numbers)],
         table.shape[0],
         runs=table.size,
-        objective=objective,
+        objective=over_runs(asked.objective),
         bound_s=bound_s,
         finalists=table.shape[0],
-        seed=scenario.seed,
+        seed=asked.scenario.seed,
         deterministic=runs.deterministic,
     )
+    return replace(found, objective=asked.objective)
 
 
 def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmation, ...]:
@@ -339,60 +429,83 @@ def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> t
     )
 
 
-def _partitions(
-    scenario: Scenario, benchmark_speeds: Sequence[float] | None, objective: Objective
-) -> tuple[list[Configuration], int]:
-    """The baselines, the functional partition, and what simulation makes of it; and the simulated runs."""
+def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list[Configuration]:
+    """The baselines of one process on each PE."""
     work, rows = scenario.application.work, scenario.application.work.units
     bands = [pe.speed_of(scenario.application.kernel) for pe in scenario.platform.pes]
     if benchmark_speeds is None:
         benchmark_speeds = [float(band.mid[0]) for band in bands]
-    everything = np.full(len(bands), rows, dtype=np.int64)
-    sustained_speeds = 1 / model_times(scenario)(everything)
     found = baselines(
         rows,
         benchmark_speeds=benchmark_speeds,
-        sustained_speeds=sustained_speeds.tolist(),
+        sustained_speeds=_sustained_speeds(scenario).tolist(),
         peak_speeds=[float(band.mid.max()) for band in bands],
         kinds=[kind.pes for kind in kinds_of(scenario)],
     )
-    found.append(Configuration.one_each("functional", _functional(scenario, sustained_speeds)))
-    found = [replace(one, partition=work.fitting(one.partition)) for one in found]
-    if scenario.lacking_bytes(found[-1]) > 0:
+    return [replace(one, partition=work.fitting(one.partition)) for one in found]
+
+
+def _sustained_speeds(scenario: Scenario) -> NDArray[np.float64]:
+    everything = np.full(len(scenario.platform.pes), scenario.application.work.units, dtype=np.int64)
+    return np.asarray(1 / model_times(scenario)(everything))
+
+
+def _by_functional(asked: _Asked) -> list[Configuration]:
+    """The functional partition or one that memory holds; with one process on each PE what simulation makes of it."""
+    scenario, work = asked.scenario, asked.scenario.application.work
+    made = [Configuration.one_each("functional", work.fitting(_functional(scenario, _sustained_speeds(scenario))))]
+    if scenario.lacking_bytes(made[-1]) > 0:
         limited = work.fitting(within_memory(scenario, model_times(scenario)))
-        found.append(Configuration.one_each("within-memory", limited))
-    if scenario.lacking_bytes(found[-1]) > 0:
-        return found, 0
-    better, spent = _refined(scenario, found[-1].partition, objective)
-    return [*found, Configuration.one_each("refined", better)], spent
+        made.append(Configuration.one_each("within-memory", limited))
+    if scenario.lacking_bytes(made[-1]) > 0 or (asked.shared_unequally and asked.most != 1):
+        return made
+    return [*made, Configuration.one_each("refined", _refined(asked, made[-1].partition))]
 
 
-def _refined(scenario: Scenario, start: tuple[int, ...], objective: Objective) -> tuple[tuple[int, ...], int]:
-    """A partition bettered by simulation in replications of its own, and how many runs that took."""
-    work, spent = scenario.application.work, 0
+def _refined(asked: _Asked, start: tuple[int, ...]) -> tuple[int, ...]:
+    """A partition bettered by simulation in replications of its own, as far as that may go on."""
+    scenario, work = asked.scenario, asked.scenario.application.work
+    best = math.inf, start
 
     def simulated(partition: tuple[int, ...]) -> tuple[float, NDArray[np.float64]]:
-        nonlocal spent
+        nonlocal best
         one = Configuration.one_each("candidate", work.fitting(partition))
         if scenario.lacking_bytes(one) > 0:
             return math.inf, np.zeros(len(partition))
-        runs = run_or_recall(scenario.with_configurations((one,)), first_replication=SEARCH_FIRST)
-        spent += scenario.replications
-        return float(statistic(runs.makespan_s[0], objective)), runs.computed_ticks[0].mean(axis=0) * runs.tick_s
+        runs = asked.spending.simulate(scenario.with_configurations((one,)), first_replication=SEARCH_FIRST)
+        (rate,) = rates_of(scenario, [one], asked.objective)
+        value = float(statistic(rate * runs.makespan_s[0], asked.objective))
+        best = min(best, (value, partition), key=lambda known: known[0])
+        return value, runs.computed_ticks[0].mean(axis=0) * runs.tick_s
 
-    return work.fitting(refined(start, simulated)), spent
+    try:
+        return work.fitting(refined(start, simulated))
+    except OutOfBudgetError:
+        asked.spending.cut.append("refined")
+        return work.fitting(best[1])
 
 
-def _allocations(scenario: Scenario, objective: Objective, budget: int) -> tuple[list[Configuration], int]:
-    """What the search for an allocation finds and the naive allocations, each name by itself, and the runs."""
-    advice = search_allocation(scenario, most=most_processes(scenario), objective=objective, budget=budget, confirm=0)
+def _allocations(asked: _Asked) -> list[Configuration]:
+    """What the search for an allocation finds and the naive allocations, each name by itself."""
+    spending, budget = asked.spending, asked.spending.most or BUDGET
+    if spending.timed:
+        each_s = max(1e-6, ((spending.time_s or 0.0) - spending.left_s) / max(1, spending.runs))
+        budget = max(FEWEST_RUNS, min(budget, int(ALLOCATING * spending.left_s / each_s)))
+    advice = search_allocation(
+        asked.scenario,
+        most=asked.most,
+        objective=asked.objective,
+        budget=budget,
+        confirm=0,
+        run=spending.simulate,
+    )
     found = [renamed(one, name) for one in advice.candidates for name in one.name.split(", ") if name not in SOUGHT]
     own = {one.name: one for one in advice.candidates if one.name in SOUGHT}
     found += [renamed(own["model-optimum"], "model-optimum")] if "model-optimum" in own else []
-    return [*found, renamed(own.get("search", advice.configuration), "allocation")], advice.evaluations
+    return [*found, renamed(own.get("search", advice.configuration), "allocation")]
 
 
-def _without_allocations(scenario: Scenario, vary: Sequence[str]) -> tuple[str, ...]:
+def _without_allocations(asked: _Asked) -> tuple[str, ...]:
     """Why no allocation is searched: the search knows no limits of memory; empty if it can be.
 
     Raises
@@ -400,11 +513,12 @@ def _without_allocations(scenario: Scenario, vary: Sequence[str]) -> tuple[str, 
     ScenarioError
         If nothing else varies.
     """
+    scenario, vary = asked.scenario, asked.vary
     if "allocation" not in vary or not scenario.platform.nodes:
         return ()
     for everywhere in core_baselines(scenario)[:1]:
         scenario.check_routes(everywhere)  # now, not after a search
-    kinds = kinds_of(scenario, most=most_processes(scenario))
+    kinds = kinds_of(scenario, most=asked.most)
     whole = np.array([[kind.count, kind.most] for kind in kinds])
     missing = scenario.lacking_bytes(configuration_of(scenario, kinds, whole, "all"))
     if missing == 0:
@@ -459,6 +573,14 @@ def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tu
     return min((level, part) for level, (_, part) in zip(longest, found, strict=True))[1]
 
 
+def _shown(value: float, objective: Objective) -> str:
+    return f"{value:.4g} {UNITS[objective]}" if objective in UNITS else units.show_duration(value)
+
+
+def _ends(entry: Ranked) -> dict[str, float | None]:
+    return {"value": entry.value_s, "low": entry.low_s, "high": entry.high_s}
+
+
 def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
     """One row per candidate, best first; see `Recommendation.to_dataframe`."""
     by_name = {one.name: one for one in made.candidates}
@@ -482,7 +604,7 @@ def _ranking_page(made: Recommendation) -> str:
         {
             "configuration": ", ".join((one.name, *made.strategies.names_of(one.name))),
             "units": one.partition,
-            f"{made.objective} makespan": units.show_duration(entry.value_s),
+            str(made.objective): _shown(entry.value_s, made.objective),
             "chance of being best": f"{entry.p_best:.0%}",
             "takes (times recommended)": f"{made.baselines[one.name].mean:.3f}",
         }

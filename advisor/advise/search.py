@@ -8,6 +8,8 @@
 4. The reference engine runs the best ones again: the same draws must give the same makespans.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +17,11 @@ import numpy as np
 
 from advisor.advise.allocate import branch_and_bound, local_search, structured
 from advisor.advise.baselines import allocation_baselines
-from advisor.advise.objectives import Objective, check_objective
+from advisor.advise.objectives import Objective, check_objective, over_runs
 from advisor.advise.problem import EqualWork, Found, Problem
 from advisor.advise.ranking import Gain, Ranking, gain, rank
 from advisor.advise.simulated import configuration_of, problem_of, simulate
-from simulator import Configuration, Scenario, ScenarioError, describe
+from simulator import Configuration, RunSet, Scenario, ScenarioError, describe
 from simulator.experiments.sweep import run_or_recall
 
 SEARCHED = 0.5
@@ -123,6 +125,7 @@ def search_allocation(
     objective: Objective = "mean",
     budget: int = 300,
     confirm: int = 1,
+    run: Callable[..., RunSet] = run_or_recall,
 ) -> AllocationAdvice:
     """Find which PEs should take part and how many processes each should run, with equal shares of the work.
 
@@ -136,6 +139,8 @@ def search_allocation(
         Simulated runs in all.
     confirm
         Replications that the reference engine runs of the advice and the runner-up, 0 for none.
+    run
+        The simulator, or what counts its runs.
 
     Raises
     ------
@@ -144,9 +149,9 @@ def search_allocation(
     """
     check_objective(objective)
     if not 1 <= budget <= MOST_RUNS:
-        raise ScenarioError(f"budget: {budget} simulated runs found, 1 to {MOST_RUNS} allowed")
+        raise ScenarioError(f"runs: {budget} simulated runs cannot be compared; give 1 to {MOST_RUNS}")
     planned = max(1, int(SEARCHED * budget))
-    problem = problem_of(scenario, most=most, objective=objective, budget=planned, first=SEARCH_FIRST)
+    problem = problem_of(scenario, most=most, objective=objective, budget=planned, first=SEARCH_FIRST, run=run)
     bound = model_optimum(problem)
     plain = allocation_baselines(scenario, problem)
     seeds = None if bound is None else bound.allocation[np.newaxis]
@@ -159,20 +164,22 @@ def search_allocation(
     ]
     candidates = tuple(_without_repeats(sought, plain))
     spent = planned - problem.budget + found.evaluations
+    if budget - spent < len(candidates):
+        told = f"runs: {budget} are too few for a search and {len(candidates)} candidates"
+        raise ScenarioError(f"{told}; give at least {math.ceil(len(candidates) / (1 - SEARCHED))}")
+    how: dict[str, Any] = {"objective": objective, "run": run}
     ranking = rank(
-        lambda places, numbers: simulate(scenario, tuple(candidates[place] for place in places), numbers),
+        lambda places, numbers: simulate(scenario, tuple(candidates[place] for place in places), numbers, **how),
         len(candidates),
         runs=budget - spent,
-        objective=objective,
+        objective=over_runs(objective),
         finalists=len(candidates),
         seed=scenario.seed,
         deterministic=scenario.deterministic,
     )
     evaluations = spent + ranking.evaluations
-    bound_s = None if bound is None else bound.lower_bound_s
-    advice = AllocationAdvice(
-        candidates, ranking, bound_s, found, evaluations, scenario.seed, (), scenario.deterministic
-    )
+    bound_s, seed = None if bound is None else bound.lower_bound_s, scenario.seed
+    advice = AllocationAdvice(candidates, ranking, bound_s, found, evaluations, seed, (), scenario.deterministic)
     return replace(advice, confirmations=_confirmed(scenario, advice, confirm)) if confirm else advice
 
 

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.objectives import Objective
+from advisor.advise.objectives import Objective, rates_of
 from advisor.advise.partition import even_split
 from advisor.advise.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
-from simulator import PE, Configuration, Platform, Scenario, ScenarioError, SpeedBand, availability, ties
+from simulator import PE, Configuration, Platform, RunSet, Scenario, ScenarioError, SpeedBand, availability, ties
 from simulator.experiments.sweep import run_or_recall
 
 GRID = 24
@@ -33,13 +33,18 @@ def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]
         Most processes on one PE; by default its cores.
     """
     alike: dict[tuple[object, ...], list[int]] = {}
+    known = scenario.platform.known_nodes
+    prices = [known[node].price_per_hour for node in scenario.platform.node_of.tolist()]
     for index, pe in enumerate(scenario.platform.pes):
         band = pe.speed_of(scenario.application.kernel)
         load = None
         if pe.load is not None:
             trace = pe.load.trace
             load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, pe.load.drawn
-        speeds, rates = (band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()), (pe.cost_per_s, pe.power_w)
+        speeds, rates = (
+            (band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()),
+            (pe.cost_per_s, pe.power_w, prices[index]),
+        )
         key = speeds, pe.cores, load, rates, pe.slice_s
         alike.setdefault(key, []).append(index)
     pes = scenario.platform.pes
@@ -73,31 +78,51 @@ def runs_as(scenario: Scenario, processes: int) -> bool:
     return True
 
 
-def simulated_runs(scenario: Scenario, kinds: Sequence[Kind], *, first: int = 0) -> Runs:
-    """Makespans of allocations by simulation; replication r has the draws of `first + r` in `simulator.run`."""
+def simulated_runs(
+    scenario: Scenario,
+    kinds: Sequence[Kind],
+    *,
+    first: int = 0,
+    objective: Objective = "mean",
+    run: Callable[..., RunSet] = run_or_recall,
+) -> Runs:
+    """Makespans (costs, energies) of allocations; replication r has the draws of `first + r` in `simulator.run`."""
 
     def runs(allocations: Allocations, replications: NDArray[np.int64]) -> Floats:
         configurations = tuple(
             configuration_of(scenario, kinds, allocation, f"allocation {place}")
             for place, allocation in enumerate(allocations)
         )
-        return simulate(scenario, configurations, first + replications)
+        return simulate(scenario, configurations, first + replications, objective=objective, run=run)
 
     return runs
 
 
-def simulate(scenario: Scenario, configurations: tuple[Configuration, ...], replications: NDArray[np.int64]) -> Floats:
-    """Makespans in seconds of some replications, by number; (configuration, replication)."""
+def simulate(
+    scenario: Scenario,
+    configurations: tuple[Configuration, ...],
+    replications: NDArray[np.int64],
+    *,
+    objective: Objective = "mean",
+    run: Callable[..., RunSet] = run_or_recall,
+) -> Floats:
+    """Makespans (costs, energies) of some replications, by number; (configuration, replication)."""
     asked = scenario.with_configurations(configurations)
     parts = [
-        run_or_recall(asked, replications=stretch.size, first_replication=int(stretch[0])).makespan_s
+        run(asked, replications=stretch.size, first_replication=int(stretch[0])).makespan_s
         for stretch in np.split(replications, np.flatnonzero(np.diff(replications) != 1) + 1)
     ]
-    return np.concatenate(parts, axis=1)
+    return rates_of(scenario, configurations, objective)[:, np.newaxis] * np.concatenate(parts, axis=1)
 
 
 def problem_of(
-    scenario: Scenario, *, most: int | None = None, objective: Objective = "mean", budget: int = 200, first: int = 0
+    scenario: Scenario,
+    *,
+    most: int | None = None,
+    objective: Objective = "mean",
+    budget: int = 200,
+    first: int = 0,
+    run: Callable[..., RunSet] = run_or_recall,
 ) -> Problem:
     """The allocation problem of a scenario, with its model; the scenario's own configurations are not looked at.
 
@@ -111,14 +136,19 @@ def problem_of(
         Simulated runs.
     first
         Number of the first replication.
+    run
+        The simulator, or what counts its runs.
     """
     kinds = kinds_of(scenario, most=most)
-    model, spent = model_of(scenario, kinds)
+    model, spent = model_of(scenario, kinds, run=run)
     left = max(1, budget - spent)
-    return Problem(kinds, simulated_runs(scenario, kinds, first=first), model, objective, left, seed=scenario.seed)
+    runs = simulated_runs(scenario, kinds, first=first, objective=objective, run=run)
+    return Problem(kinds, runs, model, objective, left, seed=scenario.seed)
 
 
-def model_of(scenario: Scenario, kinds: Sequence[Kind]) -> tuple[Model, int]:
+def model_of(
+    scenario: Scenario, kinds: Sequence[Kind], *, run: Callable[..., RunSet] = run_or_recall
+) -> tuple[Model, int]:
     """An analytic model of a scenario's allocations, and the simulated runs that it took.
 
     A PE with m processes computes the largest of P equal shares at the middle of its band and under the mean of its
@@ -127,7 +157,7 @@ def model_of(scenario: Scenario, kinds: Sequence[Kind]) -> tuple[Model, int]:
     """
     processes = np.arange(sum(kind.count * kind.most for kind in kinds) + 1)
     shares = _pe_s(scenario, kinds, processes)
-    comm_s, spent = _comm_s(scenario, kinds, processes)
+    comm_s, spent = _comm_s(scenario, kinds, processes, run)
     reference = shares[0, 0]
     loads = shares[:, :, 1] / reference[1]
     used = np.flatnonzero(np.isfinite(reference))[1:]  # up to as many processes as there are units
@@ -208,7 +238,9 @@ def mean_share(pe: PE, *, processes: int = 1) -> float:
     return float(np.average(left, weights=pe.load.trace.durations_s))
 
 
-def _comm_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64]) -> tuple[Floats, int]:
+def _comm_s(
+    scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64], run: Callable[..., RunSet]
+) -> tuple[Floats, int]:
     """Seconds of messages per P, simulated on PEs that compute in no time, and the runs that took."""
     kernel, platform = scenario.application.kernel, scenario.platform
     swift = tuple(replace(pe, speeds={kernel: SpeedBand.constant(ENDLESS_SPEED)}, load=None) for pe in platform.pes)
@@ -233,6 +265,7 @@ def _comm_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int
                 ),
             ),
             np.arange(1),
+            run=run,
         )[0, 0]
         for count in looked_at.tolist()
     ]

@@ -139,24 +139,41 @@ def _most_units(scenario: Scenario, pe: int) -> int:
     return low
 
 
-def usual_vary(scenario: Scenario) -> tuple[str, ...]:
+def usual_vary(scenario: Scenario, *, oversubscribe: bool = False) -> tuple[str, ...]:
     """What to vary where nobody says it.
 
     The allocation for applications of equal work; both where PEs have several cores, which one process on each would
-    leave idle; else the partition.
+    leave idle, or more processes than cores are allowed; else the partition.
     """
     if scenario.application.name in EQUAL_WORK:
         return ("allocation",)
-    return ("partition", "allocation") if any(pe.cores > 1 for pe in scenario.platform.pes) else ("partition",)
+    several = oversubscribe or any(pe.cores > 1 for pe in scenario.platform.pes)
+    return ("partition", "allocation") if several else ("partition",)
 
 
-def most_processes(scenario: Scenario) -> int | None:
-    """Most processes on one PE in a search: its cores (None), and on PEs of one core what the fastest is worth."""
-    if any(pe.cores > 1 for pe in scenario.platform.pes):
+def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bool = False) -> int | None:
+    """Most processes on one PE in a search: its cores (None), or more where these are allowed.
+
+    More are where PEs have one core and shares must be equal: what the fastest PE is worth. Where unequal shares do the
+    same, more processes than cores gain only at the expense of other programs, and have to be asked for.
+
+    Parameters
+    ----------
+    vary
+        What may vary; without `allocation` each PE has one process.
+    oversubscribe
+        Allow them in any case: what the fastest PE is worth, twice the cores at the least.
+    """
+    if "allocation" not in vary:
+        return 1
+    cores = max(pe.cores for pe in scenario.platform.pes)
+    equal = scenario.application.name in EQUAL_WORK or "partition" not in vary
+    if not oversubscribe and (cores > 1 or not equal):
         return None
     speeds = [float(pe.speed_of(scenario.application.kernel).mid[-1]) for pe in scenario.platform.pes]
     ratio = max(speeds) / max(min(speeds), 1e-300)
-    return int(min(MOST_RATIO, max(1, np.ceil(ratio - 1e-9))))
+    worth = int(min(MOST_RATIO, max(1, np.ceil(ratio - 1e-9))))
+    return max(worth, 2 * cores) if oversubscribe else worth
 
 
 def renamed(configuration: Configuration, name: str) -> Configuration:

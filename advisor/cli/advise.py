@@ -2,8 +2,10 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,7 @@ import typer
 
 from advisor.cli.options import Json, ResourceModel, load_changed, offered
 from advisor.cli.outputs import check_room, finish
+from advisor.cli.progress import search_lines
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
@@ -32,8 +35,19 @@ Vary = Annotated[
 ]
 Sought = Annotated[
     str,
-    typer.Option(metavar="mean|p95|worst", help="What is to be least.", autocompletion=offered("mean", "p95", "worst")),
+    typer.Option(
+        metavar="mean|p95|worst|cost|energy",
+        help="What is to be least: of makespans, or what a run costs (prices of nodes, costs of PEs) or draws (power).",
+        autocompletion=offered("mean", "p95", "worst", "cost", "energy"),
+    ),
 ]
+Budget = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="What all of it may take, such as 30s; the answer is then as good as it is."),
+]
+Runs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Simulated runs that each search may take.")]
+Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Also more processes than cores on a PE.")]
+Pareto = Annotated[bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -60,8 +74,15 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     objective: Sought = "mean",
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, metavar="RUNS", help="Simulated runs of the search for an allocation; 300.")
+        str | None,
+        typer.Option(metavar="TIME", help="What all of it may take, such as 30s; the answer is then as good as it is."),
     ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Simulated runs that the search may take.")
+    ] = None,
+    oversubscribe: Annotated[
+        bool, typer.Option("--oversubscribe", help="Also more processes than cores on a PE.")
+    ] = False,
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")
     ] = False,
@@ -73,50 +94,63 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
 
-    The scenario's configurations are compared under their names; gains are over the one called as-now, else over one
-    process per core with equal units. Example:
+    The scenario's configurations are compared too; gains are over as-now, else one process per core with equal units.
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
+    begun_s = time.monotonic()
     from advisor.advise.advice import advice_document
     from advisor.advise.explanation import explain
-    from advisor.advise.export import export_files
     from advisor.advise.objectives import check_objective
     from advisor.advise.pareto import pareto_fronts
-    from advisor.advise.recommendation import BUDGET, recommend
-    from simulator import files
+    from advisor.advise.recommendation import recommend
 
     loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
-    _check_exports(loaded, output, hostfile)
+    _check_asked(loaded, output, hostfile, pareto=pareto)
     asked: dict[str, Any] = {
         "replications": replications,
         "seed": seed,
-        "vary": _varied(vary, loaded, budget),
+        "vary": _varied(vary, loaded, oversubscribe=oversubscribe),
         "objective": check_objective(objective),
-        "budget": BUDGET if budget is None else budget,
+        "runs": runs,
+        "budget_s": _budget_s(budget, begun_s),
+        "oversubscribe": oversubscribe,
     }
     with _kept(output, loaded, asked):
-        recommendation = recommend(loaded, **asked)
+        with search_lines() as tell:
+            recommendation = recommend(loaded, **asked, tell=tell)
         fronts = pareto_fronts(loaded, recommendation) if pareto else None
         document = advice_document(loaded, recommendation, top=top, fronts=fronts)
-        if explained:
-            document |= explain(loaded, recommendation).to_dict()
-
-        def write() -> None:
-            if output is not None:
-                _write(output, document, loaded, recommendation)
-            if hostfile is not None:
-                files.write_text(hostfile, export_files(loaded, recommendation.configuration)["hostfile"])
-
-        finish(document, lambda: _tell(document, top), as_json=as_json, write=write, said=None)
+        document |= explain(loaded, recommendation).to_dict() if explained else {}
+        write = partial(_write_all, output, hostfile, document, loaded, recommendation)
+        finish(document, partial(_tell, document, top), as_json=as_json, write=write, said=None)
     if output is not None and not as_json:
         _tell_written(document, output)
 
 
-def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | None) -> None:
-    """Whether what is to be written can be: names of hosts for launchers, and room."""
-    from advisor.advise.export.layout import check_hosts_of
+def _write_all(
+    output: Path | None,
+    hostfile: Path | None,
+    document: dict[str, Any],
+    scenario: "Scenario",
+    recommendation: "Recommendation",
+) -> None:
+    from advisor.advise.export import export_files
+    from simulator import files
 
+    if output is not None:
+        _write(output, document, scenario, recommendation)
+    if hostfile is not None:
+        files.write_text(hostfile, export_files(scenario, recommendation.configuration)["hostfile"])
+
+
+def _check_asked(loaded: "Scenario", output: Path | None, hostfile: Path | None, *, pareto: bool) -> None:
+    """Whether costs are known, and what is to be written can be: names of hosts for launchers, and room."""
+    from advisor.advise.export.layout import check_hosts_of
+    from advisor.advise.pareto import check_rates
+
+    if pareto:
+        check_rates(loaded)
     exported = output is not None and output.suffix != ".json"
     if exported or hostfile is not None:
         check_hosts_of(loaded)
@@ -197,16 +231,31 @@ def _tell_written(document: dict[str, Any], output: Path) -> None:
         print(f"for launchers and programs there: {', '.join(document['exports'])}; commands.txt says how each is used")
 
 
-def _varied(vary: str | None, scenario: "Scenario", budget: int | None) -> tuple[str, ...]:
-    """What varies, by the option or as is usual for the scenario; a budget is for allocations."""
+def _varied(vary: str | None, scenario: "Scenario", *, oversubscribe: bool) -> tuple[str, ...]:
+    """What varies, by the option or as is usual for the scenario; more processes are for allocations."""
     from advisor.advise.strategies import usual_vary
     from simulator import ScenarioError
 
     named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
     if vary is not None and vary not in named:
-        raise ScenarioError(f"--vary: {vary!r} found, one of {', '.join(named)} allowed")
+        raise ScenarioError(f"--vary: {vary!r} cannot vary; name {', '.join(named)}")
+    if vary is None and oversubscribe:
+        return usual_vary(scenario, oversubscribe=True)
     varied = usual_vary(scenario) if vary is None else named[vary]
-    if budget is not None and "allocation" not in varied:
-        found = "where the partition alone varies, as is usual for this scenario"
-        raise ScenarioError(f"--budget has no effect {found}: leave it out, or use it with --vary allocation or both")
+    if oversubscribe and "allocation" not in varied:
+        told = "leave it out, or use it with --vary allocation or both"
+        raise ScenarioError(f"--oversubscribe has no effect with --vary partition: {told}")
     return varied
+
+
+def _budget_s(budget: str | None, begun_s: float) -> float | None:
+    """What is left of the time that all of it may take."""
+    from simulator import ScenarioError, units
+
+    if budget is None:
+        return None
+    given_s = units.parse_duration(budget, field="--budget")
+    left_s = given_s - (time.monotonic() - begun_s)
+    if left_s <= 0:
+        raise ScenarioError(f"--budget: {budget} is too little to read the scenario; give at least 5s")
+    return left_s

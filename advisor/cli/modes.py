@@ -388,8 +388,8 @@ TABLE: Mapping[str, Rules] = {
         (_TABLE_FORM, _flag("timeline", "replication configuration", why="which they are for")),
     ),
     "advise": Rules(
-        "replications seed vary objective top pareto output hostfile explain resource-model json",
-        (_beside("vary", {"partition": "", "allocation": "budget", "both": "budget"}),),
+        "replications seed vary objective top budget runs pareto output hostfile explain resource-model json",
+        (_beside("vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe"}),),
     ),
     "whatif": Rules(
         "",

@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from advisor.advise.spending import Progress
 
 
 @contextmanager
@@ -109,3 +113,43 @@ def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int]
                 print(f"{done} of {total} {what}, about {left:.0f} s left", file=sys.stderr, flush=True)
 
         yield tell
+
+
+FIRST_LINE_S = 0.7
+"""After which a search is told of, where nobody watches: shorter ones need no line."""
+
+
+@contextmanager
+def search_lines() -> Iterator[Callable[["Progress"], None]]:
+    """One line on standard error that shows how far a search is; lines, ever more seldom, where it goes into a file."""
+    import sys
+    import threading
+
+    watched, last, due = sys.stderr.isatty(), "reading the scenario", FIRST_LINE_S
+
+    def write() -> None:
+        print(f"\r\x1b[K{last}" if watched else last, end="" if watched else "\n", file=sys.stderr, flush=True)
+
+    def tell(progress: "Progress") -> None:
+        nonlocal last, due
+        last = _told(progress)
+        if watched or progress.elapsed_s >= due:
+            due = max(due, 2 * progress.elapsed_s)
+            write()
+
+    first = threading.Timer(FIRST_LINE_S, write)  # the first call of the simulator may be long
+    first.daemon = True
+    first.start()
+    try:
+        yield tell
+    finally:
+        first.cancel()
+        if watched:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _told(progress: "Progress") -> str:
+    from simulator import units
+
+    best = "" if progress.value is None else f", best so far {progress.value:.4g} by {progress.best}"
+    return f"{progress.stage}: {progress.runs} runs in {units.show_duration(progress.elapsed_s)}{best}"

@@ -133,9 +133,10 @@ def _baselines(document: Document) -> list[str]:
     if not rows:
         return []
     objective = clean(document.get("objective") or "mean")
-    header = ["strategy", wording.unit_of(document), objective, "gain", "faster in"]
+    told, better = wording.objective_text(document), wording.better_text(document)
+    header = ["strategy", wording.unit_of(document), objective, "gain", f"{better} in"]
     lines = [
-        "Predicted makespan in s; gain of the recommended strategy (*) over each; how often it is faster",
+        f"Predicted {told}; gain of the recommended strategy (*) over each; how often it is {better}",
         *table(header, rows, left=2),
     ]
     return [*lines, f"  +/-: 95 % interval of the {objective}"] if any("+/-" in line for line in lines) else lines
@@ -143,18 +144,16 @@ def _baselines(document: Document) -> list[str]:
 
 def _ranking(document: Document, top: int) -> list[str]:
     """The best candidates, with how sure it is that they are the best."""
-    rows = []
-    for entry in (document.get("ranking") or ())[:top]:
-        value = {"mean": entry.get("value_s"), "low": entry.get("low_s"), "high": entry.get("high_s")}
-        rows.append(
-            [
-                clean(entry.get("name")),
-                wording.with_interval(value),
-                wording.chance(entry.get("p_best"), document),
-                wording.chance(entry.get("p_within_1_percent"), document),
-                wording.percent(entry.get("regret"), 1),
-            ]
-        )
+    rows = [
+        [
+            clean(entry.get("name")),
+            wording.with_interval(wording.ranked_value(entry)),
+            wording.chance(entry.get("p_best"), document),
+            wording.chance(entry.get("p_within_1_percent"), document),
+            wording.percent(entry.get("regret"), 1),
+        ]
+        for entry in (document.get("ranking") or ())[:top]
+    ]
     if len(rows) < 2:
         return []
     header = ["best by it", clean(document.get("objective") or "mean"), "is best", "within 1 %", "above bound"]

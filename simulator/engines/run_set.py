@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,6 +81,18 @@ class RunSet:
         """Per configuration: what `describe` says of its makespans."""
         found = describe_all(self.makespan_s, deterministic=self.deterministic)
         return [{"name": name, **row} for name, row in zip(self.configurations, found, strict=True)]
+
+    def beside(self, other: "RunSet") -> "RunSet":
+        """The runs of both, the other's configurations last: of the same scenario, replications and ticks; no logs."""
+        return replace(
+            self,
+            configurations=(*self.configurations, *other.configurations),
+            makespan_ticks=np.concatenate((self.makespan_ticks, other.makespan_ticks)),
+            computed_ticks=(*self.computed_ticks, *other.computed_ticks),
+            busy_ticks=(*self.busy_ticks, *other.busy_ticks),
+            finish_ticks=(*self.finish_ticks, *other.finish_ticks),
+            logs={},
+        )
 
     @property
     def interval_note(self) -> str | None:

@@ -118,6 +118,8 @@ class Node:
     """What launchers reach it by; its name if None."""
     swap_times: SwapTimes | None = None
     """Of the level past RAM; None: those of the disk, or assumed ones where it has no disk."""
+    price_per_hour: float | None = None
+    """What an hour of the node costs, whatever part of it is used, if that is said."""
 
     @property
     def paging_levels(self) -> tuple[MemoryLevel, ...]:

@@ -155,11 +155,12 @@ def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
 
 def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str]) -> tuple[Any, Data]:
     """What makes nodes alike, and the entry without its name."""
-    body: Data = {}
-    if node.host is not None:
-        body["host"] = node.host.replace(node.name, "{node}")
-    if node.memory_bytes is not None:
-        body["memory"] = size(node.memory_bytes)
+    told = {
+        "host": None if node.host is None else node.host.replace(node.name, "{node}"),
+        "memory": None if node.memory_bytes is None else size(node.memory_bytes),
+        "price": node.price_per_hour,
+    }
+    body: Data = {key: value for key, value in told.items() if value is not None}
     if node.swap_times is not None:
         held = {} if node.swap_bytes is None else {"size": size(node.swap_bytes)}
         times = node.swap_times

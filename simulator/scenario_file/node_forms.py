@@ -219,6 +219,9 @@ class NodeForm(Form):
     """What launchers reach it by, in files that `advise` writes; its name if not said; `{node}` stands for the name."""
     memory: Size | None = None
     """RAM, such as `16GiB`: processes that need more page, see Memory."""
+    price: Annotated[float, Field(ge=0)] | None = None
+    """What an hour of the node costs (`2.50`, in any unit of yours), whatever part of it is used; for `apportion
+    advise --objective cost`."""
     swap: (
         Annotated[
             Annotated[Size, Tag("<size>")] | Annotated[SwapForm, Tag("<times>")],

@@ -139,6 +139,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
     levels = levels_of(form, document, named, here=here)
     has_more = form.memory is not None or disk is not None or levels or form.host is not None
+    has_more = has_more or form.price is not None
     swap_bytes, swap_times = swap_of(form, document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
     kinds, faults = [], Faults(document)
@@ -161,7 +162,8 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     for name in names:
         host = _host(form, name)
-        parts.nodes[name] = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times) if has_more else None
+        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price)
+        parts.nodes[name] = node if has_more else None
         if maker is not None:
             parts.makers[name] = maker
         for number, kind in enumerate(kinds):

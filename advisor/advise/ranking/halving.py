@@ -68,7 +68,7 @@ def halve(
         If the budget is below one run for each candidate.
     """
     if runs < candidates:
-        raise ScenarioError(f"budget: {runs} runs found, at least {candidates} allowed: one for each candidate")
+        raise ScenarioError(f"runs: {runs} are too few for {candidates} candidates; give at least {candidates}")
     seen = np.full((candidates, 0), np.nan)
     alive, out, done = np.arange(candidates), np.arange(0), 0
     sizes = round_sizes(candidates, finalists)

@@ -18,9 +18,7 @@ def section(document: Document) -> Section:
         rows = [
             [
                 clean(entry.get("name")),
-                wording.with_interval(
-                    {"mean": entry.get("value_s"), "low": entry.get("low_s"), "high": entry.get("high_s")}
-                ),
+                wording.with_interval(wording.ranked_value(entry)),
                 wording.chance(entry.get("p_best"), document),
                 wording.chance(entry.get("p_within_1_percent"), document),
                 wording.percent(entry.get("regret"), 1),
@@ -29,7 +27,8 @@ def section(document: Document) -> Section:
         ]
         objective = clean(document.get("objective") or "mean")
         caption = f"The best {len(rows)} of {len(entries)}" if len(entries) > MOST else "All candidates, best first"
-        head = ["candidate", f"{objective} in s", "is best", "within 1 %", "above bound"]
+        judged = f"{objective} in s" if wording.better_text(document) == "faster" else objective
+        head = ["candidate", judged, "is best", "within 1 %", "above bound"]
         note = "Chance to be the best and within 1 % of the best; above bound: over what no candidate can be below."
         blocks.append(table(caption, head, rows, best=clean(document.get("recommended")), note=note))
     for front in document.get("pareto") or ():

@@ -30,14 +30,14 @@ def _table(document: Document, noun: str, tag: str) -> Table:
     """Columns that would say nothing are left out: gains of one alone, spreads where nothing is drawn."""
     entries = wording.strategies(document)
     same = bool(document.get("deterministic"))
-    several = len(entries) > 1
+    several, better = len(entries) > 1, wording.better_text(document)
     notes = (
         [] if same else [f"Mean{' and gain' if several else ''} with {'their' if several else 'its'} 95 % interval."]
     )
     if several:
-        notes.append(f"Gain: how many times longer it takes than the {tag} one.")
-        notes += [] if same else [f"Faster in: replications in which the {tag} one is faster."]
-    gains = [] if not several else ["gain"] if same else ["gain", "faster in"]
+        notes.append(f"Gain: how many times {better} the {tag} one is.")
+        notes += [] if same else [f"{better.capitalize()} in: replications in which the {tag} one is {better}."]
+    gains = [] if not several else ["gain"] if same else ["gain", f"{better} in"]
     return table(
         "Predicted makespan in seconds",
         [noun, wording.unit_of(document), *(["makespan"] if same else ["mean", "5 to 95 %"]), *gains],

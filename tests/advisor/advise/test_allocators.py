@@ -166,7 +166,7 @@ def test_what_cannot_be_searched_is_refused():
         branch_and_bound(Problem(big.kinds, big.runs))
     with pytest.raises(ScenarioError, match="bounds found, at most"):
         branch_and_bound(many_kinds(30, 240))
-    with pytest.raises(ScenarioError, match="objective: 'best' found, one of mean, p95, worst allowed"):
+    with pytest.raises(ScenarioError, match="objective: there is no 'best'; name one of mean, p95"):
         Problem(big.kinds, big.runs, objective="best")
     with pytest.raises(ScenarioError, match=r"kind kind0: \[101, 1\] found, up to 100 PEs"):
         big.check(np.array([[[101, 1], *[[0, 0]] * 9]]))

@@ -88,11 +88,10 @@ def test_recommend_may_vary_the_allocation_too(small):
     calm = replace(small, replications=20)
     found = recommend(calm, vary=("partition", "allocation"))
     names = [candidate.name for candidate in found.candidates]
-    assert found.baselines.keys() >= {"equal", "functional", "fastest-kind", "allocation", "one-per-core"}
+    assert found.baselines.keys() >= {"equal", "functional", "fastest-kind", "one-per-core"}
     means = dict(zip(names, found.runs.makespan_s.mean(axis=1).tolist(), strict=True))
     assert found.predicted["mean"] == min(means.values())
-    longer = {name: gain.mean for name, gain in found.baselines.items()}
-    assert longer["allocation"] <= 1.01 * min(longer["equal"], longer["fastest-pe"], longer["fastest-kind"])
+    assert all(gain.mean >= 1 for gain in found.baselines.values())
     with pytest.raises(ScenarioError, match="vary: 'speed' cannot vary; name partition or allocation"):
         recommend(calm, vary=("partition", "speed"))
 
@@ -124,7 +123,7 @@ def test_the_document_tells_all(small, advice):
 
 
 def test_too_small_a_budget_and_unknown_objectives_are_refused(small):
-    with pytest.raises(ScenarioError, match="budget"):
+    with pytest.raises(ScenarioError, match="runs: "):
         search_allocation(small, budget=6)
-    with pytest.raises(ScenarioError, match="objective: 'median' found"):
+    with pytest.raises(ScenarioError, match="objective: there is no 'median'"):
         search_allocation(small, objective="median")

@@ -118,8 +118,8 @@ REACH = {
     },
     "advise": {
         "with --vary partition": "{w}/small.yaml --vary partition",
-        "with --vary allocation": "{w}/small.yaml --vary allocation --budget 10",
-        "with --vary both": "{w}/small.yaml --vary both --budget 10",
+        "with --vary allocation": "{w}/small.yaml --vary allocation --runs 20",
+        "with --vary both": "{w}/small.yaml --vary both --runs 20",
     },
     "whatif": {
         "with --job-script": "{w}/small.yaml --slurm jobs=1 --job-script",

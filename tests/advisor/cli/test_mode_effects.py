@@ -197,7 +197,9 @@ CHANGES = {
         "explain": "--explain",
         "resource-model": "--resource-model poc",
         "json": "--json",
-        "budget": "--budget 20",
+        "budget": "--budget 60s --replications 400000",
+        "runs": "--runs 5",
+        "oversubscribe": "--oversubscribe",
     },
     "whatif": {
         "vary": "--vary seed=1,2",
@@ -250,7 +252,7 @@ OTHERS = {
         ("history import", f"with --format {kind}"): "sacct" if kind == "csv" else "csv"
         for kind in ("csv", "extrap", "extrap-json", "sacct")
     },
-    ("advise", "with --vary partition"): "allocation --budget 10",
+    ("advise", "with --vary partition"): "allocation --runs 20",
     **{("advise", f"with --vary {vary}"): "partition" for vary in ("allocation", "both")},
     **{
         ("partition", f"with --method {method}"): "equal"
