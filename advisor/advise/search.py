@@ -154,13 +154,11 @@ def search_allocation(
     problem = problem_of(scenario, most=most, objective=objective, budget=planned, first=SEARCH_FIRST, run=run)
     bound = model_optimum(problem)
     plain = allocation_baselines(scenario, problem)
-    seeds = None if bound is None else bound.allocation[np.newaxis]
-    found = local_search(problem, seeds=seeds)
-    named = {"search": found} | ({} if bound is None else {"model-optimum": bound})
+    found = local_search(problem, seeds=None if bound is None else bound.allocation[np.newaxis])
     sought = [
         configuration_of(scenario, problem.kinds, one.allocation, name)
         for name, one in zip(SOUGHT, (found, bound), strict=True)
-        if name in named and one is not None
+        if one is not None
     ]
     candidates = tuple(_without_repeats(sought, plain))
     spent = planned - problem.budget + found.evaluations
