@@ -1,13 +1,17 @@
 """The general path of the compiled engine: one run, event by event, for every kind of operation but CUSTOM.
 
 `simulate(w)` does one run in the memory that `workspace.Workspace` has laid out and described in `w`, and
-returns `w[STATUS]` (see `queues`). Makespan: `w[NOW]` at the end. What each process did: the fields `computed`, `busy`
-and `finish` of `PROCESSES`, of a deadlock `row`, where it stands. Begin and end of every operation where `w[BEGAN]` and
+returns `w[STATUS]` (see `queues`). What each process did: the fields `computed`, `busy` and `finish` of `PROCESSES`, of a deadlock `row`, where it stands. Begin and end of every operation where `w[BEGAN]` and
 `w[ENDED]` are addresses of (N,) arrays. After MORE_SLOTS the same run has to be done again with more slots for eager
 messages.
 
-An instant goes as the rules say: all that is due ends (`_end`), processes advance (`_advance`), grants are made, and
+An instant goes as the rules say: all that is due ends (`_end`), processes advance (`_go_on`), grants are made, and
 shared PEs and flows are re-evaluated once. Nothing looks through all processes, PEs or links: what changed is in lists.
+
+Each process has a clock of its own, at or ahead of `w[NOW]`: what nobody else can change (a computation on a PE that
+nobody shares, a message without links in common) moves the clock and is no event. Only where order in time decides, at
+shared PEs, links, farms and receives from anyone, does a process wait until now has reached its clock (`_is_now`).
+Whoever goes on was let on by what happened now or later, so nothing ever happens before now.
 """
 
 from typing import Any
@@ -28,19 +32,21 @@ from simulator.engines.compiled.memory import (
     nominal,
     numbers_at,
     operations,
+    pes,
     processes,
     pulls,
     queue,
     tables,
     ticks,
 )
-from simulator.engines.compiled.messages import ask, fill_slot, grant_receives, post, receive
+from simulator.engines.compiled.messages import ask, fill_slot, grant_receives, may_post_ahead, post, receive
 from simulator.engines.compiled.queues import (
     DEADLOCK,
     DONE,
     PAST_LAST_TICK,
     RUNNING,
     UNRECEIVED,
+    after,
     later,
     pop,
     push,
@@ -53,10 +59,11 @@ from simulator.engines.compiled.transfers import (
     FAIRLY,
     IN_TURN,
     flows_due,
+    goes_on,
     grant_links,
     make_ready,
-    part_done,
-    request,
+    request_at,
+    routed,
     start_flows,
     transfer_due,
 )
@@ -65,7 +72,7 @@ from simulator.programs.columns import Kind
 
 _COMPUTE, _SEND, _RECV, _EXCHANGE = int(Kind.COMPUTE), int(Kind.SEND), int(Kind.RECV), int(Kind.EXCHANGE)
 _BARRIER, _FARM, _WAIT_UNTIL = int(Kind.BARRIER), int(Kind.FARM), int(Kind.WAIT_UNTIL)
-_DELAY, _READ_WRITE = int(Kind.DELAY), int(Kind.READ_WRITE)
+_READ_WRITE = int(Kind.READ_WRITE)
 
 
 def simulate(w: Words) -> int:
@@ -92,15 +99,12 @@ def simulate(w: Words) -> int:
 @subroutine
 def _finish_instant(w: Words) -> None:
     """What follows when all that is due has ended."""
-    while w[W.READY] != NONE and w[W.STATUS] == RUNNING:
-        process = w[W.READY]
-        w[W.READY] = processes(w)[process].next
-        _operation_ended(w, process)
-        _go_on(w, process)
+    _advance(w)
     if w[W.STATUS] != RUNNING:
         return
     if w[W.ASKED] > 0:
         grant_receives(w)
+        _advance(w)  # ahead of now: nothing granted ends now
     if w[W.PULLED] > 0:
         _grant_pulls(w)
     if w[W.CONTENTION] == IN_TURN:
@@ -112,6 +116,20 @@ def _finish_instant(w: Words) -> None:
         start_flows(w)
         if w[W.DIRTY_LINK] != NONE:
             refill(w)
+
+
+@subroutine
+def _advance(w: Words) -> None:
+    """Processes go on until each one waits."""
+    while w[W.READY] != NONE and w[W.STATUS] == RUNNING:
+        process = w[W.READY]
+        one = processes(w)[process]
+        w[W.READY] = one.next
+        if one.calling:
+            one.calling = 0
+        else:
+            _operation_ended(w, process)
+        _go_on(w, process)
 
 
 @subroutine
@@ -137,10 +155,12 @@ def _end(w: Words, number: int) -> None:
 
 @subroutine
 def _process_due(w: Words, process: int) -> None:
-    """The event of a process itself: a computation on a PE of its own, a pull, or a time."""
+    """The event of a process itself: a pull, the end of a chunk on a PE of its own, or its clock."""
     one = processes(w)[process]
-    kind = operations(w)[one.row].kind
-    if kind == _FARM and one.pulling:
+    one.clock = w[W.NOW]
+    if operations(w)[one.row].kind != _FARM or one.calling:
+        make_ready(w, process)
+    elif one.pulling:
         one.pulling = 0
         if one.unit == one.unit_end:
             make_ready(w, process)
@@ -152,28 +172,31 @@ def _process_due(w: Words, process: int) -> None:
         table = tables(w)[farm.table]
         before = numbers_at(table.before)
         place = operations(w)[one.row].into * (table.units + 1)
-        compute(w, process, max(1, before[place + one.unit_end] - before[place + one.unit]))
-    elif kind in (_FARM, _COMPUTE):
-        _computed(w, process)
-    elif kind in (_RECV, _EXCHANGE):
-        part_done(w, process)
+        if compute(w, process, max(1, before[place + one.unit_end] - before[place + one.unit])):
+            schedule(w, process, one.clock)
+    else:
+        _pull_again(w, process)
+
+
+@subroutine
+def _computed(w: Words, process: int) -> None:
+    """A process has ended a computation on a shared PE."""
+    one = processes(w)[process]
+    one.busy += w[W.NOW] - one.joined
+    one.computed = one.clock = w[W.NOW]
+    if operations(w)[one.row].kind == _FARM:
+        _pull_again(w, process)
     else:
         make_ready(w, process)
 
 
 @subroutine
-def _computed(w: Words, process: int) -> None:
-    """A process has ended a computation."""
-    one = processes(w)[process]
-    one.busy += w[W.NOW] - one.joined
-    one.computed = w[W.NOW]
-    if operations(w)[one.row].kind == _FARM:
-        _pull(w, process)
-        if w[W.POLLS]:
-            one.polling = 1
-            wait_busily(w, process, 1)
-    else:
-        make_ready(w, process)
+def _pull_again(w: Words, process: int) -> None:
+    """A process has computed a chunk of its farm."""
+    _pull(w, process)
+    if w[W.POLLS]:
+        processes(w)[process].polling = 1
+        wait_busily(w, process, 1)
 
 
 @subroutine
@@ -205,8 +228,19 @@ def _operation_ended(w: Words, process: int) -> None:
         one.polling = 0
         wait_busily(w, process, -1)
     if w[W.ENDED] != 0:
-        ended(w)[one.row] = w[W.NOW]
+        ended(w)[one.row + one.passed] = one.clock
+    _to_next(w, process)
+
+
+@subroutine
+def _to_next(w: Words, process: int) -> None:
+    """To a process's next operation, which after the last one of a turn is the first one of its loop."""
+    one = processes(w)[process]
     one.row += 1
+    if one.row == one.loop_end and one.turns > 0:
+        one.turns -= 1
+        one.row -= one.loop_size
+        one.passed += one.loop_size
 
 
 @subroutine
@@ -217,76 +251,101 @@ def _go_on(w: Words, process: int) -> None:
         row = one.row
         if row == one.end:
             w[W.LIVE] -= 1
-            one.finish = w[W.NOW]
+            one.finish = one.clock
             return
         if w[W.BEGAN] != 0:
-            began(w)[row] = w[W.NOW]
+            began(w)[row + one.passed] = one.clock
         if not _begin(w, process, row):
             break
         if w[W.ENDED] != 0:
-            ended(w)[row] = w[W.NOW]
-        one.row = row + 1
-    if w[W.STATUS] != RUNNING:
+            ended(w)[row + one.passed] = one.clock
+        _to_next(w, process)
+    if w[W.STATUS] != RUNNING or not w[W.POLLS] or one.calling:
         return
     kind = operations(w)[one.row].kind
-    if w[W.POLLS] and kind in (_SEND, _RECV, _EXCHANGE, _BARRIER, _FARM):
+    if kind in (_SEND, _RECV, _EXCHANGE, _BARRIER, _FARM):
         one.polling = 1
         wait_busily(w, process, 1)
 
 
 @subroutine
-def _begin(w: Words, process: int, row: int) -> bool:  # noqa: PLR0911 - one for each kind
-    """Begin an operation; whether it has ended at once."""
-    operation, one = operations(w)[row], processes(w)[process]
-    kind = operation.kind
-    if kind == _COMPUTE:
-        compute(w, process, nominal(w)[computation(w)[row]])
-        return False
-    if kind == _SEND:
-        one.parts = 1
-        post(w, process, row)
-        return bool(operation.eager)
-    if kind in (_RECV, _EXCHANGE):
-        one.parts = 1
-        if kind == _EXCHANGE:
-            one.parts = 1 if operation.eager else 2
-            post(w, process, row)
-        into: Any = np.int64(operation.into)
-        if into < NONE:
-            one.inbox = -2 - into
-            ask(w, process)
-        elif receive(w, process, into):
-            one.parts -= 1
-        return bool(one.parts == 0)
-    if kind == _BARRIER:
-        number: Any = np.int64(operation.partner)
-        return _arrive(w, process, number)
-    if kind == _FARM:
-        _pull(w, process)
-        return False
-    if kind == _READ_WRITE:
-        one.parts = 1
-        fill_slot(w, process, process, row)
-        request(w, process)
-        return False
-    if kind == _WAIT_UNTIL and ticks(w)[row] <= w[W.NOW]:
+def _is_now(w: Words, process: int) -> bool:
+    """Whether now has reached a process's clock; if not, the process begins its operation again when it has."""
+    one = processes(w)[process]
+    if one.clock <= w[W.NOW]:
         return True
-    schedule(w, process, ticks(w)[row] if kind == _WAIT_UNTIL else later(w, ticks(w)[row]))
+    one.calling = 1
+    schedule(w, process, one.clock)
     return False
 
 
 @subroutine
+def _begin(w: Words, process: int, row: int) -> bool:
+    """Begin an operation; whether its process goes on at once, from its clock."""
+    operation, one = operations(w)[row], processes(w)[process]
+    kind = operation.kind
+    if kind == _COMPUTE:
+        return bool(
+            (pes(w)[one.pe].alone or _is_now(w, process))
+            and compute(w, process, nominal(w)[computation(w)[row]])
+        )
+    if kind in (_SEND, _RECV, _EXCHANGE):
+        return _begin_message(w, process, row)
+    if kind == _BARRIER:
+        number: Any = np.int64(operation.partner)
+        return _arrive(w, process, number)
+    if kind == _FARM:
+        if _is_now(w, process):
+            _pull(w, process)
+        return False
+    if kind == _READ_WRITE and routed(w, row):
+        one.parts, one.latest = 1, one.clock
+        fill_slot(w, process, process, row)
+        request_at(w, process, one.clock)
+        return False
+    if kind == _WAIT_UNTIL:
+        return goes_on(w, process, max(one.clock, ticks(w)[row]))
+    return goes_on(w, process, after(w, one.clock, max(1, ticks(w)[row])))
+
+
+@subroutine
+def _begin_message(w: Words, process: int, row: int) -> bool:
+    """Begin to send, to receive, or both; whether the end is known and the process goes on at once."""
+    operation, one = operations(w)[row], processes(w)[process]
+    sends, into = operation.kind != _RECV, np.int64(operation.into)
+    if (sends and not may_post_ahead(w, row)) or (operation.kind != _SEND and into < NONE):
+        if not _is_now(w, process):
+            return False
+    one.parts, one.latest = 1, one.clock  # one more than there are: what ends at once shall not let it go on yet
+    if sends:
+        one.parts += not operation.eager
+        post(w, process, row)
+    if operation.kind != _SEND:
+        one.parts += 1
+        if into < NONE:
+            one.inbox = -2 - into
+            ask(w, process)
+        else:
+            receive(w, process, into)
+    one.parts -= 1
+    return bool(one.parts == 0 and goes_on(w, process, one.latest))
+
+
+@subroutine
 def _arrive(w: Words, process: int, number: int) -> bool:
-    """A process is at a barrier; whether it is the last one, which lets all others go."""
-    barrier = barriers(w)[number]
+    """A process comes to a barrier; whether it was the last one to be followed there, which lets all others go."""
+    barrier, one = barriers(w)[number], processes(w)[process]
     barrier.missing -= 1
+    barrier.latest = max(barrier.latest, one.clock)
     if barrier.missing > 0:
-        processes(w)[process].next = barrier.waiting
+        one.next = barrier.waiting
         barrier.waiting = process
         return False
     waiting = barrier.waiting
+    barrier.missing, barrier.waiting = barrier.expected, NONE  # loops come again
     while waiting != NONE:
         following = processes(w)[waiting].next
-        make_ready(w, waiting)
+        if goes_on(w, waiting, barrier.latest):
+            make_ready(w, waiting)
         waiting = following
-    return True
+    return goes_on(w, process, barrier.latest)

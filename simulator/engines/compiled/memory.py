@@ -91,6 +91,7 @@ class W(IntEnum):
     PE_FAULT = 66
     PE_STATUS = 67
     EAGER_LEFT = 68
+    SPARE_SLOTS = 69
     COUNT = 80
     END = 100
 
@@ -110,30 +111,37 @@ ENTRY = _record(key="i8", second="i8", value="i8")
 OPERATION = _record(kind="i1", eager="i1", partner="i4", out="i4", into="i4")
 """`out`, `into`: channel of what is sent and received; `into` below -1 is `-2 - inbox`, of FARM the place in it."""
 PROCESS = _record(
-    row="i8", end="i8", pe="i8", parts="i8", next="i8", joined="i8", asking="i1", polling="i1", pulling="i1",
+    row="i8", end="i8", pe="i8", clock="i8", parts="i8", latest="i8", next="i8", asking="i1", polling="i1", pulling="i1",
+    calling="i1", keeps_time="i1", joined="i8", loop_end="i8", loop_size="i8", turns="i8", passed="i8",
     busy="i8", computed="i8", finish="i8", first="i8", unit="i8", unit_end="i8", inbox="i8",
+    all_turns="i8", all_first="i8",
 )  # fmt: skip
-"""What is read most stands in front, here and in what follows: with thousands of processes memory decides the speed."""
+"""`clock`: up to when the process is known, now or ahead of now; `latest`: the latest end so far of parts of its
+operation; `turns`: how often it still goes round in its loop, `passed`: what its row is less than in the whole program;
+`calling`: whether its event only says that its clock is reached; `keeps_time`: whether it is never ahead.
+What is read most stands in front, here and in what follows: with thousands of processes memory decides the speed."""
 SLOT = _record(
-    row="i8", sender="i8", receiver="i8", next="i8", queued="i1", eager="i1", moving="i1",
+    row="i8", number="i8", sender="i8", receiver="i8", next="i8", queued="i1", eager="i1", moving="i1", posted="i8", over="i8",
     left="i8", rate="i8", since="i8", target="i8", limit="i8", group="i8", following="i8",
     mark="i8", filled="i8", shared="i8", fixed_by="i8", fixed_next="i8",
 )  # fmt: skip
-"""A message or disk transfer; slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE; those behind are eager."""
+"""A message or disk transfer, `number` being its row in the whole program, `over` being its end once that is known; slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE; those behind are eager."""
 CHANNEL = _record(head="i8", tail="i8", waiting="i8", inbox="i8", receiver="i8")
 INBOX = _record(first="i8", size="i8")
 """Unmatched messages that a receive from anyone may take: a heap in `MESSAGES` from `first` on."""
 PE_STATE = _record(
     alone="i1", table="i8", start="i8", first="i8", running="i8", polling="i8", m="i8", next_dirty="i8",
-    served="i8", settled="i8", base="i8",
+    served="i8", settled="i8", base="i8", begin="i8", end="i8", rate="f8", load="f8",
 )  # fmt: skip
+"""`begin`, `end`, `load`: the piece of its trace that the PE is in, `end` -1 if none is known; `rate`, `base`: share of
+one process now, and what it has attained since the beginning of the piece or, if none is known, of the trace."""
 LINK = _record(
     capacity="i8", rate="i8", since="i8", served="i8", mark="i8", free="i8", level="i8",
     count="i8", head="i8", tail="i8", crossing="i8", members="i8", next_dirty="i8", unfixed="i8", following="i8",
     fixed_next="i8", busy="i1",
 )  # fmt: skip
 NODE = _record(next="i8", previous="i8", slot="i8")
-BARRIER = _record(expected="i8", missing="i8", waiting="i8")
+BARRIER = _record(expected="i8", missing="i8", waiting="i8", latest="i8")
 FARM = _record(next_unit="i8", table="i8")
 TABLE = _record(units="i8", chunk="i8", pull="i8", before="i8")
 """`before`: address of the nominal ticks (place, units + 1) of this run."""

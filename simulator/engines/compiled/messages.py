@@ -16,30 +16,51 @@ from simulator.engines.compiled.memory import (
     operations,
     processes,
     slots,
+    ticks,
 )
-from simulator.engines.compiled.queues import MORE_SLOTS, later, pop, push, schedule
-from simulator.engines.compiled.transfers import IDLE, OVER, release, request
+from simulator.engines.compiled.queues import MORE_SLOTS, after, pop, push
+from simulator.engines.compiled.transfers import IDLE, OVER, part_done, release, request_at, routed
+
+
+@subroutine
+def may_post_ahead(w: Words, row: int) -> bool:
+    """Whether what is sent can be posted ahead of now: to nobody who receives from anyone, and where there is room.
+
+    Half of the slots are kept for those that are not ahead, so that a sender without a receiver near asks for no more.
+    """
+    operation = operations(w)[row]
+    room = not operation.eager or 2 * w[W.SPARE_SLOTS] > w[W.SLOT_COUNT] - w[W.PROCESS_COUNT]
+    return bool(room and channels(w)[operation.out].inbox == NONE)
 
 
 @subroutine
 def post(w: Words, process: int, row: int) -> None:
-    """What SEND or EXCHANGE sends; to a process that waits for it, or into its channel."""
-    operation = operations(w)[row]
+    """What SEND or EXCHANGE sends at its process's clock; to a process that waits for it, or into its channel."""
+    operation, tick = operations(w)[row], processes(w)[process].clock
+    channel = channels(w)[operation.out]
     slot = process
     if operation.eager:
+        if channel.waiting != NONE and not routed(w, row):
+            receiver: Any = np.int64(channel.waiting)
+            channel.waiting = NONE
+            part_done(w, receiver, after(w, tick, max(1, ticks(w)[row])))
+            return
         slot = w[W.FREE_SLOT]
         if slot == NONE:
             w[W.STATUS] = MORE_SLOTS
             return
         w[W.FREE_SLOT] = slots(w)[slot].next
+        w[W.SPARE_SLOTS] -= 1
     fill_slot(w, slot, process, row)
-    message, channel = slots(w)[slot], channels(w)[operation.out]
-    if operation.eager:
-        request(w, slot)
+    message = slots(w)[slot]
+    if operation.eager and routed(w, row):
+        request_at(w, slot, tick)
+    elif operation.eager:
+        message.moving, message.over = OVER, after(w, tick, max(1, ticks(w)[row]))
     if channel.waiting != NONE:
         message.receiver, channel.waiting = channel.waiting, NONE
         if not operation.eager:
-            request(w, slot)
+            _meet(w, slot, max(tick, processes(w)[message.receiver].clock))
         return
     message.queued, message.next = 1, NONE
     w[W.EAGER_LEFT] += operation.eager
@@ -50,7 +71,7 @@ def post(w: Words, process: int, row: int) -> None:
     channel.tail = slot
     if channel.inbox != NONE:
         box = inboxes(w)[channel.inbox]
-        push(messages(w), box.first, box.size, w[W.NOW], row, slot)
+        push(messages(w), box.first, box.size, w[W.NOW], message.number, slot)
         box.size += 1
         if processes(w)[channel.receiver].inbox == channel.inbox:
             ask(w, channel.receiver)
@@ -60,23 +81,37 @@ def post(w: Words, process: int, row: int) -> None:
 def fill_slot(w: Words, slot: int, process: int, row: int) -> None:
     """Something to transfer that nobody receives yet."""
     message = slots(w)[slot]
-    message.row, message.sender, message.receiver = row, process, NONE
+    one = processes(w)[process]
+    message.row, message.sender, message.receiver, message.posted = row, process, NONE, one.clock
+    message.number = row + one.passed
     message.queued, message.moving, message.eager = 0, IDLE, operations(w)[row].eager
 
 
 @subroutine
-def receive(w: Words, process: int, number: int) -> bool:
-    """Take a channel's first message or wait for it; whether it has arrived already."""
-    channel = channels(w)[number]
-    if channel.head == NONE:
-        channel.waiting = process
-        return False
-    return _take(w, process, number)
+def _meet(w: Words, slot: int, tick: int) -> None:
+    """Sender and receiver of a rendezvous are both there from a tick on."""
+    message = slots(w)[slot]
+    if routed(w, message.row):
+        request_at(w, slot, tick)
+        return
+    end = after(w, tick, max(1, ticks(w)[message.row]))
+    part_done(w, message.receiver, end)
+    part_done(w, message.sender, end)
 
 
 @subroutine
-def _take(w: Words, process: int, number: int) -> bool:
-    """A process receives a channel's first message; whether it has arrived already."""
+def receive(w: Words, process: int, number: int) -> None:
+    """Take a channel's first message at the process's clock, or wait for it."""
+    channel = channels(w)[number]
+    if channel.head == NONE:
+        channel.waiting = process
+    else:
+        _take(w, process, number, processes(w)[process].clock, 0)
+
+
+@subroutine
+def _take(w: Words, process: int, number: int, tick: int, least: int) -> None:
+    """A process receives a channel's first message at a tick; of one that has arrived it lasts so many ticks."""
     channel = channels(w)[number]
     slot = channel.head
     message = slots(w)[slot]
@@ -85,11 +120,11 @@ def _take(w: Words, process: int, number: int) -> bool:
     w[W.EAGER_LEFT] -= message.eager
     if message.moving == OVER:
         release(w, slot)
-        return True
+        part_done(w, process, max(message.over, tick + least))
+        return
     message.receiver = process
     if not message.eager:
-        request(w, slot)
-    return False
+        _meet(w, slot, max(tick, message.posted))
 
 
 @subroutine
@@ -111,13 +146,12 @@ def grant_receives(w: Words) -> None:
         box = inboxes(w)[one.inbox]
         while box.size > 0:
             first = messages(w)[box.first]
-            row, slot = first.second, first.value
+            number, slot = first.second, first.value
             pop(messages(w), box.first, box.size)
             box.size -= 1
-            if slots(w)[slot].queued and slots(w)[slot].row == row:  # else a named receive took it
+            if slots(w)[slot].queued and slots(w)[slot].number == number:  # else a named receive took it
                 one.inbox = NONE
-                channel: Any = np.int64(operations(w)[row].out)
-                if _take(w, process, channel):
-                    schedule(w, process, later(w, 1))
+                channel: Any = np.int64(operations(w)[slots(w)[slot].row].out)
+                _take(w, process, channel, w[W.NOW], 1)
                 break
     w[W.ASKED] = 0

@@ -13,10 +13,16 @@ RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TI
 @subroutine
 def later(w: Words, ticks: int) -> int:
     """The tick so much after now; past the last one the run fails."""
-    if ticks > LAST_TICK - w[W.NOW]:
+    return after(w, w[W.NOW], ticks)
+
+
+@subroutine
+def after(w: Words, tick: int, ticks: int) -> int:
+    """The tick so much after another; past the last one the run fails."""
+    if ticks > LAST_TICK - tick:
         w[W.STATUS] = PAST_LAST_TICK
         return LAST_TICK
-    return w[W.NOW] + ticks
+    return tick + ticks
 
 
 @subroutine

@@ -39,6 +39,7 @@ def reset(w: Words) -> None:
     for number in range(w[W.PE_COUNT]):
         pe = pes(w)[number]
         pe.served, pe.settled, pe.base, pe.running, pe.polling, pe.m = 0, 0, 0, 0, 0, 0
+        pe.begin, pe.end = 0, -1
         pe.next_dirty = OUTSIDE
     for number in range(w[W.LINK_COUNT]):
         link = links(w)[number]
@@ -52,12 +53,13 @@ def reset(w: Words) -> None:
 def _reset_processes(w: Words) -> None:
     for number in range(w[W.PROCESS_COUNT]):
         process = processes(w)[number]
-        process.row, process.inbox = process.first, NONE
+        process.row, process.inbox, process.clock, process.calling = process.first, NONE, 0, 0
+        process.turns, process.passed = process.all_turns, process.all_first - process.first
         process.busy, process.computed, process.finish, process.parts = 0, 0, 0, 0
         process.asking, process.polling, process.pulling = 0, 0, 0
     for number in range(w[W.BARRIER_COUNT]):
         barrier = barriers(w)[number]
-        barrier.missing, barrier.waiting = barrier.expected, NONE
+        barrier.missing, barrier.waiting, barrier.latest = barrier.expected, NONE, 0
     for number in range(w[W.FARM_COUNT]):
         farms(w)[number].next_unit = 0
 
@@ -69,6 +71,7 @@ def _reset_messages(w: Words) -> None:
     for number in range(w[W.INBOX_COUNT]):
         inboxes(w)[number].size = 0
     count = w[W.SLOT_COUNT]
+    w[W.SPARE_SLOTS] = count - w[W.PROCESS_COUNT]
     w[W.FREE_SLOT] = w[W.PROCESS_COUNT] if count > w[W.PROCESS_COUNT] else NONE
     for number in range(count):
         slot = slots(w)[number]

@@ -110,15 +110,15 @@ def _rate_of(tables: ServiceTables, table: int, piece: int) -> float:
 
 
 @callee
-def _grown(rate: float, ticks: int) -> int:
+def grown(rate: float, ticks: int) -> int:
     """`floor(rate * ticks)`, the one float formula of an engine."""
     return np.int64(math.floor(rate * np.float64(ticks)))
 
 
 @callee
 def _held(rate: float, ticks: int) -> int:
-    """As `_grown`, at a rate that holds for ever: at most LAST_TICK (then the clock passes it first)."""
-    return _grown(rate, ticks) if rate * np.float64(ticks) < 2.0**62 else LAST_TICK
+    """As `grown`, at a rate that holds for ever: at most LAST_TICK (then the clock passes it first)."""
+    return grown(rate, ticks) if rate * np.float64(ticks) < 2.0**62 else LAST_TICK
 
 
 @callee
@@ -127,9 +127,9 @@ def _steps(rate: float, missing: int, longest: int) -> int:
     if np.float64(missing) > rate * np.float64(longest):
         return longest
     steps = min(np.int64(math.ceil(np.float64(missing) / rate)), np.int64(longest))
-    while steps > 1 and _grown(rate, steps - 1) >= missing:
+    while steps > 1 and grown(rate, steps - 1) >= missing:
         steps -= 1
-    while steps < longest and _grown(rate, steps) < missing:
+    while steps < longest and grown(rate, steps) < missing:
         steps += 1
     return steps
 
@@ -190,10 +190,58 @@ def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
     while True:
         following, rate = _knot(tables, table, piece + 1), _rate_of(tables, table, piece)
         if tick < following:
-            return laps * total + gained + _grown(rate, tick - begin)
-        gained += _grown(rate, following - begin)
+            return laps * total + gained + grown(rate, tick - begin)
+        gained += grown(rate, following - begin)
         begin = following
         piece += 1
+
+
+@callee
+def piece_at(tables: ServiceTables, table: int, tick: int) -> tuple[int, int, float]:
+    """First tick of the piece that a tick of the trace's time lies in, the tick where it ends, and its load.
+
+    All of a PE's tables have the same pieces. The end is at most EXACT; it is -1 where pieces are of no use: from there
+    on, after a trace that ends, and where a PE is said to be faster than itself.
+    """
+    if tick >= EXACT:
+        return 0, -1, 0.0
+    pieces = tables.pieces[table]
+    if pieces == 0:
+        return 0, EXACT, 0.0
+    first, last = tables.first[table], tables.first[table + 1] - 1
+    end, passed = tables.knots[last], np.int64(0)
+    if tick < end or tables.after_end[table] == CYCLE:
+        passed = tick // end * end
+        tick -= passed
+        piece = (_before(tables.knots, first, last, tick + 1, _guess(first, last, tick, end)) - first) * STRIDE
+        begin, following = _knot(tables, table, piece), _knot(tables, table, piece + 1)
+        while following <= tick:
+            piece += 1
+            begin, following = following, _knot(tables, table, piece + 1)
+    elif tables.after_end[table] == HOLD:
+        piece, begin, following = pieces - 1, end, np.int64(EXACT)
+    else:
+        return 0, -1, 0.0
+    value = _number_at(tables.values[table], piece)
+    if tables.rule[table] == GIVEN and value > 1.0:
+        return 0, -1, 0.0
+    return passed + begin, min(passed + following, EXACT), value
+
+
+@callee
+def rate_in(tables: ServiceTables, table: int, value: float) -> float:
+    """Share of the PE that each of the table's processes gets in a piece with a load as `piece_at` says it."""
+    if tables.pieces[table] == 0:
+        return tables.last_rate[table]
+    return _rate(value, tables.rule[table], tables.processes[table], tables.cores[table])
+
+
+@callee
+def steps_in(rate: float, missing: int, longest: int) -> int:
+    """When so much is attained from the beginning of a piece on; -1 if not in its `longest` ticks."""
+    if missing > grown(rate, longest):
+        return -1
+    return _steps(rate, missing, longest)
 
 
 @callee
@@ -223,11 +271,11 @@ def tick_when(tables: ServiceTables, table: int, attained: int, near: int) -> in
     piece, gained, begin = (stored - first) * STRIDE, tables.attained[stored], tables.knots[stored]
     while True:
         following, rate = _knot(tables, table, piece + 1), _rate_of(tables, table, piece)
-        grown = _grown(rate, following - begin)
-        if inside <= gained + grown:
+        inside_piece = grown(rate, following - begin)
+        if inside <= gained + inside_piece:
             found = passed + begin + _steps(rate, inside - gained, following - begin)
             return found if found < LAST_TICK else OVERFLOW
-        gained += grown
+        gained += inside_piece
         begin = following
         piece += 1
 
@@ -283,7 +331,7 @@ def _build(tables: ServiceTables, table: int) -> float:
             following = np.int64(np.rint(_number_at(times, piece) / tick_s)) if piece < pieces else end
             rate = _rate(_number_at(values, piece - 1), rule, processes, cores)
             greatest = max(greatest, rate)
-            attained += _grown(rate, following - begin)
+            attained += grown(rate, following - begin)
             begin = following
     tables.attained[place] = attained
     tables.last_rate[table] = rate

@@ -8,38 +8,62 @@ from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, services, targets
 from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNING, STALLED, cancel, pop, push, schedule
 from simulator.engines.compiled.service import (
+    EXACT,
     NEVER,
     OVERFLOW,
     attained_at,
     finish,
+    grown,
+    piece_at,
+    rate_in,
+    steps_in,
     tick_when,
 )
 from simulator.engines.costs import LAST_TICK
 
 
 @subroutine
-def compute(w: Words, process: int, nominal: int) -> None:
-    """A process starts to compute so many nominal ticks."""
+def compute(w: Words, process: int, nominal: int) -> bool:
+    """A process starts to compute so many nominal ticks; whether the end is known, which is then its clock."""
     one = processes(w)[process]
     number = one.pe
     pe, now = pes(w)[number], w[W.NOW]
-    one.joined = now
     if pe.alone:
-        end = finish(services(w), pe.table, pe.start, now, nominal)
-        if end >= 0:
-            schedule(w, process, end)
-        else:
+        end = _end_alone(w, number, one.clock, nominal)
+        if end < 0:
             _fault(w, number, end)
-        return
+            return False
+        one.busy += end - one.clock
+        one.computed = one.clock = end
+        return True
+    one.joined = now
     settle(w, number)
     if pe.running == 0:
         pe.served, pe.settled, pe.base = 0, now, NONE
     if nominal > 2 * LAST_TICK - 1 - pe.served:
         _fault(w, number, OVERFLOW)
-        return
+        return False
     push(targets(w), pe.first, pe.running, pe.served + nominal, process, process)
     pe.running += 1
     touch(w, number)
+    return False
+
+
+@subroutine
+def _end_alone(w: Words, number: int, now: int, nominal: int) -> int:
+    """When a computation ends that begins at a tick on a PE that nobody shares; see `finish`."""
+    pe = pes(w)[number]
+    tables, table = services(w), pe.table
+    if tables.pieces[table] > 0 and pe.start <= EXACT:
+        tick = pe.start + now
+        if (tick >= pe.end or tick < pe.begin) and tick < EXACT:
+            pe.begin, pe.end, pe.load = piece_at(tables, table, tick)
+            pe.rate = rate_in(tables, table, pe.load)
+        if tick < pe.end and nominal < EXACT:
+            steps = steps_in(pe.rate, grown(pe.rate, tick - pe.begin) + nominal, pe.end - pe.begin)
+            if steps >= 0:
+                return pe.begin + steps - pe.start
+    return finish(tables, table, pe.start, now, nominal)
 
 
 @subroutine
@@ -69,9 +93,17 @@ def settle(w: Words, number: int) -> None:
     pe, now = pes(w)[number], w[W.NOW]
     if pe.settled == now or pe.running == 0:
         return
-    reached = attained_at(services(w), pe.table + pe.m - 1, pe.start + now)
-    pe.served += reached - pe.base
-    pe.settled, pe.base = now, reached
+    tick = pe.start + now
+    if tick <= pe.end:
+        reached = grown(pe.rate, tick - pe.begin)
+        pe.served += reached - pe.base
+        pe.base = reached
+    else:
+        table = pe.table + pe.m - 1
+        base = pe.base if pe.end < 0 else attained_at(services(w), table, pe.start + pe.settled)
+        pe.served += attained_at(services(w), table, tick) - base
+        pe.base = NONE
+    pe.settled = now
 
 
 @subroutine
@@ -98,18 +130,24 @@ def _evaluate(w: Words, number: int) -> None:
     if pe.start > LAST_TICK - now:
         _fault(w, number, OVERFLOW)
         return
-    if m != pe.m or pe.base == NONE:
-        pe.m = m
-        pe.base = attained_at(services(w), pe.table + m - 1, pe.start + now)
-        if pe.base < 0:
-            _fault(w, number, pe.base)
+    tick, table, missing = pe.start + now, pe.table + m - 1, targets(w)[pe.first].key - pe.served
+    if tick >= pe.end or tick < pe.begin:
+        pe.begin, pe.end, pe.load = piece_at(services(w), table, tick)
+        pe.base = NONE
+    if pe.end >= 0:
+        if m != pe.m or pe.base == NONE:
+            pe.m, pe.rate = m, rate_in(services(w), table, pe.load)
+            pe.base = grown(pe.rate, tick - pe.begin)
+        steps = steps_in(pe.rate, pe.base + missing, pe.end - pe.begin) if missing < EXACT else -1
+        if steps >= 0:
+            schedule(w, event, pe.begin + steps - pe.start)
             return
-    missing = targets(w)[pe.first].key - pe.served
-    end = (
-        tick_when(services(w), pe.table + m - 1, pe.base + missing, pe.start + now)
-        if pe.base <= 2 * LAST_TICK - 1 - missing
-        else OVERFLOW
-    )
+    pe.m, pe.end = m, -1
+    pe.base = attained_at(services(w), table, tick)
+    if pe.base < 0:
+        _fault(w, number, pe.base)
+        return
+    end = tick_when(services(w), table, pe.base + missing, tick) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
     if end < 0:
         _fault(w, number, end)
     else:

@@ -23,41 +23,57 @@ from simulator.engines.compiled.queues import later, pop, push, schedule
 
 FREELY, IN_TURN, FAIRLY = 0, 1, 2
 """`w[CONTENTION]`: none, fifo, fair."""
-IDLE, PENDING, MOVING, LATENCY, FLOWING, OVER = range(6)
-"""Where a slot's transfer is: not requested, waiting for links, under way, before it flows, flowing, ended."""
+IDLE, AHEAD, PENDING, MOVING, LATENCY, FLOWING, OVER = range(7)
+"""Where a slot's transfer is: not requested, to be requested later, waiting for links, under way, before it flows,
+flowing, ended or of a known end."""
+
+
+@subroutine
+def routed(w: Words, row: int) -> bool:
+    """Whether what an operation transfers passes links that others may want; else its end is known beforehand."""
+    return bool(w[W.CONTENTION] != FREELY and route(w)[row] != NONE)
+
+
+@subroutine
+def request_at(w: Words, slot: int, tick: int) -> None:
+    """Ask at a tick, now or later, for the transfer of what a slot holds, which is routed."""
+    if tick <= w[W.NOW]:
+        request(w, slot)
+        return
+    slots(w)[slot].moving = AHEAD
+    schedule(w, w[W.PROCESS_COUNT] + slot, tick)
 
 
 @subroutine
 def request(w: Words, slot: int) -> None:
-    """Ask for the transfer of what a slot holds."""
+    """Ask now for the transfer of what a slot holds, which is routed."""
     one = slots(w)[slot]
     row = one.row
-    routed = w[W.CONTENTION] != FREELY and route(w)[row] != NONE
-    if not routed:
-        one.moving = MOVING
-    elif w[W.CONTENTION] == IN_TURN:
+    if w[W.CONTENTION] == IN_TURN:
         one.moving = PENDING
-        push(requests(w), 0, w[W.REQUESTED], row, 0, slot)
+        push(requests(w), 0, w[W.REQUESTED], one.number, 0, slot)
         w[W.REQUESTED] += 1
         return
-    elif ticks(w)[row] == 0 and units(w)[row] > 0:
+    if ticks(w)[row] == 0 and units(w)[row] > 0:
         _await_start(w, slot)
         return
-    else:
-        one.moving = LATENCY
+    one.moving = LATENCY
     schedule(w, w[W.PROCESS_COUNT] + slot, later(w, max(1, ticks(w)[row])))
 
 
 @subroutine
 def transfer_due(w: Words, slot: int) -> None:
-    """The event of a slot: the end of its latency or of its transfer."""
+    """The event of a slot: its request, the end of its latency or of its transfer."""
     one = slots(w)[slot]
+    if one.moving == AHEAD:
+        request(w, slot)
+        return
     if one.moving == LATENCY and units(w)[one.row] > 0:
         _await_start(w, slot)
         return
     if one.moving == FLOWING:
         end_flow(w, slot)
-    elif one.moving == MOVING and w[W.CONTENTION] == IN_TURN and route(w)[one.row] != NONE:
+    elif one.moving == MOVING:
         way = route(w)[one.row]
         for hop in range(route_first(w)[way], route_first(w)[way + 1]):
             links(w)[route_links(w)[hop]].busy = 0
@@ -69,27 +85,39 @@ def transfer_due(w: Words, slot: int) -> None:
 def transferred(w: Words, slot: int) -> None:
     """A transfer has ended: for the receiver, and unless it is eager for the sender."""
     one = slots(w)[slot]
-    one.moving = OVER
+    one.moving, one.over = OVER, w[W.NOW]
     if one.receiver != NONE:
-        part_done(w, one.receiver)
+        part_done(w, one.receiver, one.over)
     if not one.eager:
-        part_done(w, one.sender)
+        part_done(w, one.sender, one.over)
     elif one.receiver != NONE:
         release(w, slot)
 
 
 @subroutine
-def part_done(w: Words, process: int) -> None:
-    """One of the things that a process waits for has ended."""
+def part_done(w: Words, process: int, tick: int) -> None:
+    """One of the things that a process waits for ends at a tick, now or later."""
     one = processes(w)[process]
     one.parts -= 1
-    if one.parts == 0:
+    one.latest = max(one.latest, tick)
+    if one.parts == 0 and goes_on(w, process, one.latest):
         make_ready(w, process)
 
 
 @subroutine
+def goes_on(w: Words, process: int, tick: int) -> bool:
+    """An operation ends at a tick, now or later; whether its process goes on at once, be it ahead of now."""
+    one = processes(w)[process]
+    one.clock = tick
+    if one.keeps_time and tick > w[W.NOW]:
+        schedule(w, process, tick)
+        return False
+    return True
+
+
+@subroutine
 def make_ready(w: Words, process: int) -> None:
-    """A process's operation ends now."""
+    """A process goes on from its clock."""
     processes(w)[process].next = w[W.READY]
     w[W.READY] = process
 
@@ -99,6 +127,7 @@ def release(w: Words, slot: int) -> None:
     """An eager message's slot is free for another."""
     slots(w)[slot].next = w[W.FREE_SLOT]
     w[W.FREE_SLOT] = slot
+    w[W.SPARE_SLOTS] += 1
 
 
 @subroutine

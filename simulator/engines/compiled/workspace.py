@@ -12,6 +12,7 @@ from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.events import simulate
 from simulator.engines.compiled.memory import NONE, W
 from simulator.engines.compiled.queues import MORE_SLOTS
+from simulator.engines.compiled.rolled import Rolled, rolled
 from simulator.engines.compiled.service import ServiceTables
 from simulator.engines.costs import Costs
 from simulator.programs.columns import Columns, Kind
@@ -26,6 +27,8 @@ MANY_TAGS = 100
 """Tags up to which their numbers are taken as they are."""
 MANY_KEYS = 2**22
 """Possible channels up to which they are numbered through a table."""
+BY_ROW = ("computation", "ticks", "units", "route", "eager")
+"""Costs whose last axis are the operations."""
 STRAIGHT = ("nominal_ticks", "computation", "ticks", "units", "route", "route_first", "route_links", "capacities")
 """What the kernel reads where it lies."""
 
@@ -35,6 +38,10 @@ class Layout:
     """What all runs of a block share, and none changes."""
 
     costs: Costs
+    """Of the program, its loops rolled up."""
+    program: Rolled
+    most_slots: int
+    """Slots with which no run needs more: one for each eager message."""
     services: ServiceTables
     operations: Records
     channels: Records
@@ -44,21 +51,31 @@ class Layout:
     """Places in all inboxes."""
     hops: int
     """Links of the longest route."""
+    room: Ints
+    """Processes that each PE runs as if each was alone there: its cores without load, else 1; (PE,)."""
 
     @classmethod
     def of(cls, costs: Costs, services: ServiceTables) -> "Layout":
         """Number channels and inboxes, and write the operations down as records."""
-        columns = costs.columns
+        most_slots = costs.columns.processes + int(np.count_nonzero(costs.eager))
+        program = rolled(costs.columns)
+        columns = program.columns
+        shorter: dict[str, Any] = {name: getattr(costs, name)[..., program.row] for name in BY_ROW}
+        costs = replace(costs, columns=columns, **shorter)
         straight: dict[str, Any] = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
         costs = replace(costs, farm_ticks=tuple(_straight(table) for table in costs.farm_ticks), **straight)
         operations = np.zeros(columns.kind.size, memory.OPERATION)
         operations["kind"], operations["eager"] = columns.kind, costs.eager
         operations["partner"], operations["out"], operations["into"] = columns.partner, NONE, NONE
         _place_farms(columns, operations)
-        channels, inboxes, places = _connect(columns, operations)
+        channels, inboxes, places = _connect(columns, operations, program.times)
         lengths = np.diff(costs.route_first)
         flows = costs.contention != "none" and lengths.size
-        return cls(costs, services, operations, channels, inboxes, places, int(lengths.max()) if flows else 0)
+        used = services.of_pe >= 0
+        free = used & (services.pieces[services.of_pe] == 0)
+        room = np.where(free, services.cores[services.of_pe], 1).astype(np.int64)
+        hops = int(lengths.max()) if flows else 0
+        return cls(costs, program, most_slots, services, operations, channels, inboxes, places, hops, room)
 
 
 def _place_farms(columns: Columns, operations: Records) -> None:
@@ -71,8 +88,14 @@ def _place_farms(columns: Columns, operations: Records) -> None:
         operations["into"][rows] = place[columns.process[rows]]
 
 
-def _connect(columns: Columns, operations: Records) -> tuple[Records, Records, int]:
-    """Channels by (sender, receiver, tag), and inboxes for receives from anyone; places in all inboxes."""
+def _connect(columns: Columns, operations: Records, times: Ints) -> tuple[Records, Records, int]:
+    """Channels by (sender, receiver, tag), and inboxes for receives from anyone; places in all inboxes.
+
+    Parameters
+    ----------
+    times
+        How often each row is done; (N,).
+    """
     kind, process = columns.kind, columns.process
     sends = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE))
     takes = np.flatnonzero((kind == Kind.RECV) | (kind == Kind.EXCHANGE))
@@ -97,7 +120,7 @@ def _connect(columns: Columns, operations: Records) -> tuple[Records, Records, i
     place = np.minimum(np.searchsorted(boxes, into), boxes.size - 1)
     channels["inbox"] = np.where(boxes[place] == into, place, NONE)
     found = channels["inbox"][number[: sends.size]]
-    counts = np.bincount(found[found >= 0], minlength=boxes.size)
+    counts = np.bincount(found[found >= 0], times[sends][found >= 0], minlength=boxes.size).astype(np.int64)
     inboxes["first"] = np.cumsum(counts) - counts
     return channels, inboxes, int(counts.sum())
 
@@ -133,8 +156,7 @@ class Workspace:
         self.w = np.zeros(W.END, dtype=np.int64)
         self._kept: dict[W, NDArray[Any]] = {}
         self.slots = columns.processes
-        eager = int(np.count_nonzero(costs.eager))
-        self._most_slots = columns.processes + eager
+        self._most_slots = layout.most_slots
         self._keep(W.OPERATIONS, layout.operations)
         self._keep(W.CHANNELS, layout.channels.copy())
         self._keep(W.INBOXES, layout.inboxes.copy())
@@ -154,7 +176,7 @@ class Workspace:
     @property
     def makespan(self) -> int:
         """Of the last run, in ticks."""
-        return int(self.w[W.NOW])
+        return int(self.processes["finish"].max())
 
     def run(self, configuration: int, replication: int, starts: Ints, log: tuple[Ints, Ints] | None = None) -> int:
         """Do one run; its status.
@@ -190,7 +212,11 @@ class Workspace:
     def _place_processes(self) -> None:
         columns = self._layout.costs.columns
         processes = np.zeros(columns.processes, memory.PROCESS)
+        program = self._layout.program
         processes["first"], processes["end"] = columns.first[:-1], columns.first[1:]
+        processes["all_first"] = columns.first[:-1] + program.before
+        processes["loop_end"], processes["loop_size"] = program.loop_end, program.loop_size
+        processes["all_turns"] = program.turns
         self._keep(W.PROCESSES, processes)
         self._keep(W.TARGETS, np.zeros(columns.processes, memory.ENTRY))
         self._keep(W.PULLS, np.zeros(columns.processes, memory.ENTRY))
@@ -237,12 +263,16 @@ class Workspace:
 
     def _place(self, configuration: int, starts: Ints) -> None:
         """Processes on their PEs."""
-        placement, tables = self._layout.costs.placement[configuration], self._layout.services
+        layout, tables = self._layout, self._layout.services
+        placement = layout.costs.placement[configuration]
         pes = self._kept[W.PES]
         counts = np.bincount(placement, minlength=pes.size)
-        pes["first"], pes["alone"] = np.cumsum(counts) - counts, counts < 2
+        alone = counts <= layout.room
+        pes["first"], pes["alone"] = np.cumsum(counts) - counts, alone
         pes["table"], pes["start"] = tables.of_pe, starts
-        self._kept[W.PROCESSES]["pe"] = placement
+        processes = self._kept[W.PROCESSES]
+        processes["pe"] = placement
+        processes["keeps_time"] = layout.costs.columns.polls & ~alone[placement]
 
     def _charge(self, configuration: int, replication: int) -> None:
         """The costs of a run."""
