@@ -155,11 +155,8 @@ def search_allocation(
     bound = model_optimum(problem)
     plain = allocation_baselines(scenario, problem)
     found = local_search(problem, seeds=None if bound is None else bound.allocation[np.newaxis])
-    sought = [
-        configuration_of(scenario, problem.kinds, one.allocation, name)
-        for name, one in zip(SOUGHT, (found, bound), strict=True)
-        if one is not None
-    ]
+    both = zip(SOUGHT, (found, bound), strict=True)
+    sought = [configuration_of(scenario, problem.kinds, one.allocation, name) for name, one in both if one is not None]
     candidates = tuple(_without_repeats(sought, plain))
     spent = planned - problem.budget + found.evaluations
     if budget - spent < len(candidates):
