@@ -75,7 +75,7 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
     ScenarioError
         If no PE says a cost or a power, or some do and others do not.
     """
-    rates = _rates(scenario)
+    rates = rates_of(scenario)
     objective, runs = recommendation.objective, recommendation.runs
     sets, scope = _sets(scenario, recommendation)
     configurations = [*recommendation.candidates, *sets]
@@ -110,8 +110,14 @@ def front(values: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]:
     return kept
 
 
-def _rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
-    """Per second, of each PE."""
+def rates_of(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
+    """What the PEs cost or draw per second, by what of; each (PE,).
+
+    Raises
+    ------
+    ScenarioError
+        If no PE says a cost or a power, or some do and others do not.
+    """
     found = {}
     for of, field, name in (("cost", "cost_per_s", "cost"), ("energy", "power_w", "power")):
         said = [getattr(pe, field) for pe in scenario.platform.pes]
@@ -119,11 +125,11 @@ def _rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
             continue
         if None in said:
             silent = scenario.platform.pes[said.index(None)].name
-            raise ScenarioError(f"platform: PE {silent}: {name}: none found, one for each PE or for no PE allowed")
+            raise ScenarioError(f"platform: PE {silent} says no {name}, and other PEs do; say it for each or for none")
         found[of] = np.array(said, dtype=np.float64)
     if not found:
-        said_where = "`cost: 0.02` (per second) or `power: 150W` with the PEs"
-        raise ScenarioError(f"pareto: no cost and no power of any PE found, {said_where} allowed")
+        said_where = "write `cost: 0.02` (per second) or `power: 150W` with the PEs"
+        raise ScenarioError(f"--pareto needs what the PEs cost or draw, and none says it; {said_where}")
     return found
 
 

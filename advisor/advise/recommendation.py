@@ -16,6 +16,7 @@ from advisor.advise.objectives import Objective, check_objective, statistic
 from advisor.advise.partition import by_times, refined
 from advisor.advise.partition.by_times import Times
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
+from advisor.advise.ready import check_ready
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.advise.simulated import configuration_of, kinds_of, mean_share, process_times
 from advisor.advise.strategies import (
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 VARIED = ("partition", "allocation")
 BUDGET = 300
 """Simulated runs that the search for an allocation may take."""
-CANDIDATES = 4
-"""Configurations that are compared at the least, for what memory that takes."""
 AS_NOW = "as-now"
 """The configuration of a scenario that gains are counted from."""
 MOST_STEPS = 12
@@ -194,7 +193,7 @@ def recommend(
         replications=scenario.replications if replications is None else replications,
         seed=scenario.seed if seed is None else seed,
     )
-    scenario.check_memory_needed(candidates=CANDIDATES)
+    check_ready(scenario)
     left_out = _without_allocations(scenario, vary)
     searched = [name for name in vary if name != "allocation" or not left_out]
     found, spent = _found(scenario, benchmark_speeds, searched, objective, budget)
@@ -402,8 +401,6 @@ def _without_allocations(scenario: Scenario, vary: Sequence[str]) -> tuple[str, 
     """
     if "allocation" not in vary or not scenario.platform.nodes:
         return ()
-    for everywhere in core_baselines(scenario)[:1]:
-        scenario.check_routes(everywhere)  # now, not after a search
     kinds = kinds_of(scenario, most=most_processes(scenario))
     whole = np.array([[kind.count, kind.most] for kind in kinds])
     missing = scenario.lacking_bytes(configuration_of(scenario, kinds, whole, "all"))

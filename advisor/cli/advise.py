@@ -87,7 +87,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from simulator import files
 
     loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
-    _check_exports(loaded, output, hostfile)
+    _check_exports(loaded, output, hostfile, pareto=pareto)
     asked: dict[str, Any] = {
         "replications": replications,
         "seed": seed,
@@ -113,13 +113,16 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         _tell_written(document, output)
 
 
-def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | None) -> None:
-    """Whether what is to be written can be: names of hosts for launchers, and room."""
+def _check_exports(loaded: "Scenario", output: Path | None, hostfile: Path | None, *, pareto: bool) -> None:
+    """Whether what is to be written can be: names of hosts for launchers, costs for a front, and room."""
     from advisor.advise.export.layout import check_hosts_of
+    from advisor.advise.pareto import rates_of
 
     exported = output is not None and output.suffix != ".json"
     if exported or hostfile is not None:
         check_hosts_of(loaded)
+    if pareto:
+        rates_of(loaded)
     if output is not None:
         pes = len(loaded.platform.pes)
         check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)

@@ -111,8 +111,8 @@ def test_bad_options_are_one_line(advise, shared, options, told):
     ("old", "new", "told"),
     [
         ("APP", "lu", "'lu' found, one of cholesky"),
-        ("host: localhost", "host: localhost\n      memory: 1MiB\n      swap: 0B", "lacks the least: "),
-        (", cost: 3", "", "PE wide: cost: none found"),
+        ("host: localhost", "host: localhost\n      memory: 1MiB\n      swap: 0B", "lacks the least, "),
+        (", cost: 3", "", "PE wide says no cost"),
     ],
 )
 def test_scenarios_that_allow_no_advice_are_one_line(advise, tmp_path, old, new, told):
