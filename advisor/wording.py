@@ -160,8 +160,13 @@ def reference_of(document: Document) -> tuple[Document, str]:
     entry, equal = entry_of(document, document.get("reference") or "equal"), entry_of(document, "equal")
     if entry.get("name") == "as-now":
         return entry, "it runs now"
-    same = {entry.get("name"), entry.get("same_as")} & {equal.get("name"), equal.get("same_as")} - {None}
-    return (entry, EQUAL) if same or not entry else (entry, "one process per core with equal units")
+    names = {entry.get("name"), entry.get("same_as")} - {None}
+    if not entry or names & {equal.get("name"), equal.get("same_as")}:
+        return entry, EQUAL
+    core = entry_of(document, "one-per-core")
+    if names & {core.get("name"), core.get("same_as")}:
+        return entry, "one process per core with equal units"
+    return entry, clean(entry.get("name"))  # where memory holds neither
 
 
 def answer(document: Document) -> str:

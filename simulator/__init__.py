@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         TraceError,
         WriteError,
         shortage,
+        some_names,
     )
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.engines.compiled import cache_folder, on_compile
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from simulator.models.speed import SpeedBand
     from simulator.platform.nodes import PE, Load, Platform
     from simulator.programs.applications import matmul
-    from simulator.programs.configuration import Configuration
+    from simulator.programs.configuration import AS_NOW, Configuration
     from simulator.results import plots
     from simulator.results.comparison import Comparison, compare
     from simulator.results.files import Results, load_results, save_runs
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from simulator.results.tables import check_form
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.loads import load_profiles
+    from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.load import (
         dump_scenario,
@@ -58,11 +60,13 @@ if TYPE_CHECKING:
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
 
 _HOMES = {
+    "AS_NOW": "simulator.programs.configuration",
     "Application": "simulator.scenario_file.scenario",
     "ApportionError": "simulator.base.errors",
     "CalibrationError": "simulator.base.errors",
     "Comparison": "simulator.results.comparison",
     "Configuration": "simulator.programs.configuration",
+    "IdleCores": "simulator.scenario_file.idle_cores",
     "Interrupted": "simulator.base.errors",
     "JOB_FILES": "simulator.results.job_files",
     "JoinedPlatform": "simulator.scenario_file.joined",
@@ -91,6 +95,7 @@ _HOMES = {
     "critical_path": "simulator.engines.log",
     "describe": "simulator.engines.run_set",
     "half_interval": "simulator.engines.run_set",
+    "idle_cores": "simulator.scenario_file.idle_cores",
     "interval_note": "simulator.engines.run_set",
     "FEWEST_EQUAL": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
@@ -118,6 +123,7 @@ _HOMES = {
     "save_runs": "simulator.results.files",
     "scenario_schema": "simulator.scenario_file.load",
     "shortage": "simulator.base.errors",
+    "some_names": "simulator.base.errors",
     "template_of": "simulator.scenario_file.load",
     "this_machine": "simulator.base.machine",
     "waited_for": "simulator.engines.waited_for",
@@ -144,6 +150,7 @@ _MODULES = {
 """Public modules, each with an `__all__` of its own."""
 
 __all__ = [
+    "AS_NOW",
     "FEWEST_EQUAL",
     "JOB_FILES",
     "PE",
@@ -152,6 +159,7 @@ __all__ = [
     "CalibrationError",
     "Comparison",
     "Configuration",
+    "IdleCores",
     "Interrupted",
     "JoinedPlatform",
     "LinkModel",
@@ -188,6 +196,7 @@ __all__ = [
     "files",
     "formula",
     "half_interval",
+    "idle_cores",
     "interval_note",
     "job_lines",
     "join_platform",
@@ -213,6 +222,7 @@ __all__ = [
     "scenario_schema",
     "shipped",
     "shortage",
+    "some_names",
     "sweep",
     "template_of",
     "this_machine",

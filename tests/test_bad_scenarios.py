@@ -17,7 +17,7 @@ def expected(path):
 
 
 def test_there_are_cases():
-    assert len(CASES) >= 165
+    assert len(CASES) >= 172
     assert all(expected(path) for path in CASES)
 
 

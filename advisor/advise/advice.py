@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from advisor.advise.pareto import Front
-from advisor.advise.recommendation import AS_NOW, Recommendation
+from advisor.advise.recommendation import Recommendation
 from advisor.advise.strategies import uneven
-from simulator import Scenario, provenance
+from simulator import AS_NOW, Scenario, idle_cores, provenance
 
 REFERENCES = (AS_NOW, "one-per-core", "equal")
 """What gains are counted from: the first of these that was compared."""
@@ -27,7 +27,7 @@ def advice_document(
         Of `pareto_fronts`, if they were asked for.
     """
     seed, replications = recommendation.runs.seed, recommendation.runs.makespan_ticks.shape[1]
-    best = recommendation.ranked(1)[0]
+    best, idle = recommendation.ranked(1)[0], idle_cores(scenario, recommendation.configuration)
     return {
         "format": 1,
         "command": "advise",
@@ -37,6 +37,7 @@ def advice_document(
         "reference": reference_of(recommendation),
         "partition": list(recommendation.configuration.partition),
         "placement": list(recommendation.configuration.placement),
+        "idle_cores": None if idle is None else idle.to_dict(),
         "varied": list(recommendation.varied),
         "objective": recommendation.objective,
         "ranking": recommendation.ranked(top),

@@ -17,6 +17,7 @@ from advisor.advise.objectives import UNITS, Objective, check_objective, over_ru
 from advisor.advise.partition import by_times, refined
 from advisor.advise.partition.by_times import Times
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
+from advisor.advise.ready import check_ready
 from advisor.advise.search import SEARCH_FIRST, SOUGHT, Confirmation, search_allocation
 from advisor.advise.simulated import configuration_of, kinds_of, mean_share, process_times
 from advisor.advise.spending import OutOfBudgetError, Spending, Tell
@@ -30,7 +31,7 @@ from advisor.advise.strategies import (
     within_memory,
     without_uneven,
 )
-from simulator import Configuration, RunSet, Scenario, ScenarioError, describe, notebook, ties, units
+from simulator import AS_NOW, Configuration, RunSet, Scenario, ScenarioError, describe, notebook, ties, units
 from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
 VARIED = ("partition", "allocation")
 BUDGET, FEWEST_RUNS = 300, 40
 """Simulated runs that the search for an allocation may take; and that it needs, for a run of each candidate."""
-CANDIDATES = 4
-"""Configurations that are compared at the least, for what memory that takes."""
-AS_NOW = "as-now"
-"""The configuration of a scenario that gains are counted from."""
 MOST_STEPS = 12
 """Steps from the best candidate in a row, at most."""
 MOST_CONFIRMED = 8_000
@@ -257,7 +254,7 @@ class _Asked:
         if unknown := [name for name in self.vary if name not in VARIED]:
             raise ScenarioError(f"vary: {unknown[0]!r} cannot vary; name {' or '.join(VARIED)}")
         rates_of(self.scenario, (), self.objective)
-        self.scenario.check_memory_needed(candidates=CANDIDATES)
+        check_ready(self.scenario)
 
     @property
     def most(self) -> int | None:
@@ -516,8 +513,6 @@ def _without_allocations(asked: _Asked) -> tuple[str, ...]:
     scenario, vary = asked.scenario, asked.vary
     if "allocation" not in vary or not scenario.platform.nodes:
         return ()
-    for everywhere in core_baselines(scenario)[:1]:
-        scenario.check_routes(everywhere)  # now, not after a search
     kinds = kinds_of(scenario, most=asked.most)
     whole = np.array([[kind.count, kind.most] for kind in kinds])
     missing = scenario.lacking_bytes(configuration_of(scenario, kinds, whole, "all"))

@@ -76,9 +76,9 @@ def strategies(scenario: Scenario, found: Sequence[Configuration], *, left_out: 
 
 def _no_memory(lacking: Mapping[str, float]) -> ScenarioError:
     name = min(lacking, key=lambda one: lacking[one])
-    found = f"no partition whose processes memory and swap of the nodes hold found, {name} lacks the least"
-    allowed = "more memory or swap (`memory`, `swap` of the nodes), more nodes, or a smaller problem allowed"
-    return ScenarioError(f"platform: nodes: {found}: {units.show_size(lacking[name])}; {allowed}")
+    found = f"memory and swap of the nodes hold no configuration that was tried; {name} lacks the least"
+    better = "give the nodes more (`memory`, `swap`), add nodes, or make the problem smaller"
+    return ScenarioError(f"platform: nodes: {found}, {units.show_size(lacking[name])}; {better}")
 
 
 def uneven(scenario: Scenario, configuration: Configuration) -> bool:

@@ -11,7 +11,7 @@ from advisor.cli.options import Changes, Json, print_json, print_warnings
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 
 if TYPE_CHECKING:
-    from simulator import Platform
+    from simulator import Platform, Scenario
 
 
 def register(app: typer.Typer) -> None:
@@ -90,7 +90,7 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
     if isinstance(loaded, Platform):
         _platform_summary(scenario, loaded, as_json=as_json)
         return
-    platform = loaded.platform
+    platform, ready = loaded.platform, _ready(loaded)
     if as_json:
         print_json(
             {
@@ -113,10 +113,25 @@ def _summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
                     {"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes
                 ],
                 "extrapolation": [found.to_dict() for found in loaded.extrapolations],
+                "ready": ready,
                 "warnings": list(loaded.warnings),
             }
         )
         return
     pes, configurations = len(platform.pes), len(loaded.configurations)
     print(f"{scenario}: {loaded.application.name} on {pes} PEs, {configurations} configurations")
+    print(f"ready for {', '.join(command for command, lines in ready.items() if not lines)}")
+    for command, lines in ready.items():
+        # most scenarios are of other machines: one line of verify will do
+        shown = 1 if command == "verify" else len(lines)
+        more = f" (and {len(lines) - shown} more, with --json)" if len(lines) > shown else ""
+        print("".join(f"not for {command}: {line}{more}\n" for line in lines[:shown]), end="")
     print_warnings(loaded.warnings)
+
+
+def _ready(scenario: "Scenario") -> dict[str, list[str]]:
+    """By command, what the scenario lacks for it; what it lacks for all of them was refused when it was read."""
+    from advisor.advise.ready import lacks
+    from advisor.verification.check import lacks_here
+
+    return {"simulate": [], "whatif": [], "advise": lacks(scenario), "verify": lacks_here(scenario)}

@@ -21,6 +21,8 @@ TIMELINES = (".json", ".json.gz", ".csv", ".csv.gz", ".paje", ".svg")
 """What the name of a timeline may end in."""
 MOST_ROWS = 12
 """Processes up to which each one's time is printed; beyond, the configuration's extremes."""
+MOST_IDLE = 3
+"""Configurations that leave cores idle, told one by one."""
 
 
 def register(app: typer.Typer) -> None:
@@ -115,12 +117,23 @@ def _print(loaded: "Scenario", runs: "RunSet") -> None:
             print(f"{configuration.name:<16}{process:>8}  {pe:<12}{times[0]:>11}{times[1]:>11}{times[2]:>12}")
         if len(rows) > MOST_ROWS:
             print(f"{'':<16}last to end, median and first of {len(rows)} processes; all with --json")
+    _print_idle(loaded)
     count = runs.makespan_ticks.shape[1]
     known = "; deterministic: nothing is drawn, every replication takes the same time" if runs.deterministic else ""
     print(f"\n{count} replication{'' if count == 1 else 's'}, seed {runs.seed}, engine {runs.engine}{known}")
     for change in loaded.changes:
         print(f"set: {change.path}: {change.after} in place of {change.before}")
     print_warnings(simulation_warnings(loaded, runs))
+
+
+def _print_idle(loaded: "Scenario") -> None:
+    from advisor.report.simulation import idle_of
+
+    idle = idle_of(loaded)
+    lines = [f"configuration {found.configuration}: {found.text}" for found in idle[:MOST_IDLE]]
+    if len(idle) > MOST_IDLE:
+        lines.append(f"{len(idle) - MOST_IDLE} more configurations leave cores idle; all with --json")
+    print("".join(f"\n{line}" for line in lines), end="\n" if lines else "")
 
 
 def _say_compiling(kernel: str) -> None:

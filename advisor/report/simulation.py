@@ -5,11 +5,13 @@ from typing import Any, Literal
 
 from advisor.advise.advice import application_facts
 from simulator import (
+    IdleCores,
     RunSet,
     Scenario,
     ScenarioError,
     describe,
     files,
+    idle_cores,
     plots,
     process_lines,
     provenance,
@@ -60,11 +62,17 @@ def simulation_document(loaded: Scenario, runs: RunSet) -> dict[str, Any]:
             }
             for configuration in loaded.configurations
         ],
+        "idle_cores": [found.to_dict() for found in idle_of(loaded)],
         "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
         "extrapolation": [found.to_dict() for found in loaded.extrapolations],
         "warnings": simulation_warnings(loaded, runs),
         "provenance": provenance.provenance(seed=runs.seed, inputs=loaded.inputs),
     }
+
+
+def idle_of(loaded: Scenario) -> list[IdleCores]:
+    """The configurations that leave cores idle, and which."""
+    return [found for one in loaded.configurations if (found := idle_cores(loaded, one)) is not None]
 
 
 def simulation_warnings(loaded: Scenario, runs: RunSet) -> list[str]:

@@ -59,6 +59,8 @@ def render_advice(document: Document, *, width: int = 100, top: int = TOP) -> st
     facts += [f"{wording.unit_of(document).capitalize():<10}{long}"] if long else []
     runs = wording.confirmed_text(document)
     facts += [f"{'Runs':<10}{runs}"] if runs else []
+    idle = document.get("idle_cores")
+    facts += [f"{'Idle':<10}{clean(idle['text'])}"] if idle else []
     gap = wording.gap_text(document)
     facts += [f"{'Bound':<10}{gap}"] if gap else []
     blocks = [

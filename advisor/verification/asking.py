@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from advisor.advise.recommendation import Recommendation, recommend
-from advisor.verification.check import VerifyPlan
+from advisor.verification.check import VerifyPlan, lacks_here, runs_here
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
-from simulator import Scenario, ScenarioError, files, load_scenario, require_linux
+from simulator import Configuration, Scenario, ScenarioError, files, load_scenario, require_linux
 
 ADVICE, FORMAT = "advice.json", 1
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
@@ -70,9 +70,18 @@ def plan_verification(
 ) -> VerifyPlan:
     """What to run, each partition once, checked before anything is started; see `verify`."""
     require_linux()
-    scenario, recommended = _asked(what, recommendation, seed)
     words = None if command is None else tuple(command)
-    plan = VerifyPlan(replace(scenario, seed=scenario.seed if seed is None else seed), recommended, words, budget_s)
+    scenario, names = _asked(what, recommendation, seed, words)
+    different = {(one.partition, one.placement): one for one in (*scenario.configurations, _named(scenario, names[0]))}
+    runnable = tuple(one for one in different.values() if runs_here(one, scenario, words))
+    recommended = next((name for name in names if name in {one.name for one in runnable}), None)
+    if recommended is None:
+        where = "matmul runs for real with one process on each PE in order"
+        raise ScenarioError(f"configuration {names[0]}: {where}, and this one has others; --command runs it")
+    told = "is left out: real runs of matmul have one process on each PE in order"
+    left_out = tuple(f"configuration {one.name} {told}" for one in different.values() if one not in runnable)
+    scenario = replace(scenario, configurations=runnable, seed=scenario.seed if seed is None else seed)
+    plan = VerifyPlan(scenario, recommended, words, budget_s, left_out)
     plan.check()
     return plan
 
@@ -109,21 +118,26 @@ def check_document(path: Path) -> None:
         raise ScenarioError(f"{place}: this is {found}; advise again with this version")
 
 
-def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int | None) -> tuple[Scenario, str]:
-    """The scenario with the configurations to run, each partition once, and the name of the recommended one."""
+def _asked(
+    what: Scenario | str | Path, made: Recommendation | None, seed: int | None, command: Sequence[str] | None
+) -> tuple[Scenario, list[str]]:
+    """The scenario with all configurations, and the names of the recommended ones, the best first."""
     if not isinstance(what, Scenario):
         check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
-        recommended = files.read_json(Path(what) / ADVICE).get("recommended")
         scenario = load_scenario(Path(what) / "scenario.yaml")
-    else:
-        scenario = what if isinstance(what, Scenario) else load_scenario(what)
-        made = made or recommend(scenario, seed=seed, vary=("partition",))  # what runs here has one process on each PE
-        scenario = scenario.with_configurations(made.candidates)
-        recommended = made.configuration.name
-    best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
-    if not best:
-        where = "recommendation" if isinstance(what, Scenario) else Path(what) / ADVICE
-        raise ScenarioError(f"{where}: recommended: {recommended!r} found, a configuration allowed")
-    different = {(one.partition, one.placement): one for one in (*scenario.configurations, *best)}
-    return scenario.with_configurations(tuple(different.values())), best[0].name
+        recommended = files.read_json(Path(what) / ADVICE).get("recommended")
+        if recommended not in {one.name for one in scenario.configurations}:
+            place = Path(what) / ADVICE
+            raise ScenarioError(f"{place}: recommended: {recommended!r} is no configuration of its scenario")
+        return scenario, [recommended]
+    scenario = what if isinstance(what, Scenario) else load_scenario(what)
+    if faults := lacks_here(scenario, command):
+        raise ScenarioError(faults)  # now, not after the search
+    made = made or recommend(scenario, seed=seed, vary=("partition",))  # what runs here has one process on each PE
+    names = [made.candidates[entry.candidate].name for entry in made.ranking.ranked]
+    return scenario.with_configurations(made.candidates), names
+
+
+def _named(scenario: Scenario, name: str) -> Configuration:
+    return next(one for one in scenario.configurations if one.name == name)

@@ -12,8 +12,22 @@ import numpy as np
 from advisor.advise.advice import application_facts
 from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication, ranks_cpus
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
-from simulator import Configuration, RunSet, Scenario, ScenarioError, files, provenance, randomness, run, this_machine
-from simulator.calibration import CommandRanks, Competitor, Ranks, RealRun, Usage
+from simulator import (
+    CalibrationError,
+    Configuration,
+    LoadTrace,
+    RunSet,
+    Scenario,
+    ScenarioError,
+    files,
+    provenance,
+    randomness,
+    require_linux,
+    run,
+    some_names,
+    this_machine,
+)
+from simulator.calibration import KERNELS, CommandRanks, Competitor, Ranks, RealRun, Usage
 
 CLOSE = 0.02
 """How much slower than the best measured one the recommended configuration may be."""
@@ -37,6 +51,8 @@ class VerifyPlan:
     command: tuple[str, ...] | None = None
     """Words of a command line per rank; None: the built-in matrix product."""
     budget_s: float = 60.0
+    left_out: tuple[str, ...] = ()
+    """A line for each configuration that is not run."""
 
     @property
     def cpus(self) -> tuple[int, ...]:
@@ -51,22 +67,7 @@ class VerifyPlan:
         ScenarioError
             With one line per fault.
         """
-        here = {core.cpu for core in this_machine().cores}
-        faults = []
-        for pe in self.scenario.platform.pes:
-            if pe.cpu not in here:
-                allowed = f"one of this machine's allowed: {', '.join(map(str, sorted(here)))}"
-                faults.append(f"platform: PE {pe.name}: cpu: {'none' if pe.cpu is None else pe.cpu} found, {allowed}")
-            if pe.load is not None and pe.load.rule != "fair":
-                faults.append(f"platform: PE {pe.name}: load: rule {pe.load.rule!r} found, 'fair' allowed in real runs")
-            elif pe.load is not None and np.any(pe.load.trace.values != np.rint(pe.load.trace.values)):
-                faults.append(f"platform: PE {pe.name}: load: parts of processes found, whole numbers can be replayed")
-        if len(set(self.cpus)) < len(self.cpus) and not faults:
-            faults.append(f"platform: PEs: cpus {list(self.cpus)} found, each once allowed")
-        if self.command is None and self.scenario.application.name != "matmul":
-            name = self.scenario.application.name
-            faults.append(f"application: {name} found, matmul allowed, or any with --command (what a rank runs)")
-        if faults:
+        if faults := lacks_here(self.scenario, self.command):
             raise ScenarioError(faults)
 
     @property
@@ -79,6 +80,57 @@ class VerifyPlan:
         asked: list[Any] = [application.kernel, dict(application.parameters), self.command, self.cpus]
         what = [configurations, asked, loads, self.scenario.seed]
         return files.digest(json.dumps(what, default=str).encode())
+
+
+def lacks_here(scenario: Scenario, command: Sequence[str] | None = None) -> list[str]:
+    """What a scenario lacks for real runs on this machine; one sentence each."""
+    try:
+        require_linux()
+    except CalibrationError as error:
+        return list(error.lines)
+    here = {core.cpu for core in this_machine().cores}
+    there, faults = f"this machine has {', '.join(map(str, sorted(here)))}", list[str]()
+    loaded = [pe for pe in scenario.platform.pes if pe.load is not None]
+    of_pes = {
+        "no cpu of this machine; say `cpu:` with each PE": [pe.name for pe in scenario.platform.pes if pe.cpu is None],
+        f"a cpu that is not here; {there}": [
+            pe.name for pe in scenario.platform.pes if pe.cpu is not None and pe.cpu not in here
+        ],
+        "a load of another rule than fair, and real competitors share fairly": [
+            pe.name for pe in loaded if pe.load is not None and pe.load.rule != "fair"
+        ],
+        "a load of parts of processes, and only whole ones can be replayed": [
+            pe.name for pe in loaded if pe.load is not None and pe.load.rule == "fair" and not _is_whole(pe.load.trace)
+        ],
+    }
+    for what, names in of_pes.items():
+        if names:
+            who = f"PEs {some_names(names)} have" if names[1:] else f"PE {names[0]} has"
+            faults.append(f"platform: {who} {what}")
+    cpus = [pe.cpu for pe in scenario.platform.pes]
+    if len(set(cpus)) < len(cpus) and not faults:
+        faults.append(f"platform: PEs have cpus {', '.join(map(str, cpus))}; give each PE a cpu of its own")
+    return faults if command is not None else [*faults, *_lacks_for_matmul(scenario)]
+
+
+def _is_whole(trace: LoadTrace) -> bool:
+    return bool(np.all(trace.values == np.rint(trace.values)))
+
+
+def _lacks_for_matmul(scenario: Scenario) -> list[str]:
+    """What keeps our matrix product from running; a command line runs anything."""
+    name, kernel = scenario.application.name, scenario.application.kernel
+    if name != "matmul":
+        return [f"application: {name} does not run for real without --command (what a rank runs); matmul does"]
+    if kernel not in KERNELS:
+        known = " or ".join(sorted(KERNELS))
+        return [f"application: kernel {kernel!r} does not run for real without --command; {known} does"]
+    return []
+
+
+def runs_here(configuration: Configuration, scenario: Scenario, command: Sequence[str] | None) -> bool:
+    """Whether a configuration can be run: matmul has one process on each PE in order, a command any."""
+    return command is not None or configuration.placement == tuple(range(len(scenario.platform.pes)))
 
 
 def verify(
@@ -231,7 +283,12 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
         "pairs_in_order": _pairs_in_order(entries),
         "repetitions": _repetitions(verification),
         "repetitions_reused": reused,
-        "warnings": [*([NO_RANGE] if not inside else []), *_warnings(plan, verification)],
+        "warnings": [
+            *([NO_RANGE] if not inside else []),
+            *plan.left_out,
+            *plan.scenario.warnings,
+            *_warnings(plan, verification),
+        ],
         "provenance": provenance.provenance(
             seed=plan.scenario.seed, machine=this_machine(), inputs=plan.scenario.inputs
         ),

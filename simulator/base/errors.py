@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from itertools import islice
 
 _MOST_NAMES = 10_000
+SHOWN = 4
+"""Most names of a list in a line."""
 _LONGEST = 1500
 """Most letters of a line."""
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -29,6 +31,12 @@ def meant(found: object, names: Iterable[str]) -> str:
     known = {name.lower(): name for name in islice(names, _MOST_NAMES)}
     close = get_close_matches(str(found)[:100].lower(), list(known), n=1)
     return f"; did you mean {known[close[0]]}?" if close else ""
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Up to a few names, and how many there are."""
+    listed = ", ".join(names[:SHOWN])
+    return listed if len(names) <= SHOWN else f"{listed}, ... ({len(names)} in all)"
 
 
 _LIMITS = {

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
-from simulator.base.errors import ScenarioError, meant
+from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel
@@ -95,9 +95,7 @@ class PE:
             If none was measured here, with those that were.
         """
         if kernel not in self.speeds:
-            known = ", ".join(sorted(self.speeds)) or "none"
-            told = f"{known}{meant(kernel, self.speeds)}"
-            raise ScenarioError(f"platform: PE {self.name}: speed: kernel {kernel!r} not found, measured here: {told}")
+            raise ScenarioError(f"platform: {_no_speed((self,), kernel)}")
         return self.speeds[kernel]
 
 
@@ -210,6 +208,18 @@ class Platform:
 
         return pd.DataFrame([pe.describe() for pe in self.pes])
 
+    def without_speed(self, kernel: str, pes: Iterable[int] | None = None) -> str:
+        """PEs that have no speed of a kernel, as one sentence with those that they have; empty if all have one.
+
+        Parameters
+        ----------
+        pes
+            Those that are asked about; all by default.
+        """
+        asked = range(len(self.pes)) if pes is None else sorted(set(pes))
+        lacking = [self.pes[pe] for pe in asked if kernel not in self.pes[pe].speeds]
+        return _no_speed(lacking, kernel) if lacking else ""
+
     @cached_property
     def draw_names(self) -> tuple[str, ...]:
         """What each PE's draws are keyed by: its name without leading zeros, and so without the width of a `count`.
@@ -244,7 +254,7 @@ class Platform:
         """
         sizes, ends = np.asarray(size_bytes, dtype=np.float64), self.node_of[[source, destination]]
         if ends[0] == ends[1]:
-            return self.network.loopback_s(sizes)
+            return self.network.within.time_s(sizes)
         if self.network.topology is None:
             return self.network.uniform_model.time_s(sizes)
         routes = self.network.routes(ends[:1], ends[1:])
@@ -262,3 +272,11 @@ class Platform:
         """One node per node number."""
         known = {node.name: node for node in self.nodes}
         return tuple(known.get(name) or Node(name) for name in self.node_names)
+
+
+def _no_speed(pes: Sequence[PE], kernel: str) -> str:
+    names = [pe.name for pe in pes]
+    known = sorted({name for pe in pes for name in pe.speeds})
+    who = f"PE {names[0]} has" if len(names) == 1 else f"PEs {some_names(names)} have"
+    there = f"only of {some_names(known)}" if known else "and of no other kernel"
+    return f"{who} no speed of kernel {kernel!r}, {there}{meant(kernel, known)}"

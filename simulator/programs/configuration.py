@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from simulator.base.errors import ScenarioError
 
+AS_NOW = "as-now"
+"""The configuration that says how the program is run today: what an advice gains is counted from it."""
 MOST_CONFIGURATIONS = 10_000
 """Most configurations of a scenario: a sweep (`apportion whatif`) is for more."""
 MOST_PROCESSES = 1_000_000

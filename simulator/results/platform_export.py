@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, some_names
 from simulator.base.provenance import versions
 from simulator.models.load import LoadTrace, availability
 from simulator.models.network import LinkModel, MessageModel
@@ -297,9 +297,6 @@ def fresh(name: str, taken: Container[str], mark: str = " ") -> str:
 # What of a platform SimGrid cannot express, feature by feature, and what it expresses only under a condition.
 
 
-SHOWN = 4
-
-
 @dataclass
 class Losses:
     """What has been found."""
@@ -312,13 +309,7 @@ class Losses:
     def lose(self, names: Sequence[str], what: str, instead: str) -> None:
         """Note a feature of some things, and what stands for it if it may be lost."""
         if names:
-            self.lost.append((f"{what} of {some(names)}", instead))
-
-
-def some(names: Sequence[str]) -> str:
-    """Up to a few names, and how many there are."""
-    listed = ", ".join(names[:SHOWN])
-    return listed if len(names) <= SHOWN else f"{listed}, ... ({len(names)} in all)"
+            self.lost.append((f"{what} of {some_names(names)}", instead))
 
 
 def is_line(model: MessageModel) -> bool:
@@ -338,7 +329,7 @@ def find_losses(scenario: Scenario, *, size: float | None) -> Losses:
     losses.lose(sliced, "time slices", "none, cores are shared at every instant")
     extra = [pe.name for pe in platform.pes if pe.cost_per_s is not None or pe.power_w is not None]
     if extra:
-        losses.notes.append(f"cost and power of {some(extra)} left out: they decide no times")
+        losses.notes.append(f"cost and power of {some_names(extra)} left out: they decide no times")
     return losses
 
 
@@ -347,10 +338,10 @@ def _of_speeds(pes: Iterable[PE], kernel: str, losses: Losses, *, size: float | 
     if curved and size is None:
         losses.lose(curved, f"speeds of {kernel} by problem size", "")
     elif curved:
-        losses.notes.append(f"speeds of {some(curved)} are those at a problem size of {size:g}")
+        losses.notes.append(f"speeds of {some_names(curved)} are those at a problem size of {size:g}")
     wide = [pe.name for pe in pes if pe.speed_of(kernel).wide]
     if wide:
-        losses.notes.append(f"speeds of {some(wide)} are where the replication is in their bands")
+        losses.notes.append(f"speeds of {some_names(wide)} are where the replication is in their bands")
 
 
 def flat(pe: PE, kernel: str) -> bool:
@@ -371,13 +362,17 @@ def _of_loads(scenario: Scenario, losses: Losses) -> None:
         (shared if most[index] > 1 else alone).append(pe.name)
     losses.lose(shared, "loads under fair or idle for several processes", "the share of one process alone")
     if alone:
-        losses.notes.append(f"loads of {some(alone)} are the share of one process alone: exact for one on each")
+        losses.notes.append(f"loads of {some_names(alone)} are the share of one process alone: exact for one on each")
     ended = [pe.name for pe in pes if pe.load is not None and pe.load.trace.after_end == "error"]
     if ended:
-        losses.notes.append(f"traces of {some(ended)}: no run may outlast them here; SimGrid keeps the last value")
+        losses.notes.append(
+            f"traces of {some_names(ended)}: no run may outlast them here; SimGrid keeps the last value"
+        )
     zero = [pe.name for pe in pes if _stops(pe)]
     if zero:
-        losses.notes.append(f"loads of {some(zero)} leave nothing at times: SimGrid then goes on at the speed before")
+        losses.notes.append(
+            f"loads of {some_names(zero)} leave nothing at times: SimGrid then goes on at the speed before"
+        )
 
 
 def _stops(pe: PE) -> bool:

@@ -46,6 +46,7 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
     if scenario.application.written is not None:
         raise ScenarioError("application: a program written by hand found, one of the named applications allowed")
     names = [pe.name for pe in scenario.platform.pes]
+    notes = list(dict.fromkeys((*scenario.notes, *scenario.assumed)))
     document = {
         "format": 1,
         "platform": _platform(_written(scenario), traces or {}),
@@ -63,7 +64,7 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
         },
         "replications": scenario.replications,
         "seed": scenario.seed,
-        **({"notes": list(scenario.notes)} if scenario.notes else {}),
+        **({"notes": notes} if notes else {}),
     }
     return yaml_text(document)
 
@@ -271,8 +272,7 @@ def _network(network: Network, names: tuple[str, ...]) -> Data:
     data = _topology(network, names)
     data["contention"] = network.contention
     data["eager"] = size(network.eager_bytes)
-    if network.loopback is not None:
-        data["loopback"] = message_data(network.loopback)
+    data["loopback"] = message_data(network.within)
     return data
 
 

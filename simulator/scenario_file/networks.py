@@ -18,7 +18,7 @@ from simulator.models.network import (
     PacketModel,
     PiecewiseModel,
 )
-from simulator.platform.networks import Bus, Link, Listed, Mesh, Network, Star, Topology, Torus, Tree
+from simulator.platform.networks import ASSUMED_LOOPBACK, Bus, Link, Listed, Mesh, Network, Star, Topology, Torus, Tree
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm
 from simulator.scenario_file.named_files import NamedFiles
@@ -137,6 +137,7 @@ def make_network(form: NetworkForm, source: LinkSource, names: Sequence[str], ma
     loopback = None if form.loopback is None else message_model(form.loopback, source, *WHERE, "loopback")
     if isinstance(form, UniformForm):
         topology, model = None, message_model(form.link, source, *WHERE, "link")
+        loopback = loopback or ASSUMED_LOOPBACK
     else:
         topology, model = _topology(form, source, names, makers), None
     with source.at(*WHERE):

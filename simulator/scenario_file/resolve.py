@@ -1,14 +1,15 @@
 """From a scenario file's form to a `Scenario`: everything that can be checked is checked, at its place in the file."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.platform.nodes import Platform
 from simulator.programs.applications import make_work
-from simulator.programs.configuration import MOST_PLACED, MOST_PROCESSES, Configuration
+from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
 from simulator.scenario_file.hpl_dat import with_hpl_dat
@@ -51,12 +52,14 @@ def resolve(
     if application.prepared is not None:
         with document.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
+    _check_kernel(platform, application.kernel, document)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
     notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
     scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes)
     configurations, placed = [], 0
     for name, entry in form.configurations.items():  # partition and parameters are checked now, not in the middle
         with faults.at("configurations", name, once=True):
+            _check_name(name)
             placement = _placement(entry, document, places, name=name)
             placed += len(placement)
             if placed > MOST_PLACED:
@@ -102,10 +105,25 @@ def _needed(scenario: Scenario, found: Extrapolation) -> float:
     return largest
 
 
+def _check_kernel(platform: Platform, kernel: str, document: Document) -> None:
+    """Refuse a kernel that no PE has."""
+    known = sorted({name for pe in platform.pes for name in pe.speeds})
+    if kernel not in known:
+        there = f"name one that they have ({some_names(known)})" if known else "they have no speeds; add some"
+        with document.at("application", "kernel"):
+            raise ScenarioError(f"no PE has a speed of kernel {kernel!r}; {there}{meant(kernel, known)}")
+
+
+def _check_name(name: str) -> None:
+    """Refuse `as now`, `as_now` and the like, which nobody would count gains from."""
+    if name != AS_NOW and re.sub(r"[\W_]", "", name.lower()) == AS_NOW.replace("-", ""):
+        raise ScenarioError(f"the configuration that gains are counted from is called {AS_NOW}; write {AS_NOW} here")
+
+
 def _check(scenario: Scenario, configuration: Configuration, platform: Platform, *, oversized: bool) -> None:
     program = scenario.program(configuration)
-    for pe in sorted({pe for pe, units in zip(configuration.placement, configuration.partition, strict=True) if units}):
-        platform.pes[pe].speed_of(scenario.application.kernel)
+    if lacking := platform.without_speed(scenario.application.kernel, scenario.placed(configuration).tolist()):
+        raise ScenarioError(f"platform: {lacking}; add one to its speeds, or run no process there")
     if not oversized:
         check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
     check_routes(platform, configuration, program)
@@ -129,16 +147,18 @@ def _placement(form: ConfigurationForm, document: Document, places: Mapping[str,
     if form.pes is None:
         with document.at(*here, "partition"):
             if len(form.partition) > len(places):
-                counts = f"{len(form.partition)} processes, {len(places)} PEs"
-                raise ScenarioError(
-                    f"{counts} found, at most one process for each PE allowed without pes or allocation"
-                )
+                there = f"{_parts_of(form.partition)}, for one process on each of {len(places)} PEs"
+                raise ScenarioError(f"{there}; say with pes or allocation where more processes run")
         return tuple(range(len(form.partition)))
     with document.at(*here, "pes"):
         names = all_names(form.pes)
         for pe in names:
             known(pe, places, what="PE")
         return tuple(places[pe] for pe in names)
+
+
+def _parts_of(partition: Sequence[object]) -> str:
+    return f"it has {len(partition)} part{'' if len(partition) == 1 else 's'}"
 
 
 def _check_processes(number: int) -> None:
@@ -153,8 +173,9 @@ def _partition(
     if not isinstance(form.partition, str):
         with document.at("configurations", name, "partition"):
             if len(form.partition) != processes:
-                counts = f"{len(form.partition)} processes, {processes} PEs"
-                raise ScenarioError(f"{counts} found, one PE for each process allowed")
+                where = "allocation" if form.allocation is not None else "pes"
+                placed = f"{where} places {processes}; write a part for each process"
+                raise ScenarioError(f"{_parts_of(form.partition)}, and {placed}")
         return tuple(form.partition)
     with document.at("configurations", name):
         if not processes:

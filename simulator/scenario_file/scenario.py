@@ -248,13 +248,31 @@ class Scenario:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
-        lines = [*self.notes, *self._paging_warnings()]
+        lines = [*self.notes, *self.assumed, *self._paging_warnings()]
         if self.application.written is not None:
             return tuple(lines)
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
         work = self.application.work
         lines += [line for processes in sorted(taking_part) for line in work.warnings(processes)]
         return tuple(dict.fromkeys(lines))
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Defaults of the platform that its messages use, one line each: results name them."""
+        network = self.platform.network
+        if not network.assumes_loopback or not any(map(self._sends_within_a_node, self.configurations)):
+            return ()
+        model = network.within
+        latency, bandwidth = units.show_duration(model.latency_s), units.show_rate(model.bandwidth_bytes_per_s, "B/s")
+        found = "platform.network.loopback is not given; messages within a node take the default"
+        return (f"{found}, {latency} + bytes / {bandwidth}",)
+
+    def _sends_within_a_node(self, configuration: Configuration) -> bool:
+        """Whether two processes that may send each other messages are on one node."""
+        if self.application.written is None and not self.application.work.messages_bytes(1):
+            return False
+        nodes = self.platform.node_of[self.placed(configuration)]
+        return bool(np.unique(nodes).size < nodes.size)
 
     @property
     def pages(self) -> bool:
@@ -284,7 +302,7 @@ class Scenario:
         return lines + _assumed_of_paging([nodes[number] for number in sorted(paging)], self.application)
 
     def check_routes(self, configuration: Configuration) -> None:
-        """Refuse a configuration whose messages no route or loopback takes.
+        """Refuse a configuration whose messages no route takes.
 
         Raises
         ------
@@ -292,6 +310,23 @@ class Scenario:
             With what is missing.
         """
         check_routes(self.platform, configuration, self.program(configuration))
+
+    def check_memory(self, configuration: Configuration) -> None:
+        """Refuse a configuration whose processes need more than memory and swap of a node, where these are said.
+
+        Raises
+        ------
+        ScenarioError
+            With the first such node, what is needed there and how much that is too much.
+        """
+        footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
+        check_memory(self.platform, configuration, footprints)
+
+    def placed(self, configuration: Configuration) -> NDArray[np.int64]:
+        """The PE of each process that takes part: those with units, and a master; (process,)."""
+        taking_part = np.array(configuration.partition) > 0
+        taking_part[0] |= self.application.written is None and self.application.work.has_master
+        return np.array(configuration.placement, dtype=np.int64)[taking_part]
 
     def lacking_bytes(self, configuration: Configuration) -> float:
         """Bytes of footprints for which the nodes have neither memory nor swap, in all; 0 where it can run.
@@ -391,14 +426,15 @@ def check_memory(platform: Platform, configuration: Configuration, footprints_by
     for node, here_bytes in zip(platform.known_nodes, held.tolist(), strict=True):
         if node.memory_bytes is None or node.swap_bytes is None:
             continue
-        if here_bytes > node.memory_bytes + node.swap_bytes:
-            allowed = f"at most {node.memory_bytes + node.swap_bytes} bytes of memory and swap allowed"
-            where = f"configuration {configuration.name}: node {node.name}: footprint"
-            raise ScenarioError(f"{where}: {here_bytes:.0f} bytes found, {allowed}")
+        there_bytes = node.memory_bytes + node.swap_bytes
+        if here_bytes > there_bytes:
+            over = f"{units.show_size(here_bytes - there_bytes)} more than its memory and swap hold"
+            where = f"configuration {configuration.name}: node {node.name}"
+            raise ScenarioError(f"{where}: its processes need {units.show_size(here_bytes)}, {over}")
 
 
 def check_routes(platform: Platform, configuration: Configuration, program: Program) -> None:
-    """Refuse messages between nodes that no route joins, and within a node without a loopback.
+    """Refuse messages between nodes that no route joins.
 
     Raises
     ------
@@ -406,20 +442,15 @@ def check_routes(platform: Platform, configuration: Configuration, program: Prog
         With the first such pair of nodes.
     """
     network = platform.network
-    if network.topology is None:
-        return
-    node_of = platform.node_of[np.array(configuration.placement)]
-    shares_a_node = np.unique(node_of).size < node_of.size
-    if not isinstance(network.topology, Listed) and (network.loopback is not None or not shares_a_node):
+    if not isinstance(network.topology, Listed):
         return  # nothing can be missing
+    node_of = platform.node_of[np.array(configuration.placement)]
     columns = assemble(program)
     sends = np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE))
     ends = np.unique(np.stack((node_of[columns.process[sends]], node_of[columns.partner[sends]]), axis=1), axis=0)
-    within = ends[:, 0] == ends[:, 1]
-    if np.any(within):
-        network.loopback_s(np.zeros(1))
-    if not np.all(within):
-        network.routes(ends[~within, 0], ends[~within, 1])
+    between = ends[ends[:, 0] != ends[:, 1]]
+    if between.size:
+        network.routes(between[:, 0], between[:, 1])
 
 
 @dataclass(frozen=True)

@@ -286,8 +286,7 @@ def _begin(w: Words, process: int, row: int) -> bool:
     kind = operation.kind
     if kind == _COMPUTE:
         return bool(
-            (pes(w)[one.pe].alone or _is_now(w, process))
-            and compute(w, process, nominal(w)[computation(w)[row]])
+            (pes(w)[one.pe].alone or _is_now(w, process)) and compute(w, process, nominal(w)[computation(w)[row]])
         )
     if kind in (_SEND, _RECV, _EXCHANGE):
         return _begin_message(w, process, row)

@@ -96,7 +96,7 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     Raises
     ------
     ScenarioError
-        For messages that are too large, and routes, loopbacks or disks that do not exist.
+        For messages that are too large, and routes or disks that do not exist.
     """
     kind, network = columns.kind, platform.network
     moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))
@@ -112,7 +112,7 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
         ticks[:, asleep] = converted(columns.amount[asleep], tick_s)
     if alike or not moves.size:
         if moves.size:
-            ticks[0, moves] = to_ticks(network.loopback_s(columns.amount[moves]), tick_s)
+            ticks[0, moves] = to_ticks(network.within.time_s(columns.amount[moves]), tick_s)
         nothing = np.zeros((1, kind.size), dtype=np.int64)
         return MessageCosts(ticks, nothing, nothing - 1, np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
     made = _routed(platform, columns, placement, moves, ticks=ticks, tick_s=tick_s)
@@ -141,7 +141,7 @@ def _routed(
     local = (sent.source == sent.destination) & ~sent.disk
     if np.any(local):
         size_bytes = sent.size_bytes[local]
-        ticks[sent.row[local], sent.operation[local]] = to_ticks(network.loopback_s(size_bytes), tick_s)
+        ticks[sent.row[local], sent.operation[local]] = to_ticks(network.within.time_s(size_bytes), tick_s)
     first, links = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     away = ~local & ~sent.disk
     at = sent.row[away], sent.operation[away]

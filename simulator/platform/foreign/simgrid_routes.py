@@ -201,7 +201,7 @@ def _fat(zones: Zones, number: int) -> ScenarioError:
 
 
 def make_loopback(zones: Zones, groups: dict[str, str], *, meets: bool) -> LinkModel | None:
-    """Message times within a node if they are alike everywhere and messages do not meet there; else a note."""
+    """Message times within a node if they are alike everywhere and messages do not meet there; else a note and none."""
     found: dict[tuple[float, float, bool], str] = {}
     for host in groups:
         own = zones.loopbacks.get(host)
@@ -221,9 +221,9 @@ def make_loopback(zones: Zones, groups: dict[str, str], *, meets: bool) -> LinkM
     path = zones.root.path
     if len(kinds) > 1:
         said = ", ".join(f"{bandwidth:g} B/s after {latency_s:g} s" for latency_s, bandwidth in sorted(kinds)[:3])
-        zones.notes.append(f"{path}: loopbacks that differ ({said}): messages within a node are refused")
+        zones.notes.append(f"{path}: loopbacks that differ ({said}): none of them is taken")
     elif meets and any(shared for *_, shared in found):
-        zones.notes.append(f"{path}: messages of a host to itself would share its links: they are refused")
+        zones.notes.append(f"{path}: messages of a host to itself share its links in SimGrid, and do not here")
     elif kinds:
         ((latency_s, bandwidth),) = kinds
         return LinkModel.from_latency(max(latency_s, NO_TIME_S), bandwidth)

@@ -17,6 +17,12 @@ Contention = Literal["none", "fifo", "fair"]
 """Messages on one link: do not meet; one after the other, first come first served; all at once, max-min fair."""
 NO_TIME_S, NO_LIMIT = 1e-12, 1e30
 """Latency in seconds and bytes per second of messages that cost nothing."""
+ASSUMED_LOOPBACK = LinkModel.from_latency(500e-9, 8e9)
+"""Message times within a node where a network does not say them: those of a copy through shared memory by MPI.
+
+SimGrid assumes 10 GB/s without latency (network/loopback-bw and -lat); half a microsecond is what ranks of one node
+need to notice a message. Whoever uses it is told, see `Network.assumes_loopback`.
+"""
 UP, DOWN = 0, 1
 """Directions of a link: `2 * link + direction` names one of them; a shared link has the first only."""
 
@@ -77,7 +83,7 @@ class Network:
     model: MessageModel | None = None
     """Message times between any two nodes where there are no links."""
     loopback: MessageModel | None = None
-    """Message times within a node; without links `model` by default."""
+    """Message times within a node; by default `model` without links, and `ASSUMED_LOOPBACK` with links."""
     contention: Contention = "none"
     eager_bytes: int = 0
     """Messages of at most so many bytes are eager: they start at once, and the sender does not wait."""
@@ -94,6 +100,8 @@ class Network:
             raise ScenarioError("platform: contention: fair needs latency and bandwidth on every link")
         if self.eager_bytes < 0:
             raise ScenarioError(f"platform: eager_bytes: {self.eager_bytes} found, at least 0 allowed")
+        if self.loopback is None and self.model is None:
+            object.__setattr__(self, "loopback", ASSUMED_LOOPBACK)
 
     @classmethod
     def uniform(cls, model: MessageModel, *, eager_bytes: int = 0) -> "Network":
@@ -140,20 +148,15 @@ class Network:
         """The same nodes joined by messages that take next to no time; who waits for whom stays."""
         return Network.uniform(LinkModel.from_latency(NO_TIME_S, NO_LIMIT), eager_bytes=self.eager_bytes)
 
-    def loopback_s(self, sizes_bytes: Floats) -> Floats:
-        """Message times within a node.
+    @property
+    def within(self) -> MessageModel:
+        """Message times within a node."""
+        return self.loopback or self.uniform_model
 
-        Raises
-        ------
-        ScenarioError
-            If none is known.
-        """
-        model = self.loopback or self.model
-        if model is None:
-            raise ScenarioError(
-                "platform: loopback: none found, message times within a node needed: two processes on one node"
-            )
-        return model.time_s(sizes_bytes)
+    @property
+    def assumes_loopback(self) -> bool:
+        """Whether the times within a node are the default and not the user's, which results name."""
+        return self.loopback is ASSUMED_LOOPBACK
 
     def routes(self, sources: Ints, destinations: Ints) -> Routes:
         """The routes of pairs of different nodes.

@@ -275,7 +275,7 @@ class Listed:
         if not np.all(known):
             pair = int(np.argmin(known))
             names = f"{self.node_names[sources[pair]]} to node {self.node_names[destinations[pair]]}"
-            raise ScenarioError(f"platform: network: no route from node {names} found, one for every message allowed")
+            raise ScenarioError(f"platform: network: a message has no route from node {names}; add one to routes")
         lengths = self._first[row + 1] - self._first[row]
         first = np.concatenate(([0], np.cumsum(lengths)))
         place = np.arange(first[-1]) - np.repeat(first[:-1] - self._first[row], lengths)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError
 from simulator.programs.applications.parameters import ORDER, Field, Parameters, read
+from simulator.programs.applications.team import wrong_sum
 from simulator.programs.applications.work import Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Loop, Program, Recv, Send
@@ -69,8 +69,7 @@ class MatrixProduct(Work):
         """The operations of all processes; one without rows takes no part, and the rows add up to n."""
         n, rows = self.n, configuration.partition
         if sum(rows) != n:
-            where = f"configuration {configuration.name}: partition"
-            raise ScenarioError(f"{where}: {sum(rows)} rows found, n = {n} rows in all allowed")
+            raise wrong_sum(configuration, sum(rows), total=n, noun="rows", name="n")
         compute = Compute(*(np.array([amount(n, count) for count in rows]) for amount in (volume, problem_size)))
         sent, collected = (np.array([size(n, count) for count in rows]) for size in (sent_bytes, collected_bytes))
         workers = np.flatnonzero(rows[1:])[:, np.newaxis] + 1

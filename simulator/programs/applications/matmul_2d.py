@@ -31,7 +31,7 @@ from simulator.programs.applications.parameters import (
     check_steps,
     read,
 )
-from simulator.programs.applications.team import Floats, Ints
+from simulator.programs.applications.team import Floats, Ints, wrong_sum
 from simulator.programs.applications.work import Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
@@ -102,8 +102,7 @@ class GridProduct(Work):
         grid = Grid(elements.sum(axis=1) // self.n, elements.sum(axis=0) // self.n)
         where = f"configuration {configuration.name}: partition"
         if sum(partition) != self.units:
-            allowed = f"n**2 = {self.units} elements in all allowed"
-            raise ScenarioError(f"{where}: {sum(partition)} elements of C found, {allowed}")
+            raise wrong_sum(configuration, sum(partition), total=self.units, noun="elements", name="n**2")
         for process, (found, wanted) in enumerate(zip(partition, grid.partition, strict=True)):
             if found != wanted:
                 allowed = f"rows of its grid row x columns of its grid column, for example {wanted}, allowed"
@@ -143,9 +142,8 @@ class GridProduct(Work):
     def _shape(self, processes: int, name: str) -> tuple[int, int]:
         if processes % self.grid_rows:
             where = f"configuration {name}: partition"
-            raise ScenarioError(
-                f"{where}: {processes} processes found, a multiple of grid_rows = {self.grid_rows} allowed"
-            )
+            needed = f"but needs a multiple of grid_rows = {self.grid_rows}; write as many, or another grid_rows"
+            raise ScenarioError(f"{where}: it has {processes} processes, {needed}")
         return self.grid_rows, processes // self.grid_rows
 
     def _side(self, units: int) -> int:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.parameters import Parameters
+from simulator.programs.applications.team import wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
 
@@ -84,8 +85,7 @@ class Modelled:
         """One computation for each process with units, and no messages."""
         partition = configuration.partition
         if sum(partition) != self.units:
-            where = f"configuration {configuration.name}: partition"
-            raise ScenarioError(f"{where}: {sum(partition)} units found, units = {self.units} in all allowed")
+            raise wrong_sum(configuration, sum(partition), total=self.units, noun="units", name="units")
         compute = self.compute(sum(units > 0 for units in partition))
         operations = tuple((compute(units),) if units else () for units in partition)
         return Program(operations, (0,) * len(partition))

@@ -13,6 +13,13 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+def wrong_sum(configuration: Configuration, found: int, *, total: int, noun: str, name: str) -> ScenarioError:
+    """What is wrong with a partition whose units do not add up, and by how many."""
+    off = f"add {total - found}" if found < total else f"take {found - total} away"
+    where = f"configuration {configuration.name}: partition"
+    return ScenarioError(f"{where}: its parts are {found} {noun} together, but {name} = {total}; {off}")
+
+
 @dataclass(frozen=True)
 class Team:
     """Processes with units; places among them are counted from 0."""
@@ -31,8 +38,7 @@ class Team:
         """
         found = sum(configuration.partition)
         if found != total:
-            where = f"configuration {configuration.name}: partition"
-            raise ScenarioError(f"{where}: {found} {noun} found, {name} = {total} {noun} in all allowed")
+            raise wrong_sum(configuration, found, total=total, noun=noun, name=name)
         return cls(np.array(configuration.partition, dtype=np.int64))
 
     @property

@@ -120,7 +120,8 @@ def test_a_cost_that_nobody_says_is_refused():
 
 def test_a_price_is_written_and_read_again(tmp_path):
     path = tmp_path / "s.yaml"
-    path.write_text(dump_scenario(priced()))
+    made = priced().with_configurations((Configuration.one_each("equal", (300, 300)),))
+    path.write_text(dump_scenario(made))
     assert [node.price_per_hour for node in load_scenario(path).platform.nodes] == [3.0, 0.5]
 
 

@@ -114,7 +114,7 @@ def test_bad_options_are_one_line(advise, shared, options, told):
     ("old", "new", "told"),
     [
         ("APP", "lu", "'lu' found, one of cholesky"),
-        ("host: localhost", "host: localhost\n      memory: 1MiB\n      swap: 0B", "lacks the least: "),
+        ("host: localhost", "host: localhost\n      memory: 1MiB\n      swap: 0B", "lacks the least, "),
         (", cost: 3", "", "PE wide has no cost, others have one"),
     ],
 )

@@ -17,9 +17,10 @@ from advisor.report.html import render_html
 from advisor.verification.applications import CommandRuns, parse_command, ranks_cpus
 from advisor.verification.check import NO_RANGE, VerifyPlan, _document, verify
 from advisor.verification.interleaved import Verification, run_interleaved
-from simulator import Configuration, ScenarioError, SpeedBand, run, this_machine
+from simulator import Configuration, Platform, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.bench.usage import Usage
+from simulator.platform.networks import Link, Network, Star
 from tests.simulator.platform import platforms
 from tests.simulator.platform.platforms import scenario, trace
 
@@ -104,10 +105,10 @@ def plan_of(pes, **more):
 @pytest.mark.parametrize(
     ("given", "found"),
     [
-        (pe("p"), "PE p: cpu: none found"),
-        (pe("p", cpu=4096), "PE p: cpu: 4096 found, one of this machine's allowed"),
-        (pe("p", load=trace([0.0], [0.5], 1.0), cpu=CPU), "load: parts of processes found"),
-        (pe("p", load=trace([0.0], [1.0], 1.0), rule="idle", cpu=CPU), "rule 'idle' found, 'fair' allowed"),
+        (pe("p"), "PE p has no cpu of this machine"),
+        (pe("p", cpu=4096), "PE p has a cpu that is not here; this machine has"),
+        (pe("p", load=trace([0.0], [0.5], 1.0), cpu=CPU), "PE p has a load of parts of processes"),
+        (pe("p", load=trace([0.0], [1.0], 1.0), rule="idle", cpu=CPU), "PE p has a load of another rule than fair"),
     ],
 )
 def test_what_cannot_be_run_here_is_refused(given, found):
@@ -118,7 +119,7 @@ def test_what_cannot_be_run_here_is_refused(given, found):
 def test_another_application_needs_a_command():
     plan = plan_of([pe("p", cpu=CPU)])
     other = replace(plan.scenario, application=replace(plan.scenario.application, name="ep"))
-    with pytest.raises(ScenarioError, match="ep found, matmul allowed, or any with --command"):
+    with pytest.raises(ScenarioError, match="ep does not run for real without --command"):
         VerifyPlan(other, "equal").check()
     VerifyPlan(other, "equal", command=("true",)).check()
 
@@ -234,7 +235,18 @@ def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
     advice.write_text(json.dumps(json.loads(advice.read_text()) | {"recommended": "other"}))
     done = command(tmp_path / "advice", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "recommended: 'other' found, a configuration allowed" in done.stderr
+    assert "recommended: 'other' is no configuration of its scenario" in done.stderr
+
+
+def test_the_document_names_what_the_prediction_assumes_and_what_was_left_out():
+    """Two PEs of a node and no loopback: messages between them take the default."""
+    made = scenario([pe("a", cpu=0), pe("b", cpu=1)], 64, (32, 32))
+    network = Network(Star((Link("l", 1e-6, 1e9),)))
+    made = replace(made, platform=Platform(made.platform.pes, network))
+    measured = Verification({"c0": np.array([1.0, 1.1, 1.2])})
+    document = _document(VerifyPlan(made, "c0", left_out=("c1 is left out",)), run(made), measured, reused=0)
+    assert "c1 is left out" in document["warnings"]
+    assert any(line.startswith("platform.network.loopback is not given") for line in document["warnings"])
 
 
 @pytest.mark.parametrize("replications", [1, 20])

@@ -59,7 +59,7 @@ def test_without_a_speed_the_block_loads_but_for_that(tmp_path, capsys):
     path = tmp_path / "s.yaml"
     path.write_text(pasted(said.out))
     assert _run(["check", str(path)]) == 2
-    assert "kernel 'dgemm' not found" in capsys.readouterr().err
+    assert "no PE has a speed of kernel 'dgemm'" in capsys.readouterr().err
     assert "calibrate speed" in said.out
 
 

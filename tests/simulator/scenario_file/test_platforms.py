@@ -146,7 +146,7 @@ def test_networks_are_what_they_say(tmp_path):
     assert networks["uniform"].eager_bytes == 65536
     assert networks["packets"].model.time_s(1501) == pytest.approx(25e-6)
     assert networks["star"].contention == "fair"
-    assert networks["star"].loopback_s(np.array([0.0]))[0] == pytest.approx(1e-5)
+    assert networks["star"].within.time_s(np.array([0.0]))[0] == pytest.approx(1e-5)
     assert networks["tree"].topology.switch_of == (0, 0, 0, 1, 1, 1)
     assert networks["switches"].topology.switch_of == (0, 0, 0, 0, 1, 1)
     assert [link.name for link in networks["switches"].topology.uplinks] == ["switch1", "old"]

@@ -91,7 +91,10 @@ BAD = {
     "boolean": (("n: 10", "n: true"), "application.parameters.n: True found"),
     "yaml 1.1": (("name: node", "name: 12:30\n      x: NO"), "platform.nodes.0.x: unknown key"),
     "infinite": (("sizes: [1e3]", "sizes: [.inf]"), "finite"),
-    "rows": (("[5, 5]", "[5, 6]"), "s.yaml:12:11: configurations.equal.partition: 11 rows found, n = 10"),
+    "rows": (
+        ("[5, 5]", "[5, 6]"),
+        "s.yaml:12:11: configurations.equal.partition: its parts are 11 rows together, but n = 10; take 1 away",
+    ),
     "negative rows": (("[5, 5]", "[11, -1]"), "configurations.equal.partition"),
     "no such PE": (("[b, a]", "[b, c]"), "configurations.swapped.pes: PE 'c' found, one of a, b allowed"),
     "PE twice": (("name: b,", "name: a,"), "PE a: named twice"),

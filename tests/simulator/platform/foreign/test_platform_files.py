@@ -46,7 +46,7 @@ def test_hosts_and_routes_by_hand():
     assert links_of(platform, "Jupiter", "Fafard") == ["2_DOWN"]
     assert links_of(platform, "Fafard", "Jupiter") == ["3"]
     assert platform.message_s(0, 1, 4279375.0) == pytest.approx(1 + 659.904e-6)
-    assert platform.network.loopback_s(np.array([498e6]))[0] == pytest.approx(1 + 15e-6)
+    assert platform.network.within.time_s(np.array([498e6]))[0] == pytest.approx(1 + 15e-6)
     assert platform.network.links[1].bandwidth_bytes_per_s == 125e6
     assert platform.network.links[2].bandwidth_bytes_per_s == 125e6  # 1Gbps
 

@@ -74,5 +74,5 @@ def test_the_one_model_is_scaled_and_a_loopback_stays():
     network = Network(None, MODELS["knots"], MODELS["packets"])
     scaled = network.scaled(latency=3)
     assert scaled.uniform_model.latency_s == pytest.approx(3e-5)
-    assert scaled.loopback_s(SIZES) == pytest.approx(network.loopback_s(SIZES))
+    assert scaled.within.time_s(SIZES) == pytest.approx(network.within.time_s(SIZES))
     assert np.all(network.free.uniform_model.time_s(SIZES) < 1e-11)

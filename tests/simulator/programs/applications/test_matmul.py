@@ -44,7 +44,7 @@ def test_a_process_without_rows_takes_no_part():
 @pytest.mark.parametrize(
     ("name", "parameters", "rows", "message"),
     [
-        ("matmul", {"n": 5}, (3, 1), "4 rows found, n = 5"),
+        ("matmul", {"n": 5}, (3, 1), "4 rows together, but n = 5; add 1"),
         ("matmul", {"m": 4}, (3, 1), "m found, n allowed"),
         ("matmul", {}, (3, 1), "none found, n allowed"),
         ("lu", {"n": 4}, (3, 1), "one of cholesky, ep, farm"),

@@ -109,7 +109,7 @@ def test_a_prediction_far_outside_the_runs_carries_its_warning():
         ({"N": 400, "units": 100, "P": 2}, "parameters: P = 2 found, N, units allowed: P is the number of processes"),
         ({"N": 400, "units": 100.0}, "units: 100.0 found, an integer of at least 1 allowed"),
         ({"N": 400, "units": 0}, "units: 0 found, an integer of at least 1 allowed"),
-        ({"N": 400, "units": 99}, "partition: 100 units found, units = 99 in all allowed"),
+        ({"N": 400, "units": 99}, "100 units together, but units = 99; take 1 away"),
     ],
 )
 def test_parameters_that_do_not_fit_are_named(parameters, message):

@@ -1,0 +1,73 @@
+"""Cores that no process of a configuration runs on: how many, and on which nodes, in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simulator.base.errors import some_names
+from simulator.programs.configuration import Configuration
+from simulator.scenario_file.names import compact
+from simulator.scenario_file.scenario import Scenario
+
+MOST_GROUPS = 3
+"""Groups of nodes that are alike, each of which is told."""
+
+
+@dataclass(frozen=True)
+class IdleCores:
+    """What a configuration leaves idle."""
+
+    configuration: str
+    idle: int
+    """Cores without a process; loads of other programs are not looked at."""
+    cores: int
+    """Of the platform."""
+    where: str
+    """The nodes that they are on, and what these run."""
+
+    @property
+    def text(self) -> str:
+        """One sentence without the configuration's name: `7 of 8 cores stay idle: node fast runs 1 process on 8`."""
+        return f"{self.idle} of {self.cores} cores {'stays' if self.idle == 1 else 'stay'} idle: {self.where}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "configuration": self.configuration,
+            "idle": self.idle,
+            "cores": self.cores,
+            "text": self.text,
+        }
+
+
+def idle_cores(scenario: Scenario, configuration: Configuration) -> IdleCores | None:
+    """The cores that a configuration leaves idle; None if a process runs on each."""
+    platform = scenario.platform
+    cores = np.array([pe.cores for pe in platform.pes], dtype=np.int64)
+    processes = np.bincount(scenario.placed(configuration), minlength=cores.size)
+    used = np.minimum(cores, processes)
+    if np.array_equal(used, cores):
+        return None
+    count = len(platform.node_names)
+    by_node = [np.bincount(platform.node_of, weights=each, minlength=count) for each in (processes, used, cores)]
+    alike: dict[tuple[int, int, int], list[str]] = {}
+    for name, figures in zip(platform.node_names, np.stack(by_node, axis=1).astype(np.int64).tolist(), strict=True):
+        if figures[1] < figures[2]:
+            alike.setdefault(tuple(figures), []).append(name)
+    told = [_group(names, *figures) for figures, names in list(alike.items())[:MOST_GROUPS]]
+    rest = [len(names) for names in list(alike.values())[MOST_GROUPS:]]
+    if rest:
+        told.append(f"{sum(rest)} more node{'s leave' if sum(rest) > 1 else ' leaves'} cores idle")
+    idle = int(cores.sum() - used.sum())
+    return IdleCores(configuration.name, idle, int(cores.sum()), "; ".join(told))
+
+
+def _group(names: Sequence[str], processes: int, used: int, cores: int) -> str:
+    """What nodes run that are alike."""
+    several = len(names) > 1
+    who = f"nodes {compact(names) or some_names(names)} run" if several else f"node {names[0]} runs"
+    what = "no process" if not processes else f"{processes} process{'es' if processes > 1 else ''}"
+    there = f"{used} of {cores}" if 0 < used < processes else str(cores)
+    return f"{who} {what} on {there} core{'s' if cores > 1 else ''}{' each' if several else ''}"

@@ -1,0 +1,109 @@
+"""`check` says for which commands a scenario is ready; `advise` and `verify` refuse the rest with the same lines."""
+
+import json
+
+import pytest
+
+from advisor.verification.asking import plan_verification
+from simulator import Scenario, ScenarioError, this_machine
+
+CPU = this_machine().cores[0].cpu
+TEXT = """
+format: 1
+platform:
+  nodes:
+    - {name: a, pes: [{name: a, cpu: CPU, speeds: {dgemm: 2 Gflop/s}}]}
+    - {name: b, pes: [{name: b, speeds: {dgemm: 2 Gflop/s}}]}
+    - {name: c, pes: [{name: c, speeds: {dgemm: 2 Gflop/s}}]}
+  link: {latency: 10us, bandwidth: 10Gbit/s}
+application: {name: matmul, kernel: dgemm, parameters: {n: 200}}
+configurations: {two: {partition: equal, pes: [a, b]}}
+replications: 1
+"""
+LISTED = """  network:
+    topology: listed
+    links: {l: {latency: 10us, bandwidth: 1Gbit/s}}
+    routes: [{from: a, to: b, via: [l]}]"""
+BEGINS = "an advice begins with one process on each of the 3 PEs"
+LACKING = {
+    "kernel": (
+        [("c, speeds: {dgemm", "c, speeds: {other")],
+        "platform: PE c has no speed of kernel 'dgemm', only of other; an advice compares all PEs, so each needs one",
+    ),
+    "route": (
+        [("  link: {latency: 10us, bandwidth: 10Gbit/s}", LISTED)],
+        f"{BEGINS}: platform: network: a message has no route from node a to node c; add one to routes",
+    ),
+    "processes": (
+        [("matmul,", "matmul_2d,"), ("{n: 200}", "{n: 200, nb: 10, grid_rows: 2}")],
+        f"{BEGINS}: it has 3 processes, but needs a multiple of grid_rows = 2; write as many, or another grid_rows",
+    ),
+}
+
+
+@pytest.fixture
+def made(tmp_path):
+    def make(*changes):
+        text = TEXT.replace("CPU", str(CPU))
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "s.yaml"
+        path.write_text(text)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_advise_lacks_is_said_by_check_and_refused_in_the_same_words(apportion, made, name):
+    changes, line = LACKING[name]
+    path = made(*changes)
+    assert apportion("simulate", path)[0] == 0
+    code, told, err = apportion("check", path)
+    assert (code, err) == (0, "")
+    assert f"\nready for simulate, whatif\nnot for advise: {line}\n" in told
+    assert json.loads(apportion("check", path, "--json")[1])["ready"]["advise"] == [line]
+    assert apportion("advise", path) == (2, "", f"error: {line}\n")
+
+
+def test_as_now_has_to_fit_where_other_configurations_need_not(apportion, made):
+    memory, alone = ("- {name: c,", "- {name: c, memory: 500KiB, swap: 0B,"), ("pes: [a, b]", "pes: [c, b]")
+    code, told, err = apportion("advise", made(memory, alone), "--json")
+    assert code == 0, err
+    assert any(line.startswith("strategy two: left out") for line in json.loads(told)["warnings"])
+    code, told, err = apportion("advise", made(memory, alone, ("two:", "as-now:")))
+    line = "configuration as-now: node c: its processes need 938 KiB, 438 KiB more than its memory and swap hold"
+    assert (code, told, err) == (2, "", f"error: {line}\n")
+
+
+def test_what_verify_lacks_is_said_before_it_looks_for_a_partition(apportion, made):
+    elsewhere = made()
+    told = "platform: PEs b, c have no cpu of this machine; say `cpu:` with each PE"
+    assert f"ready for simulate, whatif, advise\nnot for verify: {told}\n" in apportion("check", elsewhere)[1]
+    with pytest.raises(ScenarioError) as error:
+        plan_verification(elsewhere)
+    assert error.value.lines == (told,)
+    alone = [(f"    - {{name: {node}, pes: [{{name: {node}, speeds: {{dgemm: 2 Gflop/s}}}}]}}\n", "") for node in "bc"]
+    one = [*alone, ("{two: {partition: equal, pes: [a, b]}}", "{one: {partition: equal}}")]
+    assert json.loads(apportion("check", made(*one), "--json")[1])["ready"]["verify"] == []
+    kernel = made(*one, ("dgemm", "mine"))
+    (line,) = json.loads(apportion("check", kernel, "--json")[1])["ready"]["verify"]
+    assert line == "application: kernel 'mine' does not run for real without --command; dgemm or matmul does"
+    with pytest.raises(ScenarioError, match="'mine' does not run for real"):
+        plan_verification(kernel)
+    assert isinstance(plan_verification(kernel, command=["sleep", "0.0{units}"]).scenario, Scenario)
+
+
+def test_configurations_that_matmul_cannot_run_for_real_are_left_out_by_a_line(made):
+    alone = [(f"    - {{name: {node}, pes: [{{name: {node}, speeds: {{dgemm: 2 Gflop/s}}}}]}}\n", "") for node in "bc"]
+    pair = "{one: {partition: equal}, pair: {partition: equal, pes: [a, a]}}"
+    path = made(*alone, ("{two: {partition: equal, pes: [a, b]}}", pair))
+    plan = plan_verification(path)
+    assert "pair" not in {one.name for one in plan.scenario.configurations}
+    assert plan.left_out == (
+        "configuration pair is left out: real runs of matmul have one process on each PE in order",
+    )
+    plan = plan_verification(path, command=["sleep", "0.0{units}"])
+    assert "pair" in {one.name for one in plan.scenario.configurations}
+    assert plan.left_out == ()
