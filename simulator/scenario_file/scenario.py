@@ -434,7 +434,7 @@ def _assumed_ends(platform: Platform) -> list[str]:
             traces[id(pe.load.trace)] = pe.load.trace
     lines = []
     for key, pes in names.items():
-        others = f" and {len(pes) - 1} more PEs" if len(pes) > 1 else ""
+        others = f" and {len(pes) - 1} more {'PE' if len(pes) == 2 else 'PEs'}" if len(pes) > 1 else ""
         end_s = traces[key].end_s
         lasts = f"{end_s:g} s" + (f" ({end_s / HOUR_S:.4g} h)" if end_s >= HOUR_S else "")
         lines.append(
