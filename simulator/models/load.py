@@ -80,11 +80,21 @@ class LoadTrace:
         return notebook.page("Load trace", chart, notebook.facts(told))
 
     def starting_at(self, start_s: float) -> "LoadTrace":
-        """The same cyclic trace seen from `start_s` on (modulo its length): how a replication draws its load."""
-        if self.after_end != "cycle":
-            raise TraceError(f"trace: after_end: {self.after_end!r} found, 'cycle' needed to start in the middle")
-        start_s = float(start_s % self.end_s)
+        """The same trace seen from `start_s` on (modulo its length if it cycles): how a replication starts its load.
+
+        Raises
+        ------
+        TraceError
+            If a trace that does not cycle is over by then.
+        """
+        if self.after_end == "cycle":
+            start_s = float(start_s % self.end_s)
+        elif not 0 <= start_s < self.end_s:
+            raise TraceError(f"trace: start: {start_s:g} s does not lie in the trace, which lasts {self.end_s:g} s")
         first = int(np.searchsorted(self.times_s, start_s, side="right")) - 1
+        if self.after_end != "cycle":
+            times = np.concatenate(([start_s], self.times_s[first + 1 :])) - start_s
+            return LoadTrace(times, self.values[first:], self.end_s - start_s, self.after_end)
         times = np.concatenate(([start_s], self.times_s[first + 1 :], self.times_s[: first + 1] + self.end_s)) - start_s
         values = np.concatenate((self.values[first:], self.values[: first + 1]))
         keep = times < self.end_s  # a start on a sample leaves an empty last piece

@@ -26,6 +26,15 @@ def test_a_trace_from_the_middle_is_the_same_trace_later(start_s, hundredths):
     assert moved.mean() == pytest.approx(TRACE.mean())
 
 
+@pytest.mark.parametrize("after_end", ["hold", "error"])
+def test_a_trace_that_does_not_cycle_is_shorter_from_the_middle(after_end):
+    moved = dataclasses.replace(TRACE, after_end=after_end).starting_at(1.5)
+    assert (moved.times_s.tolist(), moved.values.tolist()) == ([0, 1.5], [2, 0])
+    assert (moved.end_s, moved.after_end) == (2.5, after_end)
+    with pytest.raises(TraceError, match="4 s does not lie in the trace, which lasts 4 s"):
+        dataclasses.replace(TRACE, after_end=after_end).starting_at(4.0)
+
+
 def test_mean_is_weighted_by_time():
     assert TRACE.mean() == (1 * 1 + 2 * 2 + 0 * 1) / 4
 
