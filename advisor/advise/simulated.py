@@ -40,11 +40,10 @@ def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]
         load = None
         if pe.load is not None:
             trace = pe.load.trace
-            load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, pe.load.drawn
-        speeds, rates = (
-            (band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()),
-            (pe.cost_per_s, pe.power_w, prices[index]),
-        )
+            starts = pe.load.draws, pe.load.start_s, pe.load.own, trace.after_end
+            load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, *starts
+        speeds = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()
+        rates = pe.cost_per_s, pe.power_w, prices[index]
         key = speeds, pe.cores, load, rates, pe.slice_s
         alike.setdefault(key, []).append(index)
     pes = scenario.platform.pes

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simulator import LoadTrace, Machine
+from simulator import LoadTrace, Machine, availability
 from simulator.calibration import Point
 
 KERNEL = "dgemm"
@@ -33,7 +33,7 @@ def application_order(machine: Machine, pes: int, *, budget_s: float, speed: flo
     trace
         Load beside the last PE.
     """
-    share = float(np.mean(1 / (1 + trace.values)))
+    share = float(np.mean(availability(trace.values, "fair")))
     overhead_s = 0.4  # of one pair of runs: distributing, checking, switching the load
     equal_s = max(0.15, (VERIFY * budget_s / (PAIRED_REPETITIONS + 1) - overhead_s) / 1.6)
     in_time = (equal_s * pes * speed * share / 2) ** (1 / 3)

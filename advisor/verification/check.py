@@ -75,8 +75,12 @@ class VerifyPlan:
         """What makes two plans the same measurement."""
         configurations = [asdict(configuration) for configuration in self.scenario.configurations]
         application = self.scenario.application
-        traces = [(pe.cpu, pe.load.trace) for pe in self.scenario.platform.pes if pe.load is not None]
-        loads = [[cpu, trace.times_s.tolist(), trace.values.tolist(), trace.end_s] for cpu, trace in traces]
+        loads = [
+            [pe.cpu, load.trace.times_s.tolist(), load.trace.values.tolist(), load.trace.end_s]
+            + ([] if load.draws else [load.start_s])
+            for pe in self.scenario.platform.pes
+            if (load := pe.load) is not None
+        ]
         asked: list[Any] = [application.kernel, dict(application.parameters), self.command, self.cpus]
         what = [configurations, asked, loads, self.scenario.seed]
         return files.digest(json.dumps(what, default=str).encode())
@@ -197,24 +201,35 @@ def _application(plan: VerifyPlan, runs: RunSet) -> Iterator[RealApplication]:
             yield CommandRuns(ranks, plan.command, plan.cpus, limit_s)
 
 
-@contextmanager
-def _loads(plan: VerifyPlan) -> Iterator[Loads]:
-    """The scenario's loads as real competitors, each starting where a draw of its own says."""
-    loaded = [pe for pe in plan.scenario.platform.pes if pe.load is not None]
-    seed = plan.scenario.seed
+def load_starts(scenario: Scenario) -> Callable[[int, int], float]:
+    """Where real loads start in their traces, in seconds, by loaded PE and repetition: as said or drawn."""
+    platform, seed = scenario.platform, scenario.seed
+    loads = [
+        (pe.load, platform.pes[clock].name)
+        for pe, clock in zip(platform.pes, platform.load_clocks, strict=True)
+        if pe.load is not None
+    ]
 
     def starts_s(number: int, repetition: int) -> float:
-        pe = loaded[number]
-        end_s = pe.load.trace.end_s if pe.load is not None and pe.load.drawn else 0.0
-        return float(randomness.stream(seed, "verify", pe.name, repetition).random()) * end_s
+        load, name = loads[number]
+        if not load.draws:
+            return load.start_s
+        return float(randomness.stream(seed, "verify", name, repetition).random()) * load.trace.end_s
 
+    return starts_s
+
+
+@contextmanager
+def _loads(plan: VerifyPlan) -> Iterator[Loads]:
+    """The scenario's loads as real competitors."""
+    loaded = [pe for pe in plan.scenario.platform.pes if pe.load is not None]
     with ExitStack() as stack:
         competitors = [
             stack.enter_context(Competitor(pe.cpu, pe.load.trace, apart=plan.command is not None))
             for pe in loaded
             if pe.load is not None and pe.cpu is not None
         ]
-        yield Loads(tuple(competitors), starts_s)
+        yield Loads(tuple(competitors), load_starts(plan.scenario))
 
 
 def _keeper(plan: VerifyPlan, kept: Path | None) -> Callable[[str, int, RealRun], None]:

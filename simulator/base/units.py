@@ -188,6 +188,25 @@ def parse_instant(text: str, *, field: str) -> datetime.datetime:
         raise ScenarioError(f"{field}: {text[:40]!r} is no date and time; {hint}") from None
 
 
+def parse_zoned(text: object, *, field: str) -> datetime.datetime:
+    """Read a date and time with its zone as ISO 8601 writes them.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none, or says no zone.
+    """
+    try:
+        found = datetime.datetime.fromisoformat(text.strip()) if isinstance(text, str) else None
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        shown = str(text)[:40]
+        hint = "write it as 2026-11-21T08:00+01:00"
+        raise ScenarioError(f"{field}: {shown!r} is no date and time with a zone; {hint}")
+    return found
+
+
 def _show(value: float, steps: list[tuple[float, str]], digits: int) -> str:
     """A number with the largest unit that it reaches, the unit of 1 for zero, and never an exponent."""
     fallback = next((step for step in steps if step[0] == 1.0), steps[-1]) if value == 0 else steps[-1]

@@ -125,7 +125,7 @@ def _head(cpus: tuple[int, ...], interval_s: float, *, per_core: bool) -> Record
     }
     if per_core:
         meanings |= {f"busy_cpu{cpu}": f"busy share of processor {cpu}, 0 to 1, stolen time included" for cpu in cpus}
-    start = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    start = datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
     return RecordingHead(start, interval_s, this_machine().to_dict(), meanings)
 
 

@@ -1,9 +1,11 @@
 """Load traces as CSV: `time_s` and columns of values below a header (traces/README.md specifies the files)."""
 
+import datetime
 import math
 import re
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +14,8 @@ import numpy as np
 from simulator.base import files
 from simulator.base.errors import TraceError
 from simulator.base.shipped import locate
-from simulator.base.units import to_number
-from simulator.load_traces.recording import TITLE
+from simulator.base.units import parse_zoned, to_number
+from simulator.load_traces.recording import TITLE, read_head
 from simulator.models.load import AfterEnd, Floats, LoadTrace
 
 TRACE_COLUMNS = ("load", "available")
@@ -24,6 +26,8 @@ _FORMULA = re.compile(r"([,;\t])(?=[=+@-])")
 """Where a spreadsheet would take part of a comment for a formula."""
 MOSTLY = 0.9
 """Share of equal steps from which a trace counts as one of equal steps with gaps."""
+ABOUT = 0.01
+"""Relative difference up to which steps are equal to a reader who asks where the last one ends."""
 
 
 class TraceWarning(UserWarning):
@@ -39,6 +43,10 @@ class TraceTable:
     """Column name -> values at `times_s`."""
     lines: tuple[int, ...]
     """Line of the file that each row stands in."""
+    start_instant: datetime.datetime | None = None
+    """The instant of `time_s` 0 with its zone, if the file says it."""
+    end_s: float | None = None
+    """Where the last row's stay ends, if the file says it."""
 
     def only(self, path: Path, column: str | None) -> str:
         """The column to read a trace from: the one asked for, or the only one that is `load` or `available`."""
@@ -62,11 +70,8 @@ def read_table(path: Path) -> TraceTable:
         If it is larger than what is read at once, with its size.
     """
     text = files.read_text(path)
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.startswith("#")
-    ]
+    every = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    lines = [(number, line) for number, line in every if not line.startswith("#")]
     if not lines:
         raise TraceError(f"{path}: header: '' found, 'time_s,load' or 'time_s,available' allowed")
     names = _header(path, *lines[0])
@@ -80,11 +85,15 @@ def read_table(path: Path) -> TraceTable:
     table = np.array(cells, dtype=np.float64).T
     numbers = tuple(number for number, _ in rows)
     _check_times(path, table[0], numbers)
-    return TraceTable(table[0], dict(zip(names[1:], table[1:], strict=True)), numbers)
+    start, end_s = _stated(path, [(number, line) for number, line in every if line.startswith("#")], table[0])
+    return TraceTable(table[0], dict(zip(names[1:], table[1:], strict=True)), numbers, start, end_s)
 
 
 def read_trace(path: str | Path, *, after_end: AfterEnd = "cycle", column: str | None = None) -> LoadTrace:
-    """Read a load trace; the last value holds as long as the one before it, and time starts at the first row.
+    """Read a load trace; time starts at the first row.
+
+    It ends where a comment `# end: SECONDS` says; else the last row of a recording holds for its interval, and that of
+    any other file as long as the one before it (`LoadTrace.end_assumed` where steps are too unequal to tell).
 
     >>> read_trace("on-off-1-2").end_s
     120.0
@@ -106,8 +115,14 @@ def read_trace(path: str | Path, *, after_end: AfterEnd = "cycle", column: str |
     path = locate(path) if isinstance(path, str) else path
     table = read_table(path)
     values = table.columns[table.only(path, column)]
-    times = table.times_s - table.times_s[0]
-    return LoadTrace(times, values, float(times[-1] + (times[-1] - times[-2])), after_end)
+    origin_s = float(table.times_s[0])
+    times = table.times_s - origin_s
+    end_s = float(times[-1] + (times[-1] - times[-2])) if table.end_s is None else table.end_s - origin_s
+    start = None
+    with suppress(OverflowError):  # a first time that no calendar holds
+        start = table.start_instant and table.start_instant + datetime.timedelta(seconds=origin_s)
+    assumed = table.end_s is None and not _tell_the_last(np.diff(times))
+    return LoadTrace(times, values, end_s, after_end, start, assumed)
 
 
 def trace_column(path: Path) -> str:
@@ -122,9 +137,17 @@ def trace_column(path: Path) -> str:
 
 
 def trace_text(trace: LoadTrace, *, column: str = "load", comment: str = "") -> str:
-    """Write a trace as CSV text, with comment lines on what it is; ends and rules are the scenario's."""
+    """Write a trace as CSV text, with comment lines on what it is; rules and what follows its end are the scenario's.
+
+    When it began is written where that is known, and its end where the rows do not tell it.
+    """
     harmless = _FORMULA.sub(r"\1'", comment)
     lines = [f"# {line}\n" for line in harmless.splitlines()]
+    if trace.start_instant is not None:
+        lines.append(f"# start: {trace.start_instant.isoformat()}\n")
+    steps = trace.durations_s
+    if trace.times_s.size > 1 and not (_tell_the_last(steps[:-1]) and steps[-1] == steps[-2]):
+        lines.append(f"# end: {trace.end_s!r}\n")
     rows = zip(trace.times_s.tolist(), trace.values.tolist(), strict=True)
     return "".join([*lines, files.csv_lines([("time_s", column), *rows])])
 
@@ -160,6 +183,45 @@ def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
             raise TraceError(f"{path}:{number}: {name}: {cell.strip()[:40]!r} found, {allowed} allowed")
         numbers.append(value)
     return numbers
+
+
+def _stated(
+    path: Path, comments: list[tuple[int, str]], times_s: Floats
+) -> tuple[datetime.datetime | None, float | None]:
+    """When time 0 was and where the last row's stay ends, as comments say; None where none does."""
+    found: dict[str, tuple[int, str]] = {}
+    for number, line in comments:
+        name, colon, text = line[1:].strip().partition(":")
+        if colon and name in ("start", "end"):
+            if name in found:
+                raise TraceError(f"{path}:{number}: {name} is said in line {found[name][0]} too; leave one of them out")
+            found[name] = number, text.strip()
+    start, end_s = None, None
+    if "start" in found:
+        number, text = found["start"]
+        start = parse_zoned(text, field=f"{path}:{number}: start")
+    if "end" in found:
+        number, text = found["end"]
+        end_s = to_number(text)
+        if end_s is None or not times_s[-1] < end_s < math.inf:
+            after = f"a time after that of the last row ({times_s[-1]:.12g})"
+            raise TraceError(f"{path}:{number}: end: {text[:40]!r} is not {after}; write its seconds, as in time_s")
+    if not comments or not comments[0][1].startswith(TITLE):
+        return start, end_s
+    with suppress(TraceError):  # a head that is damaged says nothing
+        head = read_head(path)
+        start = start or head.start_instant
+        if end_s is None:
+            usual = abs(times_s[-1] - times_s[-2] - head.interval_s) <= ABOUT * head.interval_s
+            end_s = float(times_s[-1] + (times_s[-1] - times_s[-2] if usual else head.interval_s))
+    return start, end_s
+
+
+def _tell_the_last(steps_s: Floats) -> bool:
+    """Whether steps are equal enough to tell that the last row holds as long as the one before it."""
+    usual = np.median(steps_s)
+    like = np.abs(steps_s - usual) <= ABOUT * usual
+    return bool(like[-1] and np.mean(like) > MOSTLY)
 
 
 def _check_times(path: Path, times_s: Floats, lines: tuple[int, ...]) -> None:

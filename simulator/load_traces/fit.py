@@ -22,12 +22,11 @@ from simulator.load_traces.generate import (
     Stays,
     make_generator,
 )
-from simulator.models.load import Floats, LoadTrace
+from simulator.models.load import DAY_S, Floats, LoadTrace
 from simulator.models.load_functions import regular_step
 
 LAGS = (1, 2, 5, 10, 30, 60, 120, 300)
 """Lags, in samples, at which autocorrelation is reported where the trace is at least four times as long."""
-DAY_S = 86400.0
 _DRAWN_TIMES = 20
 
 

@@ -21,7 +21,7 @@ class RecordingHead:
     """What a recording says about itself in its comment lines."""
 
     start: str
-    """Instant of `time_s` 0, ISO 8601 in UTC."""
+    """Instant of `time_s` 0, ISO 8601 with the machine's zone (UTC in older files)."""
     interval_s: float
     """Time between two rows."""
     machine: Mapping[str, Any]

@@ -34,7 +34,18 @@ class Load:
     trace: LoadTrace
     rule: AvailabilityRule
     drawn: bool = True
-    """Whether each replication draws where in a trace that cycles it starts; otherwise all start at 0."""
+    """Whether each replication draws where in a trace that cycles it starts; otherwise all start at `start_s`."""
+    start_s: float = 0.0
+    """Where in the trace runs start that do not draw it, or whose trace does not cycle."""
+    own: bool = False
+    """Whether a PE draws for itself alone; otherwise PEs of a node that have the same recording start together."""
+    recording: LoadTrace | None = None
+    """What `trace` is a changed copy of, where it is one: who starts together stays the same."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether replications draw where it starts: a trace that does not cycle has one beginning."""
+        return self.drawn and self.trace.after_end == "cycle"
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,7 @@ class PE:
         """What each replication draws of it for a kernel: `speed` in a band of some width, `load` in its trace."""
         band = self.speeds.get(kernel)
         wide = band is not None and band.wide
-        started = self.load is not None and self.load.drawn and self.load.trace.after_end == "cycle"
+        started = self.load is not None and self.load.draws
         return (*(("speed",) if wide else ()), *(("load",) if started else ()))
 
     def describe(self) -> dict[str, Any]:
@@ -232,6 +243,24 @@ class Platform:
         for name, pe in sorted(zip(plain, self.pes, strict=True), key=lambda pair: (len(pair[1].name), pair[1].name)):
             owners.setdefault(name, pe.name)
         return tuple(name if owners[name] == pe.name else pe.name for name, pe in zip(plain, self.pes, strict=True))
+
+    @cached_property
+    def load_clocks(self) -> tuple[int, ...]:
+        """The PE by whose name each PE draws where its load starts; (PE,).
+
+        One clock for PEs of a node whose loads are the same recording: the first of them draws for all. Any other PE
+        draws for itself.
+        """
+        clocks, loaded = list(range(len(self.pes))), dict[str, list[tuple[int, LoadTrace]]]()
+        for place, pe in enumerate(self.pes):
+            if pe.load is not None and pe.node and not pe.load.own:
+                loaded.setdefault(pe.node, []).append((place, pe.load.recording or pe.load.trace))
+        for together in loaded.values():
+            one = len({id(trace) for _, trace in together}) == 1  # no hash of a long trace is needed then
+            first: dict[bytes, int] = {}
+            for place, trace in together:
+                clocks[place] = first.setdefault(b"" if one else trace.content, place)
+        return tuple(clocks)
 
     @cached_property
     def node_names(self) -> tuple[str, ...]:

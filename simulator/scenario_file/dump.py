@@ -15,7 +15,7 @@ from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
-from simulator.platform.nodes import PE, Node, Platform
+from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.scenario_file.names import compact
 from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.segs.writing import application_data
@@ -220,14 +220,22 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
     entry["speeds"] = {kernel: speed_data(band) for kernel, band in pe.speeds.items()}
     if pe.load is not None:
         held = pe.load.trace
-        written = {"times_s": held.times_s.tolist(), "values": held.values.tolist(), "end_s": held.end_s}
+        written: Data = {"times_s": held.times_s.tolist(), "values": held.values.tolist(), "end_s": held.end_s}
+        if held.start_instant is not None:
+            written["start"] = held.start_instant.isoformat()
         entry["load"] = {
             "trace": trace if trace is not None else written,
             "rule": pe.load.rule,
             "after_end": held.after_end,
-            "start": "drawn" if pe.load.drawn else "zero",
+            "start": _start(pe.load),
         }
     return entry
+
+
+def _start(load: Load) -> str:
+    if load.drawn:
+        return "own" if load.own else "drawn"
+    return "zero" if load.start_s == 0 else duration(load.start_s)
 
 
 def speed_data(band: SpeedBand) -> Any:

@@ -91,7 +91,11 @@ def _fault(document: Document, fault: dict[str, Any]) -> str:
         return f"{place}: {message}"
     found = repr(fault["input"])
     shown = found if len(found) <= 60 else f"{found[:57]}..."
-    return f"{place}: {shown} {message}" if fault["type"] == "in_bits" else f"{place}: {shown} found, {message}"
+    return (
+        f"{place}: {shown} {message}"
+        if fault["type"] in ("in_bits", "sentence")
+        else f"{place}: {shown} found, {message}"
+    )
 
 
 def _where(document: Document, loc: list[str | int], *, is_missing: bool) -> list[str | int]:

@@ -1,5 +1,6 @@
 """What all forms of a scenario file share: unknown keys list what is allowed, quantities carry units."""
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -143,6 +144,15 @@ def _as_text(read: Callable[[Any], float]) -> PlainValidator:
     return PlainValidator(read, json_schema_input_type=str)
 
 
+def _zoned(value: Any) -> datetime.datetime:
+    """A date and time that says its zone."""
+    try:
+        return units.parse_zoned(value, field="")
+    except ScenarioError:
+        told = "is no date and time with a zone; write it as 2026-11-21T08:00+01:00"
+        raise PydanticCustomError("sentence", told) from None
+
+
 Name = Annotated[str, Field(min_length=1, pattern=ON_ONE_LINE)]
 """What something is called."""
 FileName = Annotated[str, Field(min_length=1, json_schema_extra={IS_FILE: True})]
@@ -151,6 +161,8 @@ Duration = Annotated[float, _as_text(_quantity(units.DURATION))]
 """Seconds above zero, written with a unit."""
 Latency = Annotated[float, _as_text(_quantity(units.DURATION, zero=True))]
 """Seconds of at least zero."""
+Instant = Annotated[datetime.datetime, PlainValidator(_zoned, json_schema_input_type=str)]
+"""A point in time, ISO 8601 with its zone."""
 Bandwidth = Annotated[float, _as_text(_quantity(units.BANDWIDTH))]
 """Bytes per second."""
 Size = Annotated[int, _as_text(_quantity(units.SIZE, zero=True, whole=True))]

@@ -234,10 +234,10 @@ def _trace_files(form: ScenarioForm) -> dict[str, str]:
     if not isinstance(form.platform, NodesForm):
         return {}
     return {
-        name.replace("{node}", node): pe.load.trace
+        name.replace("{node}", node): load.trace
         for entry in form.platform.nodes
         for pe in entry.pes
-        if isinstance(pe.load, LoadForm) and isinstance(pe.load.trace, str)
+        if isinstance(load := pe.load or entry.load, LoadForm) and isinstance(load.trace, str)
         for node in counted(entry.name, entry.count)
         for name in counted(pe.name, pe.count)
     }

@@ -1,18 +1,25 @@
 """What a scenario file may say of nodes, PEs, their speeds, loads and memory."""
 
+import datetime
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, PlainValidator, Tag
+from pydantic_core import PydanticCustomError
 
+from simulator.base import units
+from simulator.base.errors import ScenarioError, meant
 from simulator.models.load import AfterEnd, AvailabilityRule
-from simulator.scenario_file.form import LAUNCHED, FileName, Form, Latency, Name, Payload, Power, Size, Speed
+from simulator.scenario_file.form import LAUNCHED, FileName, Form, Instant, Latency, Name, Payload, Power, Size, Speed
 from simulator.scenario_file.names import MAX_NAMES
 from simulator.scenario_file.network_forms import DiskForm, LinkForm
 
 Host = Annotated[str, Field(pattern=LAUNCHED)]
 """What launchers reach a node by; `{node}` stands for its name."""
+LoadStart = Literal["drawn", "own", "zero"] | float | datetime.time | datetime.datetime
+"""Where a load starts in its trace: by a draw, at zero, after so many seconds, or at a time of day."""
 
 
 class BandForm(Form):
@@ -95,6 +102,24 @@ SpeedForm = Annotated[
 ]
 
 
+STARTS = ("drawn", "own", "zero")
+"""Names of where a load starts."""
+
+
+def _start(value: Any) -> LoadStart:
+    if value in STARTS:
+        return cast("LoadStart", value)
+    text = value if isinstance(value, str) else ""
+    with suppress(ScenarioError):
+        return units.parse_duration(text, field="", positive=False)
+    for kind in (datetime.time, datetime.datetime):
+        with suppress(ValueError):
+            if ":" in text:
+                return kind.fromisoformat(text)
+    told = f"is no start: write {', '.join(STARTS)}, an offset such as 6h, or a time of day such as '14:00'"
+    raise PydanticCustomError("sentence", f"{told}{meant(value, STARTS)}")
+
+
 class TraceForm(Form):
     """A load trace written out: each value holds up to the next time, the last one up to the end."""
 
@@ -104,6 +129,8 @@ class TraceForm(Form):
     """Load (rules `fair`, `idle`) or availability (`given`) from each time on."""
     end_s: float
     """Seconds at which the trace ends."""
+    start: Instant | None = None
+    """The instant of its time 0 with its zone (`2026-11-21T08:00+01:00`), for loads that start at a time of day."""
 
 
 class LoadForm(Form):
@@ -118,8 +145,10 @@ class LoadForm(Form):
     """`fair`: equal shares for all; `idle`: we take what is idle; `given`: the trace states our share."""
     after_end: AfterEnd = "cycle"
     """What follows the trace's end: `cycle`, from the start again; `hold`, the last value; `error`."""
-    start: Literal["drawn", "zero"] = "drawn"
-    """Where in the trace a replication starts: `drawn`, anew for each; `zero`, at its start."""
+    start: Annotated[LoadStart, PlainValidator(_start, json_schema_input_type=str)] = "drawn"
+    """Where in the trace a replication starts: `drawn`, anew for each, and once for all PEs of a node that have the
+    same recording; `own`, drawn for each PE by itself; `zero`, at its start; an offset into it (`6h`); or a time of
+    day (`"14:00"`) or date and time, of a trace that says when it began, in the zone of the trace."""
 
 
 class PEForm(Form):
@@ -139,7 +168,7 @@ class PEForm(Form):
     lines between, constant beyond); or `{model: FILE.json}`, which `apportion calibrate speed` wrote; or
     `{predicted: {flop_rate, [memory], [half_width]}}`, see Memory."""
     load: LoadForm | None = None
-    """Who competes for the PE; nobody if left out."""
+    """Who competes for the PE; if left out, who competes for each PE of the node, else nobody."""
     cost: Annotated[float, Field(ge=0)] | None = None
     """What a second of the PE costs (`0.02`, in any unit of yours); for `apportion advise --pareto`."""
     power: Power | None = None
@@ -208,7 +237,7 @@ class NodeForm(Form):
     """A machine that holds PEs, or several alike."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {key: f"it with the node's PEs, pes: [{{{key}: ...}}]" for key in ("cores", "speeds", "load", "resource")}
+        {key: f"it with the node's PEs, pes: [{{{key}: ...}}]" for key in ("cores", "speeds", "resource")}
     )
 
     name: Name
@@ -242,5 +271,9 @@ class NodeForm(Form):
     """`latency` and `bandwidth` of what I/O passes; shared by reads and writes."""
     link: LinkForm | None = None
     """Of this node, where it is not the network's `link` (topologies `star` and `tree`)."""
+    load: LoadForm | None = None
+    """The load of each of its PEs that has none of its own, fields as `pes[].load`: they all meet the same one at the
+    same time. A load of 1 is a competitor on every PE; what is recorded of a whole machine belongs to one PE with
+    `cores`."""
     pes: list[AnyPEForm] = Field(min_length=1)
     """The node's PEs."""

@@ -142,12 +142,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     has_more = has_more or form.price is not None
     swap_bytes, swap_times = swap_of(form, document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
-    kinds, faults = [], Faults(document)
-    for number, pe in enumerate(form.pes):
-        at = (*here, "pes", number)
-        with faults.at(*at):
-            kinds.append(_kind(pe, document, named, here=at, node=form.name, levels=levels, memory=memory, parts=parts))
-    faults.tell()
+    kinds = _kinds(form, document, named, here=here, levels=levels, memory=memory, parts=parts)
     if place in measured.levels:
         kinds = [
             _on_these_levels(
@@ -200,6 +195,28 @@ class _Kind:
     resource: HardwareModel | None
 
 
+def _kinds(
+    form: NodeForm,
+    document: Document,
+    named: NamedFiles,
+    *,
+    here: tuple[str | int, ...],
+    levels: Levels,
+    memory: bool,
+    parts: _Parts,
+) -> list[_Kind]:
+    """The kinds of a node's PEs; those without a load of their own have the node's."""
+    kinds, faults = [], Faults(document)
+    shared = None if form.load is None else _load(form.load, named, faults, here=(*here, "load"))
+    for number, pe in enumerate(form.pes):
+        at = (*here, "pes", number)
+        with faults.at(*at):
+            kind = _kind(pe, document, named, here=at, node=form.name, levels=levels, memory=memory, parts=parts)
+            kinds.append(kind if pe.load is not None else replace(kind, load=shared))
+    faults.tell()
+    return kinds
+
+
 def _kind(
     form: PEForm,
     document: Document,
@@ -224,8 +241,7 @@ def _kind(
                 speeds[kernel] = _within_memory(_band(speed, named), kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
-        with faults.at(*here, "load", "trace"):
-            load = Load(_trace(form.load, named), form.load.rule, form.load.start == "drawn")
+        load = _load(form.load, named, faults, here=(*here, "load"))
     rates, resource = (form.cost, form.power), None
     if isinstance(form, ResourcePEForm):
         with faults.at(*here, "resource"):
@@ -298,10 +314,22 @@ def _band(form: BandForm | FunctionForm | ModelForm | float, named: NamedFiles) 
     return named.speed_band(form.model)
 
 
+def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:
+    """A load; None after a fault was noted."""
+    with faults.at(*here, "trace"):
+        trace = _trace(form, named)
+        if form.start in ("drawn", "own"):
+            return Load(trace, form.rule, own=form.start == "own")
+        with faults.at(*here, "start"):
+            start_s = 0.0 if isinstance(form.start, str) else trace.offset_s(form.start)
+            return Load(trace, form.rule, drawn=False, start_s=start_s)
+    return None
+
+
 def _trace(form: LoadForm, named: NamedFiles) -> LoadTrace:
     if isinstance(form.trace, TraceForm):
         times_s, values = np.array(form.trace.times_s, np.float64), np.array(form.trace.values, np.float64)
-        return LoadTrace(times_s, values, form.trace.end_s, form.after_end)
+        return LoadTrace(times_s, values, form.trace.end_s, form.after_end, form.trace.start)
     trace = named.trace(form.trace, form.after_end)
     column = trace_column(named.path(form.trace))
     if (column == "available") != (form.rule == "given"):

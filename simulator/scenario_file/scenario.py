@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simulator.base import notebook, randomness, units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
+from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 MOST_PAGING_LINES = 20
+HOUR_S = 3600.0
 MOST_REPLICATIONS = 1_000_000
 """Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
 FEW_DRAWS = 2**16
@@ -248,7 +250,7 @@ class Scenario:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
-        lines = [*self.notes, *self.assumed, *self._paging_warnings()]
+        lines = [*self.notes, *self.assumed, *_assumed_ends(self.platform), *self._paging_warnings()]
         if self.application.written is not None:
             return tuple(lines)
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
@@ -453,12 +455,32 @@ def check_routes(platform: Platform, configuration: Configuration, program: Prog
         network.routes(between[:, 0], between[:, 1])
 
 
+def _assumed_ends(platform: Platform) -> list[str]:
+    """The end in use of each load's trace that does not say its own."""
+    names: dict[int, list[str]] = {}
+    traces: dict[int, LoadTrace] = {}
+    for pe in platform.pes:
+        if pe.load is not None and pe.load.trace.end_assumed and pe.load.trace.after_end != "hold":
+            names.setdefault(id(pe.load.trace), []).append(pe.name)
+            traces[id(pe.load.trace)] = pe.load.trace
+    lines = []
+    for key, pes in names.items():
+        others = f" and {len(pes) - 1} more {'PE' if len(pes) == 2 else 'PEs'}" if len(pes) > 1 else ""
+        end_s = traces[key].end_s
+        lasts = f"{end_s:g} s" + (f" ({end_s / HOUR_S:.4g} h)" if end_s >= HOUR_S else "")
+        lines.append(
+            f"load of {pes[0]}{others}: the trace does not say its end and its steps are unequal; it is taken to last"
+            f" {lasts}, its last row as long as the one before it: write '# end: SECONDS' into the file"
+        )
+    return lines
+
+
 @dataclass(frozen=True)
 class Draws:
     """What differs between replications, each drawn from a stream keyed by (replication, PE's draw name, use)."""
 
     load_starts_s: NDArray[np.float64]
-    """Where in its trace each PE's load starts; axes (replication, PE)."""
+    """Where in its trace each PE's load starts; axes (replication, PE). PEs of one clock start together."""
     band_positions: NDArray[np.float64]
     """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
 
@@ -466,7 +488,8 @@ class Draws:
 def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
     """The draws of all replications of a scenario, numbered from `first` on.
 
-    The same seed and number give the same bits, whatever the other PEs and replications are.
+    The same seed and number give the same bits, whatever the other PEs and replications are; only PEs of a node that
+    have the same recording share a draw (`Platform.load_clocks`).
 
     Parameters
     ----------
@@ -485,11 +508,16 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
             wide.append(index)
         if pe.load is not None and "load" in uses:
             loaded.append((index, pe.load.trace.end_s))
+        elif pe.load is not None:
+            starts[:, index] = pe.load.start_s
     for index, drawn in _drawn(scenario, wide, first, "speed"):
         positions[:, index] = drawn
-    ends_s = dict(loaded)
-    for index, drawn in _drawn(scenario, list(ends_s), first, "load"):
-        starts[:, index] = drawn * ends_s[index]
+    clocks, of_clock = scenario.platform.load_clocks, dict[int, list[tuple[int, float]]]()
+    for index, end_s in loaded:
+        of_clock.setdefault(clocks[index], []).append((index, end_s))
+    for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
+        for index, end_s in of_clock[clock]:
+            starts[:, index] = drawn * end_s
     return Draws(starts, positions)
 
 

@@ -71,7 +71,8 @@ def loads(draw):
     if draw(st.integers(0, 9)):  # seldom a PE that stands still for ever
         values[-1] = 0.5
     after_end = draw(st.sampled_from(["cycle", "cycle", "hold"]))
-    return Load(LoadTrace(times[:-1], values, float(times[-1]), after_end), rule, drawn=draw(st.booleans()))
+    drawn, start_s = draw(st.booleans()), draw(st.sampled_from([0.0, 0.0, 0.3, 0.8])) * float(times[-1])
+    return Load(LoadTrace(times[:-1], values, float(times[-1]), after_end), rule, drawn=drawn, start_s=start_s)
 
 
 @st.composite

@@ -133,4 +133,4 @@ def _scaled(load: Load, factor: float) -> Load:
         values = np.clip(1 - factor * (1 - values), LEAST_SHARE, np.maximum(values, 1.0))
     else:
         values = factor * values
-    return replace(load, trace=replace(load.trace, values=values))
+    return replace(load, trace=replace(load.trace, values=values), recording=load.recording or load.trace)

@@ -7,7 +7,7 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError
 from simulator.calibration.bands.source import PointMeasured
-from simulator.models.load import LoadTrace
+from simulator.models.load import LoadTrace, taken
 from simulator.models.load_functions import LoadFunctions, build_load_functions
 from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples
 
@@ -45,8 +45,8 @@ class CutRule:
     ) -> "CutRule":
         """Cuts as wide as a recorded load makes them.
 
-        Under `fair` what others take of the core, `l / (1 + l)`, is averaged over windows in the place of the load: a
-        competitor that is there for 40 % of the time takes 20 % of a core, one of 0.4 that is always there 29 %.
+        Under `fair` what others take of the core, `l / (1 + l)` at whole loads, is averaged over windows in the place
+        of the load: a competitor that is there for 40 % of the time takes 20 % of a core, and so does a load of 0.4.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class CutRule:
         if availability not in get_args(Availability):
             raise ScenarioError(f"availability: {availability!r} found, idle or fair allowed")
         if availability == "fair":
-            trace = replace(trace, values=trace.values / (1 + trace.values))
+            trace = replace(trace, values=taken(trace.values))
         load = build_load_functions(trace, window=window, history=history)
         return cls(band=band, load=load, outer_spread=outer_spread)
 

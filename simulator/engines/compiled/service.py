@@ -89,7 +89,11 @@ _number_at: Any = intrinsic(_load)
 def _rate(value: float, rule: int, processes: float, cores: float) -> float:
     """Share of the PE that each process gets under a load; `models.load.availability`."""
     if rule == FAIR:
-        return min(1.0, cores / (value + processes))
+        whole = np.floor(value)
+        share, part = min(1.0, cores / (whole + processes)), value - whole
+        if part == 0.0:
+            return share
+        return share + part * (min(1.0, cores / (whole + (processes + 1.0))) - share)
     if rule == IDLE:
         return min(1.0, max(0.0, cores - value) / processes)
     return value * min(1.0, cores / processes)

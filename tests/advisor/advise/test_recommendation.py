@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import advisor
-from simulator import LinkModel, ScenarioError
+from advisor.advise.simulated import mean_share
+from simulator import LinkModel, ScenarioError, run
 from simulator.platform.nodes import Platform
 from simulator.programs.configuration import Configuration
 from simulator.scenario_file.scenario import Application, Scenario
@@ -60,3 +61,12 @@ def test_what_cannot_be_partitioned_is_refused():
     with pytest.raises(ScenarioError, match="'lu' found, one of cholesky, ep, farm, fft, hpl, matmul, matmul_2d"):
         advisor.recommend(made)
     assert Configuration.one_each("c", (1,)).allocation(2) == (1, 0)
+
+
+def test_the_mean_share_of_an_averaged_load_is_the_one_that_runs_get():
+    """Load 1/3 leaves 5/6 to one process, and 1/2 (2/3) + 1/3 (1/3) to each of two."""
+    loaded = pe("a", 1e5, trace([0], [1 / 3], 3))
+    assert mean_share(loaded) == pytest.approx(5 / 6)
+    assert mean_share(loaded, processes=2) == pytest.approx(4 / 9)
+    made = scenario([loaded], 100, (100,))
+    assert run(made).makespan_s[0, 0] == pytest.approx(20 / mean_share(loaded))

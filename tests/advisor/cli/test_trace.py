@@ -133,3 +133,37 @@ def test_a_study_of_one_window_says_so(tmp_path):
     few = apportion("trace", "study", path, "--window", "4", "--history", "55").stdout
     assert "warning: the forecasts look at one window only" in few
     assert "warning" not in apportion("trace", "study", path, "--window", "4", "--history", "20").stdout
+
+
+DAY = "time_s,load\n0,0\n46800,8\n64800,0\n"
+LOADED = """
+format: 1
+platform:
+  nodes:
+    - {name: a, pes: [{speeds: {k: 10 Gflop/s}}]}
+    - {name: b, load: {trace: day.csv, rule: fair}, pes: [{name: "b[1-2]", speeds: {k: 10 Gflop/s}}]}
+  link: {latency: 30us, bandwidth: 10Gbit/s}
+application: {name: ep, kernel: k, parameters: {samples: 3000000}}
+configurations: {equal: {partition: equal}}
+replications: 5
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "simulate", "advise"])
+def test_the_end_in_use_is_said_where_nothing_says_it(tmp_path, command):
+    (tmp_path / "s.yaml").write_text(LOADED)
+    (tmp_path / "day.csv").write_text(DAY)
+    done = apportion(command, "s.yaml", cwd=tmp_path)
+    said = " ".join((done.stdout + done.stderr).split())  # lines are wrapped
+    assert done.returncode == 0, done.stderr
+    assert "load of b1 and 1 more PE: the trace does not say its end" in said
+    assert "it is taken to last 82800 s (23 h)" in said
+    (tmp_path / "day.csv").write_text(f"# end: 86400\n{DAY}")
+    done = apportion(command, "s.yaml", cwd=tmp_path)
+    assert (done.returncode, "does not say its end" in done.stdout + done.stderr) == (0, False)
+
+
+def test_a_generated_trace_of_unequal_steps_is_as_long_as_asked(folder):
+    settings = ("--set", "load=1", "--set", "mean_on=5s", "--set", "mean_off=5s", "--duration", "10min")
+    assert apportion("trace", "generate", "on-off", *settings, "-o", "g.csv", cwd=folder).returncode == 0
+    assert json.loads(apportion("trace", "show", "g.csv", "--json", cwd=folder).stdout)["duration_s"] == 600

@@ -15,7 +15,7 @@ import pytest
 
 from advisor.report.html import render_html
 from advisor.verification.applications import CommandRuns, parse_command, ranks_cpus
-from advisor.verification.check import NO_RANGE, VerifyPlan, _document, verify
+from advisor.verification.check import NO_RANGE, VerifyPlan, _document, load_starts, verify
 from advisor.verification.interleaved import Verification, run_interleaved
 from simulator import Configuration, Platform, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
@@ -266,3 +266,14 @@ def test_one_replication_and_what_is_not_drawn_predict_no_range(replications):
     drawn = scenario([pe("a", band, cpu=CPU)], 64, (64,), replications=replications)
     (entry,) = _document(VerifyPlan(drawn, "c0"), run(drawn), measured, reused=0)["configurations"]
     assert (entry["predicted_interval_s"] is None) == (replications == 1)
+
+
+def test_real_loads_start_as_simulated_ones_do():
+    """PEs of one clock together, each repetition anew; those that say where they start, there."""
+    pes = [pe(name, load=trace([0, 1], [0, 1], 2), cpu=CPU) for name in "abc"]
+    pes[2] = replace(pes[2], load=replace(pes[2].load, drawn=False, start_s=0.5))
+    starts_s = load_starts(scenario(pes, 64, (64, 0, 0)))
+    together = [starts_s(0, repetition) for repetition in range(20)]
+    assert together == [starts_s(1, repetition) for repetition in range(20)]
+    assert (len(set(together)), min(together) >= 0, max(together) < 2) == (20, True, True)
+    assert starts_s(2, 7) == 0.5

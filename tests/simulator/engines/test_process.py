@@ -36,6 +36,18 @@ def test_one_pe_under_a_stepped_load():
     assert draws_from_zero.makespan_s[0, 0] == pytest.approx(expected, abs=3 * TICK)
 
 
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+def test_an_averaged_load_takes_as_long_as_the_whole_loads_that_it_averages(engine):
+    """A competitor there for a third of the time leaves 1 - 1/6: 20 s of work take 24 s, and no 26.7 s."""
+    averaged, whole = trace([0], [1 / 3], 3), trace([0, 2], [0, 1], 3)
+    seconds = [
+        run(scenario([pe("a", 1e5, load)], 100, (100,), replications=300), engine=engine).makespan_s.mean()
+        for load in (averaged, whole)
+    ]
+    assert seconds[0] == pytest.approx(24.0, rel=1e-9)
+    assert seconds[1] == pytest.approx(24.0, rel=0.01)
+
+
 def at_zero(made):
     shape = (made.replications, len(made.platform.pes))
     return Draws(np.zeros(shape), np.full(shape, 0.5))

@@ -1,12 +1,16 @@
 """Trace files: several columns, torn lines, gaps, faults."""
 
+import dataclasses
+import datetime
 import warnings
 
+import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError, TraceError
-from simulator.load_traces import TraceWarning, read_table, read_trace, trace_column
-from simulator.load_traces.recording import TITLE
+from simulator.load_traces import TraceWarning, read_table, read_trace, trace_column, trace_text
+from simulator.load_traces.recording import TITLE, RecordingHead
+from simulator.models.load import LoadTrace
 
 
 def written(tmp_path, text):
@@ -81,3 +85,64 @@ def test_a_file_too_large_is_refused_with_its_size(tmp_path):
         stream.truncate(2**30)
     with pytest.raises(ScenarioError, match=r"t.csv: a file of 1073741824 bytes found, at most 67108864 bytes allowed"):
         read_trace(path)
+
+
+UNEQUAL = "time_s,load\n0,0\n46800,8\n64800,0\n"
+"""A day: free up to 13:00, busy up to 18:00, free again."""
+
+
+def test_a_day_of_unequal_steps_lasts_a_day_if_it_says_so(tmp_path):
+    day = read_trace(written(tmp_path, f"# end: 86400\n{UNEQUAL}"))
+    assert (day.end_s, day.end_assumed) == (86_400, False)
+    assert day.mean() == 8 * 5 / 24
+    later = read_trace(written(tmp_path, "time_s,load\n100,0\n200,8\n# end: 700\n"))
+    assert (later.times_s.tolist(), later.end_s) == ([0, 100], 600)
+
+
+def test_an_end_that_nothing_says_is_known_to_be_assumed(tmp_path):
+    assumed = read_trace(written(tmp_path, UNEQUAL))
+    assert (assumed.end_s, assumed.end_assumed) == (82_800, True)
+    for rows in ("0,1\n1,2\n", "0,1\n1,2\n2,0\n", "".join(f"{t * 15 + t % 2 * 0.01},1\n" for t in range(30))):
+        assert not read_trace(written(tmp_path, f"time_s,load\n{rows}")).end_assumed
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        (
+            "# end: 64800",
+            r"t.csv:1: end: '64800' is not a time after that of the last row \(64800\); write its seconds",
+        ),
+        ("# end: 24h", "t.csv:1: end: '24h' is not a time after"),
+        ("# end: inf", "t.csv:1: end: 'inf' is not a time after"),
+        ("# end: 86400\n# end: 90000", "t.csv:2: end is said in line 1 too; leave one of them out"),
+        ("# start: 2026-11-21T08:00", "t.csv:1: start: '2026-11-21T08:00' is no date and time with a zone"),
+        ("# start: Monday", "t.csv:1: start: 'Monday' is no date and time with a zone"),
+    ],
+)
+def test_what_a_comment_says_of_start_and_end_must_make_sense(tmp_path, comment, message):
+    with pytest.raises((TraceError, ScenarioError), match=message):
+        read_trace(written(tmp_path, f"{comment}\n{UNEQUAL}"))
+
+
+def test_a_trace_says_when_it_began(tmp_path):
+    """The instant of `time_s` 0, which need not be that of the first row."""
+    found = read_trace(written(tmp_path, "# start: 2026-11-21T08:00+01:00\ntime_s,load\n600,0\n1200,1\n"))
+    assert found.start_instant.isoformat() == "2026-11-21T08:10:00+01:00"
+    assert found.offset_s(datetime.time(8, 15)) == 300
+
+
+def test_the_last_row_of_a_recording_holds_for_its_interval_also_after_a_gap(tmp_path):
+    head = RecordingHead("2026-11-21T07:00:00+00:00", 1.0, {}, {"time_s": "start", "load": "mean"}).text()
+    recording = read_trace(written(tmp_path, f"{head}0,1\n1,2\n5,1\n"))
+    assert (recording.end_s, recording.end_assumed) == (6, False)
+    assert recording.offset_s(datetime.time(8, 0, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))) == 2
+
+
+def test_a_trace_that_is_written_is_read_back_with_its_start_and_end(tmp_path):
+    day = LoadTrace(np.array([0, 46_800, 64_800]), np.array([0, 8, 0]), 86_400)
+    begun = dataclasses.replace(day, start_instant=datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
+    found = read_trace(written(tmp_path, trace_text(begun, comment="mine")))
+    assert (found.end_s, found.end_assumed, found.start_instant) == (86_400, False, begun.start_instant)
+    regular = LoadTrace(np.arange(3.0), np.ones(3), 3.0)
+    assert "end" not in trace_text(regular)

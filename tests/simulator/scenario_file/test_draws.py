@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from simulator import PE, Configuration, LinkModel, Platform, dump_scenario, load_scenario, read_template
+from advisor.advise.explanation.changes import with_load
+from simulator import PE, Configuration, LinkModel, Platform, dump_scenario, load_scenario, read_template, run
 from simulator.scenario_file.scenario import draw
 from tests.simulator.experiments.sweep.points import write
 
@@ -81,3 +82,87 @@ def test_pes_without_a_process_are_left_out_where_nobody_asks_for_them(template)
     assert np.all(whole.load_starts_s[:, -1] > 0)
     assert np.count_nonzero(whole.load_starts_s) > 2
     assert np.count_nonzero(placed.load_starts_s) == 2
+
+
+CLOCKS = """
+format: 1
+platform:
+  nodes:
+    - name: "n[1-2]"
+      load: {trace: a.csv, rule: fair}
+      pes:
+        - {name: "{node}.first", speeds: {k: 1 Gunits/s}}
+        - {name: "{node}.second", speeds: {k: 2 Gunits/s}}
+        - {name: "{node}.copy", speeds: {k: 1 Gunits/s}, load: {trace: copy.csv, rule: idle}}
+        - {name: "{node}.other", speeds: {k: 1 Gunits/s}, load: {trace: other.csv, rule: fair}}
+        - {name: "{node}.own", speeds: {k: 1 Gunits/s}, load: {trace: a.csv, rule: fair, start: own}}
+        - {name: "{node}.zero", speeds: {k: 1 Gunits/s}, load: {trace: a.csv, rule: fair, start: zero}}
+        - {name: "{node}.later", speeds: {k: 1 Gunits/s}, load: {trace: a.csv, rule: fair, start: "08:00:02"}}
+        - {name: "{node}.offset", speeds: {k: 1 Gunits/s}, load: {trace: a.csv, rule: fair, start: 1500ms}}
+  link: {latency: 1us, bandwidth: 1GB/s}
+application: {name: ep, kernel: k, parameters: {samples: 16000}}
+configurations: {equal: {partition: equal}}
+replications: 50
+seed: 4
+"""
+PES = ("first", "second", "copy", "other", "own", "zero", "later", "offset")
+
+
+@pytest.fixture(scope="module")
+def clocks(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clocks")
+    rows = "# start: 2026-11-21T08:00+01:00\ntime_s,load\n0,0\n1,1\n2,2\n"
+    for name, text in (("a", rows), ("copy", rows), ("other", rows.replace("2,2", "2,3")), ("s", CLOCKS)):
+        (folder / f"{name}.{'yaml' if name == 's' else 'csv'}").write_text(text)
+    return load_scenario(folder / "s.yaml")
+
+
+def starts_of(scenario):
+    """By node and PE, each (replication,)."""
+    starts = draw(scenario).load_starts_s
+    names = [pe.name for pe in scenario.platform.pes]
+    return {node: {pe: starts[:, names.index(f"{node}.{pe}")] for pe in PES} for node in ("n1", "n2")}
+
+
+def test_pes_of_a_node_with_one_recording_start_together_in_every_replication(clocks):
+    for of in starts_of(clocks).values():
+        assert np.array_equal(of["first"], of["second"])
+        assert np.array_equal(of["first"], of["copy"])
+        assert np.unique([of["first"], of["other"], of["own"]]).size == 150  # three clocks of 50 draws
+        assert (set(of["zero"]), set(of["later"]), set(of["offset"])) == ({0}, {2}, {1.5})
+    one, two = starts_of(clocks).values()
+    assert not np.any(one["first"] == two["first"])
+
+
+def test_the_first_pe_of_a_clock_draws_what_it_drew_alone(clocks):
+    platform = clocks.platform
+    alone = [pe for pe in platform.pes if pe.name in ("n1.first", "n2.first")]
+    fewer = replace(clocks, platform=replace(platform, pes=tuple(alone)), configurations=())
+    assert np.array_equal(draw(fewer).load_starts_s, draw(clocks).load_starts_s[:, [0, len(PES)]])
+
+
+def test_who_starts_together_is_the_same_for_some_configurations_and_changed_loads(clocks):
+    only = replace(clocks, configurations=(Configuration("second", (16_000,), (1,)),))
+    assert np.array_equal(draw(only, placed_only=True).load_starts_s[:, 1], draw(clocks).load_starts_s[:, 0])
+    scaled = with_load(clocks, 1.1, [1])
+    assert np.array_equal(draw(scaled).load_starts_s, draw(clocks).load_starts_s)
+
+
+def test_a_written_out_scenario_has_the_same_clocks(clocks, tmp_path):
+    path = tmp_path / "resolved.yaml"
+    path.write_text(dump_scenario(clocks))
+    assert np.array_equal(draw(load_scenario(path)).load_starts_s, draw(clocks).load_starts_s)
+
+
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+def test_pes_of_one_clock_take_the_same_time(clocks, engine):
+    """Alike PEs under one clock end at the same tick, and those of two nodes do not."""
+    busy = clocks.with_configurations(
+        tuple(Configuration(f"on {pe}", (4_000_000_000,), (pe,)) for pe in (0, 4, len(PES)))
+    )
+    pes = list(busy.platform.pes)
+    pes[4] = replace(pes[0], name="n1.twin")
+    alike = replace(busy, platform=replace(busy.platform, pes=tuple(pes))).with_parameters({"samples": 4_000_000_000})
+    first, twin, far = run(alike, engine=engine).makespan_ticks
+    assert np.array_equal(first, twin)
+    assert not np.array_equal(first, far)

@@ -89,16 +89,19 @@ def test_sensitivity_of_a_balanced_partition_to_one_speed():
 
 
 def test_the_load_at_which_a_pe_is_not_worth_its_messages():
-    """With load f on b: 2 L + (1 + f) / (2 + f) WORK_S against WORK_S, so a alone from f = WORK_S / (2 L) - 2 on."""
+    """With load f from 1 to 2 on b, which is then worth s = 1/2 - (f - 1)/6: 2 L + WORK_S / (1 + s) against WORK_S.
+
+    With L = WORK_S / 6.5 a alone is better from s = 4/9 on, which is f = 4/3.
+    """
     made = two(latency_s=WORK_S / 6.5, load=trace([0], [1], 1))
     found = switches_of_load(made, advised(made, 400, 200).configuration, simulations(made))
     (point,) = found.points
     assert (point.below.strategy, point.above.strategy) == ("a + b", "a alone")
-    assert point.value == pytest.approx(1.25, abs=0.02)
+    assert point.value == pytest.approx(4 / 3, abs=0.02)
     assert point.last_below < point.value
     assert point.below.gain == pytest.approx(1 / (2 / 6.5 + 2 / 3), abs=2e-3)
     assert point.above.at == 1.5
-    assert point.above.gain == pytest.approx(2 / 6.5 + 2.5 / 3.5, abs=2e-3)
+    assert point.above.gain == pytest.approx(2 / 6.5 + 1 / (1 + 5 / 12), abs=2e-3)
     assert found.strategy == "a + b"
 
 

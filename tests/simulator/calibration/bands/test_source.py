@@ -111,15 +111,16 @@ def under(values, availability, seconds):
 
 
 def test_a_fair_share_is_that_of_each_moment_not_of_the_mean_load():
-    steady, on_off = [0.5] * 40, [1, 0] * 20
-    cut = under(steady, "fair", 1.0)
-    assert (cut.low + cut.high) / 2 == pytest.approx(100 / 1.5)
-    cut = under(on_off, "fair", 15.0)  # it ends after 10 s with half of the core and 10 s with all of it
-    assert (cut.low + cut.high) / 2 == pytest.approx(75, rel=0.01)
-    cut = under(on_off, "idle", 10.0)
+    cut = under([1] * 40, "fair", 1.0)
+    assert (cut.low + cut.high) / 2 == pytest.approx(50)
+    cut = under([2, 0] * 20, "fair", 40 / 3)  # it ends after 10 s with a third of the core and 10 s with all of it
+    assert (cut.low + cut.high) / 2 == pytest.approx(200 / 3, rel=0.01)
+    cut = under([0.5] * 40, "fair", 1.0)  # an average: a competitor for half of the time
+    assert (cut.low + cut.high) / 2 == pytest.approx(75)
+    cut = under([1, 0] * 20, "idle", 10.0)
     assert (cut.low + cut.high) / 2 == pytest.approx(50, rel=0.03)
     with pytest.raises(ScenarioError, match="availability: 'all' found"):
-        under(steady, "all", 1.0)
+        under([1] * 40, "all", 1.0)
 
 
 def test_a_load_that_leaves_nothing_gives_a_lower_speed_of_zero_and_no_load_the_least_width():

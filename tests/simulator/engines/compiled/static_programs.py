@@ -82,7 +82,9 @@ def loads(draw):
     values = draw(st.lists(st.floats(0, 3), min_size=count, max_size=count))
     after_end = draw(st.sampled_from(["cycle", "cycle", "hold", "error"]))
     rule = draw(st.sampled_from(["fair", "idle", "given"]))
-    return Load(trace(times, values, sum(lengths) * 1e-12, after_end), rule, drawn=draw(st.booleans()))
+    end_s = sum(lengths) * 1e-12
+    drawn, start_s = draw(st.booleans()), draw(st.sampled_from([0.0, 0.0, 0.3, 0.8])) * end_s
+    return Load(trace(times, values, end_s, after_end), rule, drawn=drawn, start_s=start_s)
 
 
 @st.composite
