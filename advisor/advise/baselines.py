@@ -1,6 +1,7 @@
 """The named naive strategies that every recommendation is compared with."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -138,11 +139,9 @@ def _greedy(model: Model, kinds: Sequence[Kind], *, speeds: np.ndarray) -> Alloc
 
 def _joined(configurations: list[Configuration]) -> list[Configuration]:
     """Each once, under all its names; processes without units do not count."""
-    names: dict[tuple[tuple[int, int], ...], list[Configuration]] = {}
+    names: dict[tuple[tuple[int, int] | None, tuple[tuple[int, int], ...]], list[Configuration]] = {}
     for configuration in configurations:
         work = zip(configuration.placement, configuration.partition, strict=True)
-        names.setdefault(tuple((pe, units) for pe, units in work if units), []).append(configuration)
-    return [
-        Configuration(", ".join(one.name for one in same), same[0].partition, same[0].placement)
-        for same in names.values()
-    ]
+        told = configuration.grid, tuple((pe, units) for pe, units in work if units)
+        names.setdefault(told, []).append(configuration)
+    return [replace(same[0], name=", ".join(one.name for one in same)) for same in names.values()]

@@ -25,6 +25,8 @@ class Configuration:
     """Units of work (for a matrix multiplication: rows) per process."""
     placement: tuple[int, ...]
     """Index of the PE of each process."""
+    grid: tuple[int, int] | None = None
+    """Rows and columns of the grid of processes, which takes them row by row; None: as the application has it."""
 
     def __post_init__(self) -> None:
         where = f"configuration {self.name}"
@@ -36,16 +38,27 @@ class Configuration:
             )
         if len(self.placement) != len(self.partition):
             raise ScenarioError(f"{where}: placement: one PE per process allowed")
+        if self.grid is not None and (min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.partition)):
+            rows, columns = self.grid
+            raise ScenarioError(
+                f"{where}: grid: {rows} x {columns} is not the number of processes, {len(self.partition)}"
+            )
 
     def __repr__(self) -> str:
         if len(self.partition) > MOST_SHOWN:
             return f"Configuration({self.name!r}, {len(self.partition)} processes, {sum(self.partition)} units)"
-        return f"Configuration({self.name!r}, partition={self.partition}, placement={self.placement})"
+        grid = "" if self.grid is None else f", grid={self.grid}"
+        return f"Configuration({self.name!r}, partition={self.partition}, placement={self.placement}{grid})"
 
     @classmethod
     def one_each(cls, name: str, partition: tuple[int, ...]) -> "Configuration":
         """One process per PE, in order."""
         return cls(name, partition, tuple(range(len(partition))))
+
+    @property
+    def divided(self) -> tuple[tuple[int, ...], tuple[int, int] | None]:
+        """How the work is divided, wherever processes run: what a program depends on."""
+        return self.partition, self.grid
 
     def allocation(self, pe_count: int) -> tuple[int, ...]:
         """Processes per PE."""

@@ -59,7 +59,11 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
             **({} if scenario.application.memory is None else {"memory": asdict(scenario.application.memory)}),
         },
         "configurations": {
-            c.name: {"partition": list(c.partition), "pes": _places([names[place] for place in c.placement])}
+            c.name: {
+                "partition": list(c.partition),
+                "pes": _places([names[place] for place in c.placement]),
+                **({} if c.grid is None else {"grid": list(c.grid)}),
+            }
             for c in scenario.configurations
         },
         "replications": scenario.replications,

@@ -210,6 +210,9 @@ class ConfigurationForm(Form):
     allocation: dict[str, Annotated[int, Field(ge=0, le=MOST_PROCESSES)]] | None = Field(default=None, min_length=1)
     """In place of `pes`: processes on each PE, `{"fast[01-08]": 2, slow01: 1}`; processes are numbered in this
     order."""
+    grid: list[Annotated[int, Field(ge=1, le=MOST_PROCESSES)]] | None = Field(default=None, min_length=2, max_length=2)
+    """Rows and columns of the grid of processes, such as `[2, 4]`, which takes them row by row; for `hpl`, `fft3d` and
+    `matmul_2d`. By default one row (`matmul_2d`: `grid_rows`)."""
 
     @model_validator(mode="after")
     def _placed_one_way(self) -> "ConfigurationForm":

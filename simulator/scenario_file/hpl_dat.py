@@ -43,7 +43,8 @@ def with_hpl_dat(parameters: Parameters, named: NamedFiles) -> tuple[dict[str, f
     rows = set(found["Ps"])
     if rows != {1}:
         grids = ", ".join(f"{p} x {q}" for p, q in zip(found["Ps"], found["Qs"], strict=True))
-        raise ScenarioError(f"{path}:{_LISTS['Ps'][1]}: Ps: grids {grids} found, 1 x Q is what is simulated")
+        advice = "write Ps of 1 here, and the grid in the configuration, such as grid: [2, 4]"
+        raise ScenarioError(f"{path}:{_LISTS['Ps'][1]}: Ps: the file asks for {grids}: {advice}")
     deep = max(found["DEPTHs"])
     notes = (f"{path}: a look-ahead of {deep} found, simulated without",) if deep else ()
     return said, notes

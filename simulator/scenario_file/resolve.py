@@ -9,6 +9,7 @@ import numpy as np
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.platform.nodes import Platform
 from simulator.programs.applications import make_work
+from simulator.programs.applications.process_grid import Shape
 from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import ApplicationForm, ConfigurationForm, ScenarioForm, SegApplicationForm
@@ -67,7 +68,7 @@ def resolve(
                     f"{placed} processes of all configurations up to here found, at most {MOST_PLACED} allowed"
                 )
             partition = _partition(entry, application, document, len(placement), name=name)
-            configuration = Configuration(name, partition, placement)
+            configuration = Configuration(name, partition, placement, _grid(entry))
             _check(replace(scenario, configurations=(configuration,)), configuration, platform, oversized=oversized)
             configurations.append(configuration)
     faults.tell()
@@ -181,7 +182,15 @@ def _partition(
         if not processes:
             raise ScenarioError("allocation: no process found, at least one allowed")
     share, rest = divmod(application.work.units, processes)
-    return tuple(share + (process < rest) for process in range(processes))
+    even = tuple(share + (process < rest) for process in range(processes))
+    grid = _grid(form)
+    if grid is None or grid not in application.work.grids(processes):
+        return even  # the grid's fault is told with the program's
+    return application.work.fitting(even, grid)
+
+
+def _grid(form: ConfigurationForm) -> Shape | None:
+    return None if form.grid is None else (form.grid[0], form.grid[1])
 
 
 def _application(

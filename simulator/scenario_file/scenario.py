@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
 
 
+MOST_GRIDS = 12
+"""Grids that a fault names."""
 MOST_PAGING_LINES = 20
 HOUR_S = 3600.0
 MOST_REPLICATIONS = 1_000_000
@@ -204,7 +206,7 @@ class Scenario:
         processes = candidates * pes or sum(len(configuration.placement) for configuration in self.configurations)
         needed_bytes = float(runs) * (pes * DRAWN_BYTES + processes * KEPT_BYTES)
         if self.application.written is None:
-            programs = {configuration.partition: configuration for configuration in self.configurations}
+            programs = {configuration.divided: configuration for configuration in self.configurations}
             own = sum(_steps_of(self, configuration) for configuration in programs.values())
             needed_bytes += STEP_BYTES * (self.application.work.rounds(pes) * processes if candidates else own)
         what = f"{runs} replications of {count} configurations with {processes} processes in all"
@@ -220,6 +222,7 @@ class Scenario:
         """
         if self.application.written is not None:
             return self.application.written
+        self._check_grid(configuration)
         check_room(
             f"configuration {configuration.name}: a program of {len(configuration.partition)} processes",
             _steps_of(self, configuration) * STEP_BYTES,
@@ -230,11 +233,25 @@ class Scenario:
             return self.application.work.program(configuration)
         return prepared.program_on(configuration, self._resources(configuration))
 
+    def _check_grid(self, configuration: Configuration) -> None:
+        """Refuse a grid that the application cannot use."""
+        if configuration.grid is None:
+            return
+        known = () if self.application.prepared else self.application.work.grids(len(configuration.partition))
+        if configuration.grid in known:
+            return
+        rows, columns = configuration.grid
+        where = f"configuration {configuration.name}: grid: {rows} x {columns} cannot be used"
+        if not known:
+            raise ScenarioError(f"{where}: {self.application.name} has no grid of processes: leave the grid out")
+        shown = ", ".join(f"{known_rows} x {known_columns}" for known_rows, known_columns in known[:MOST_GRIDS])
+        raise ScenarioError(f"{where}: {self.application.name} can use {shown}")
+
     def program_key(self, configuration: Configuration) -> Hashable:
         """What the program of a configuration depends on: equal keys, equal programs."""
         if self.application.prepared is None:
-            return configuration.partition
-        return configuration.partition, tuple(map(id, self._resources(configuration)))
+            return configuration.divided
+        return configuration.divided, tuple(map(id, self._resources(configuration)))
 
     def _resources(self, configuration: Configuration) -> list[HardwareModel]:
         """The resource model of each process's PE."""
@@ -289,12 +306,12 @@ class Scenario:
         nodes = self.platform.known_nodes
         lines: list[str] = []
         paging: set[int] = set()
-        footprints: dict[tuple[int, ...], NDArray[np.int64]] = {}
+        footprints: dict[Hashable, NDArray[np.int64]] = {}
         for configuration in self.configurations:
-            if configuration.partition not in footprints:
+            if configuration.divided not in footprints:
                 needed = self.program(configuration).footprints_bytes
-                footprints[configuration.partition] = np.array(needed, dtype=np.int64)
-            held = held_bytes(self.platform, configuration, footprints[configuration.partition])
+                footprints[configuration.divided] = np.array(needed, dtype=np.int64)
+            held = held_bytes(self.platform, configuration, footprints[configuration.divided])
             for number in np.flatnonzero(held > limits).tolist():
                 found = f"{units.show_size(held[number])} needed, {units.show_size(limits[number])} of memory"
                 lines.append(f"configuration {configuration.name}: node {nodes[number].name} pages: {found}")

@@ -5,11 +5,14 @@ A change here is a change of what a simulated program means; `python -m tests.go
 
 import csv
 import math
+import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from simulator import load_scenario, run
+from simulator.programs.configuration import Configuration
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "scenarios" / "papers").glob("*.yaml"))
@@ -83,6 +86,57 @@ def test_transputers_compute_at_least_what_the_node_times_say():
 def test_hpl_alone_is_its_operations_over_its_speed():
     """2/3 N^3 at 1.07 Gflop/s; the outline has a little more."""
     assert seconds("kishimoto-hpl", "1,1,0,0") == pytest.approx(2 / 3 * 6400**3 / 1.07e9, rel=0.02)
+
+
+def hpl_seconds(n, processes):
+    """Makespans of the HPL scenario with so many processes on each PE, by name."""
+    path = ROOT / "scenarios" / "papers" / "kishimoto-hpl.yaml"
+    scenario = load_scenario(path, changes=[f"application.parameters.n={n}"])
+    places = {pe.name: place for place, pe in enumerate(scenario.platform.pes)}
+    configurations = []
+    for name, wanted in processes.items():
+        placement = tuple(places[pe] for pe, count in wanted.items() for _ in range(count))
+        configurations.append(Configuration(name, (1,) * len(placement), placement))
+    runs = run(replace(scenario, configurations=tuple(configurations)), seed=SEED)
+    return dict(zip(runs.configurations, runs.makespan_s[:, 0].tolist(), strict=True))
+
+
+def printed(name, **wanted):
+    """The rows of a table of the paper in which some columns have these values."""
+    with (ROOT / "scenarios" / "papers" / f"kishimoto_{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return [row for row in csv.DictReader(stream) if all(row[key] == value for key, value in wanted.items())]
+
+
+@pytest.mark.parametrize("n", [400, 800, 1600, 3200, 6400])
+def test_hpl_on_one_pe_takes_what_the_paper_measured_with_one_to_six_processes(n):
+    """What messages within a node carry in the scenario is read off these runs."""
+    found = sum(hpl_seconds(n, {str(count): {"athlon": count} for count in range(1, 7)}).values())
+    (row,) = printed("table3", n=str(n), processor_kind="athlon_1330")
+    assert found == pytest.approx(float(row["measurement_time_s"]), rel=0.12)
+
+
+@pytest.mark.parametrize("n", [3200, 6400])
+def test_hpl_on_several_nodes_of_one_kind_takes_what_the_paper_measured(n):
+    """What messages between nodes carry is read off these runs: 3, 5, 6 and 7 PEs with 1 to 6 processes each."""
+    slow = [f"node{node}.cpu{cpu}" for node in range(2, 6) for cpu in (1, 2)]
+    processes = {f"{pes} x {count}": dict.fromkeys(slow[:pes], count) for pes in (3, 5, 6, 7) for count in range(1, 7)}
+    basic, large = (
+        float(printed(name, n=str(n), processor_kind="pentium2_400")[0]["measurement_time_s"])
+        for name in ("table3", "table6")
+    )
+    assert sum(hpl_seconds(n, processes).values()) == pytest.approx(basic - large, rel=0.06)
+
+
+def test_hpl_on_both_kinds_is_told_within_a_tenth():
+    """None of these runs is behind a figure of the scenario."""
+    errors = []
+    for row in printed("measured_points", p2="8"):
+        slow = {f"node{node}.cpu{cpu}": 1 for node in range(2, 6) for cpu in (1, 2)}
+        found = hpl_seconds(int(row["n"]), {"mixed": {"athlon": int(row["m1"])} | slow})["mixed"]
+        errors.append(abs(found / float(row["measured_time_s"]) - 1))
+    assert len(errors) == 8
+    assert max(errors) < 0.10
+    assert statistics.median(errors) < 0.05
 
 
 if __name__ == "__main__":

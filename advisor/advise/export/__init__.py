@@ -43,7 +43,7 @@ def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, 
         **snippets(),
     }
     parameters = scenario.application.parameters
-    hpl = hpl_dat(layout, parameters) if scenario.application.name == "hpl" else None
+    hpl = hpl_dat(layout, parameters, configuration.grid) if scenario.application.name == "hpl" else None
     return texts if hpl is None else texts | {"HPL.dat": hpl}
 
 

@@ -21,7 +21,7 @@ HPL.out      output file name (if any)
 {nb:<12} NBs
 0            PMAP process mapping (0=Row-,1=Column-major)
 1            # of process grids (P x Q)
-1            Ps
+{p:<12} Ps
 {q:<12} Qs
 16.0         threshold
 1            # of panel fact
@@ -110,8 +110,8 @@ def _within(hosts: Iterable[str]) -> list[int]:
     return found
 
 
-def hpl_dat(layout: Layout, parameters: Mapping[str, Any]) -> str | None:
-    """HPL's input for a 1 x Q grid of these ranks; None if they have unequal numbers of blocks.
+def hpl_dat(layout: Layout, parameters: Mapping[str, Any], grid: tuple[int, int] | None = None) -> str | None:
+    """HPL's input for a grid of these ranks, by default 1 x Q; None if they have unequal numbers of blocks.
 
     Blocks that cannot be divided evenly are dealt out by HPL as `even_split` does: one more for the first ranks.
 
@@ -122,7 +122,8 @@ def hpl_dat(layout: Layout, parameters: Mapping[str, Any]) -> str | None:
     if len(set(shares)) > 1 and shares != even_split(blocks, len(shares)):
         return None
     bcast = BROADCASTS.get(str(parameters.get("broadcast", "ring")), 0)
-    return HPL_DAT.format(n=parameters["n"], nb=parameters["nb"], q=len(layout.ranks), bcast=bcast)
+    p, q = grid or (1, len(layout.ranks))
+    return HPL_DAT.format(n=parameters["n"], nb=parameters["nb"], p=p, q=q, bcast=bcast)
 
 
 def snippets() -> dict[str, str]:

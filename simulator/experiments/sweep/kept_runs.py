@@ -85,6 +85,8 @@ class KeptRuns:
         for one in scenario.configurations:
             asked.update(f" {one.name!r} ".encode())
             asked.update(np.array([one.partition, one.placement]).tobytes())
+            if one.grid is not None:
+                asked.update(f" grid {one.grid}".encode())
         return asked.hexdigest()
 
 

@@ -4,7 +4,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from simulator.base.errors import ScenarioError, meant
-from simulator.programs.applications import cholesky, ep, farm, fft, hpl, matmul, matmul_2d, modelled, sort, stencil
+from simulator.programs.applications import (
+    cholesky,
+    ep,
+    farm,
+    fft,
+    fft3d,
+    hpl,
+    matmul,
+    matmul_2d,
+    modelled,
+    sort,
+    stencil,
+)
 from simulator.programs.applications.parameters import Field, Parameters
 from simulator.programs.applications.work import Work
 from simulator.programs.configuration import Configuration
@@ -30,6 +42,7 @@ APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
     "ep": ep.make,
     "farm": farm.make,
     "fft": fft.make,
+    "fft3d": fft3d.make,
     "hpl": hpl.make,
     "matmul": matmul.make,
     "matmul_2d": matmul_2d.make,
@@ -44,6 +57,7 @@ PARAMETERS: dict[str, Mapping[str, Field]] = {
     "ep": ep.PARAMETERS,
     "farm": farm.PARAMETERS,
     "fft": fft.PARAMETERS,
+    "fft3d": fft3d.PARAMETERS,
     "hpl": hpl.PARAMETERS,
     "matmul": matmul.PARAMETERS,
     "matmul_2d": matmul_2d.PARAMETERS,

@@ -1,4 +1,4 @@
-"""HPL, the LU factorisation of a matrix of order n on a 1 x P grid: blocks of nb columns, dealt out in cycles.
+"""HPL, the LU factorisation of a matrix of order n on a grid of processes; by default 1 x P, columns dealt in cycles.
 
 Step k of K = ceil(n / nb), with m = n - k nb rows left and a panel of w columns (nb, the last one what is left):
 
@@ -23,6 +23,18 @@ substitution) or `swap_speed` (words moved) times that speed, so its volume coun
 computation is the elements that it reads and writes: m w for a panel, m (w + c) for an update, w times its rows in the
 back substitution. Memory: `main` 8 n (columns + nb) bytes; `all` as HPL allocates it, 8 (n + 1) (columns + 1) and one
 panel of 8 (n nb + nb + 1).
+
+**Grids of several rows**, R x Q (with `phases: main`): blocks of nb x nb are dealt out in cycles along rows and
+columns, the same number for each process. In step k, with r rows left and c columns behind the panel at a process:
+
+1. the Q-th part of the processes that stands in the panel's grid column factors it: for each of its w columns r w
+   operations by each, then an all-reduce of 8 (2 w + 4) bytes among its R processes, which finds the pivot and
+   exchanges its row (`HPL_pdmxswp.c`);
+2. each of them broadcasts its 8 r w bytes along its grid row;
+3. in each grid column the pivots' rows, 8 w c bytes, are combined among its R processes (HPL's binary exchange);
+4. each process updates its part: 2 w r c operations on r (w + c) elements.
+
+All in all the same operations as with one row. A process with r rows and c columns holds 8 r (c + nb) bytes.
 """
 
 import math
@@ -46,11 +58,13 @@ from simulator.programs.applications.parameters import (
     check_steps,
     read,
 )
+from simulator.programs.applications.process_grid import Shape, shapes
 from simulator.programs.applications.team import Team
 from simulator.programs.applications.work import Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
     NOBODY,
+    AllReduce,
     Broadcast,
     BroadcastAlgorithm,
     Compute,
@@ -94,6 +108,14 @@ class Hpl(Work):
         """Column blocks."""
         return self.matrix.count
 
+    def grids(self, processes: int) -> tuple[Shape, ...]:
+        """All for the main phases; all phases are those of one row."""
+        return shapes(processes)[: None if self.phases == "main" else 1]
+
+    def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:
+        """Any on one row, equal shares on a grid of several."""
+        return partition if grid is None or grid[0] == 1 else (1,) * len(partition)
+
     @property
     def volume(self) -> float:
         """Operations of all processes; slower ones count as those of the update that take as long."""
@@ -115,6 +137,8 @@ class Hpl(Work):
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without blocks takes no part."""
+        if configuration.grid is not None and configuration.grid[0] > 1:
+            return self._on_grid(configuration, configuration.grid)
         matrix, count = self.matrix, len(configuration.partition)
         dealt = matrix.owners(configuration, blocks=matrix.count + 1)
         owners, last = dealt[: matrix.count], dealt[matrix.n // matrix.nb]
@@ -134,6 +158,59 @@ class Hpl(Work):
             row += self._back_substitution(owners, int(last), team)
         columns = np.bincount(owners, weights=w, minlength=count).astype(np.int64)
         return team.program(row, self._footprints_bytes(columns), polls=self.waiting == "polling")
+
+    def _on_grid(self, configuration: Configuration, grid: Shape) -> Program:
+        """The operations on a grid of several rows."""
+        shares, matrix = configuration.partition, self.matrix
+        if min(shares) < 1 or max(shares) - min(shares) > 1:
+            where = f"configuration {configuration.name}: partition"
+            raise ScenarioError(f"{where}: a grid of several rows has equal shares: write equal, or 1 for each process")
+        blocks, widths = np.arange(matrix.count), matrix.widths
+        behind = [matrix.after(blocks % parts, widths, parts) for parts in grid]
+        left = behind[0] + matrix.of_owner(blocks % grid[0], widths, grid[0])
+        dealt = [np.bincount(blocks % parts, weights=widths, minlength=parts) for parts in grid]
+        held = np.outer(dealt[0], dealt[1] + matrix.nb).astype(np.int64).reshape(-1)
+        rows = tuple(
+            self._grid_row(place, grid, left[:, place[0]], behind[1][:, place[1]]) for place in np.ndindex(grid)
+        )
+        return Program(rows, tuple((WORD_BYTES * held).tolist()), self.waiting == "polling")
+
+    def _grid_row(self, place: tuple[int, ...], grid: Shape, left: Floats, behind: Floats) -> tuple[Operation, ...]:
+        """What the process at a place does: steps in cycles of the grid's columns, then those that fill no cycle.
+
+        Parameters
+        ----------
+        left
+            Its rows from each block's diagonal down; (K,).
+        behind
+            Its columns behind each block; (K,).
+        """
+        rows, columns = grid
+        across = tuple(place[0] * columns + column for column in range(columns))
+        down = tuple(row * columns + place[1] for row in range(rows))
+
+        def step(number: slice, root: int, width: int) -> tuple[Operation, ...]:
+            r, c = left[number, np.newaxis], behind[number, np.newaxis]
+            column = Compute(r[..., np.newaxis] * width / self.panel_speed, r[..., np.newaxis] * width)
+            pivot = AllReduce(WORD_BYTES * (2 * width + 4), "recursive_doubling", down)
+            panel = (Loop(width, (column, pivot)),) if root == place[1] else ()
+            panel_bytes, rows_bytes = ((WORD_BYTES * width * one[:, 0]).astype(np.int64) for one in (r, c))
+            return (
+                *panel,
+                Broadcast(across[root], panel_bytes, self.broadcast, across),
+                AllReduce(rows_bytes, "recursive_doubling", down),
+                Compute(2 * width * r * c, r * (width + c)),
+            )
+
+        matrix = self.matrix
+        cycles = matrix.n // matrix.nb // columns
+        whole = cycles * columns
+        body = [step(slice(root, whole, columns), root, matrix.nb) for root in range(columns)] if cycles else []
+        rest = [
+            Loop(1, step(slice(number, number + 1), number % columns, int(matrix.widths[number])))
+            for number in range(whole, matrix.count)
+        ]
+        return Loop(cycles, tuple(operation for steps in body for operation in steps)), *rest
 
     @property
     def _rows_and_widths(self) -> tuple[Floats, Floats]:

@@ -1,8 +1,8 @@
 """C = A x B on a grid of processes, panel by panel (SUMMA: van de Geijn and Watts, 1997).
 
-R x Q processes in `grid_rows` = R rows; process i Q + j has r_i rows and c_j columns of A, B and C, in place at the
-start and the end. The inner dimension is cut into panels of at most nb, which end where an owner's part ends. For a
-panel of w:
+R x Q processes, in R = `grid_rows` rows or as the configuration says; process i Q + j has r_i rows and c_j columns of
+A, B and C, in place at the start and the end. The inner dimension is cut into panels of at most nb, which end where an
+owner's part ends. For a panel of w:
 
 1. the owner of its columns of A in each row of the grid broadcasts 8 r_i w bytes along the row;
 2. the owner of its rows of B in each column of the grid broadcasts 8 w c_j bytes along the column;
@@ -31,7 +31,7 @@ from simulator.programs.applications.parameters import (
     check_steps,
     read,
 )
-from simulator.programs.applications.team import Floats, Ints, wrong_sum
+from simulator.programs.applications.process_grid import Grid, Shape, shapes
 from simulator.programs.applications.work import Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
@@ -40,21 +40,6 @@ if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
 
 WORD_BYTES = 8
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Rows of each row of the grid, columns of each column."""
-
-    rows: Ints
-    """(R,)."""
-    columns: Ints
-    """(Q,)."""
-
-    @property
-    def partition(self) -> tuple[int, ...]:
-        """Elements of each process."""
-        return tuple(np.outer(self.rows, self.columns).reshape(-1).tolist())
 
 
 @dataclass(frozen=True)
@@ -84,10 +69,13 @@ class GridProduct(Work):
         panel = WORD_BYTES * self._side(units) * self.nb
         return (panel,) * (2 * ceil(self.n / self.nb)) if units else ()
 
-    def fitting(self, partition: tuple[int, ...]) -> tuple[int, ...]:
+    def grids(self, processes: int) -> tuple[Shape, ...]:
+        """All."""
+        return shapes(processes)
+
+    def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:
         """Rows in proportion to what a row of the grid has, columns likewise."""
-        elements = np.array(partition, dtype=np.float64).reshape(self._shape(len(partition), "advice"))
-        return Grid(*(_shares(self.n, elements.sum(axis=axis)) for axis in (1, 0))).partition
+        return Grid.near(self.n, partition, grid or self._shape(len(partition), "advice")).partition
 
     def grid(self, configuration: Configuration) -> Grid:
         """The grid that a partition describes.
@@ -97,17 +85,8 @@ class GridProduct(Work):
         ScenarioError
             If it describes none.
         """
-        partition = configuration.partition
-        elements = np.array(partition, dtype=np.int64).reshape(self._shape(len(partition), configuration.name))
-        grid = Grid(elements.sum(axis=1) // self.n, elements.sum(axis=0) // self.n)
-        where = f"configuration {configuration.name}: partition"
-        if sum(partition) != self.units:
-            raise wrong_sum(configuration, sum(partition), total=self.units, noun="elements", name="n**2")
-        for process, (found, wanted) in enumerate(zip(partition, grid.partition, strict=True)):
-            if found != wanted:
-                allowed = f"rows of its grid row x columns of its grid column, for example {wanted}, allowed"
-                raise ScenarioError(f"{where}: process {process}: {found} elements of C found, {allowed}")
-        return grid
+        shape = configuration.grid or self._shape(len(configuration.partition), configuration.name)
+        return Grid.of(self.n, configuration, shape, noun="elements of C", power="n**2")
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without elements takes no part."""
@@ -148,15 +127,6 @@ class GridProduct(Work):
 
     def _side(self, units: int) -> int:
         return isqrt(units)
-
-
-def _shares(total: int, weights: Floats) -> Ints:
-    """A total in whole numbers in proportion to weights, by largest remainders, the first of equals."""
-    exact = total * weights / weights.sum()
-    shares = np.floor(exact).astype(np.int64)
-    order = np.argsort(shares - exact, kind="stable")
-    shares[order[: total - int(shares.sum())]] += 1
-    return np.asarray(shares)
 
 
 PARAMETERS: dict[str, Field] = {

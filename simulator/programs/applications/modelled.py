@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.parameters import Parameters
+from simulator.programs.applications.process_grid import Shape
 from simulator.programs.applications.team import wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
@@ -52,7 +53,11 @@ class Modelled:
         """One."""
         return 1
 
-    def fitting(self, partition: tuple[int, ...]) -> tuple[int, ...]:
+    def grids(self, processes: int) -> tuple[Shape, ...]:  # noqa: ARG002 - nothing is known of them
+        """None."""
+        return ()
+
+    def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:  # noqa: ARG002
         """Any partition will do."""
         return partition
 

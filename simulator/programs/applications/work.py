@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from simulator.programs.applications.process_grid import Shape
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
 
@@ -37,8 +38,18 @@ class Work(Protocol):
         An estimate for choosing partitions, which does not fall with the units; the program has them as they are.
         """
 
-    def fitting(self, partition: tuple[int, ...]) -> tuple[int, ...]:
-        """The partition nearest to one that the application can use; most can use any that adds up."""
+    def grids(self, processes: int) -> tuple[Shape, ...]:  # noqa: ARG002 - most have none
+        """Grids that so many processes may form, (rows, columns), the flattest first; none if it knows no grids."""
+        return ()
+
+    def fitting(self, partition: tuple[int, ...], grid: Shape | None = None) -> tuple[int, ...]:  # noqa: ARG002
+        """The partition nearest to one that the application can use; most can use any that adds up.
+
+        Parameters
+        ----------
+        grid
+            Of the configuration; None: as the application has it.
+        """
         return partition
 
     def program(self, configuration: Configuration) -> Program:

@@ -11,6 +11,7 @@ SIZES = {
     "ep": ({"samples": 1000, "volume": 1e4}, 1.01),
     "farm": ({"units": 100, "volume": 1e5, "size": 10}, 1.05),
     "fft": ({"n": 64}, 1.05),
+    "fft3d": ({"n": 32}, 1.05),
     "hpl": ({"n": 320, "nb": 8}, 1.05),
     "matmul": ({"n": 64}, 1.05),
     "matmul_2d": ({"n": 64, "nb": 8, "grid_rows": 1}, 1.05),

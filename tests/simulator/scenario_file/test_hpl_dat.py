@@ -82,7 +82,10 @@ def test_what_is_said_beside_it_chooses(tmp_path):
         ({"n": "12e3"}, "HPL.dat:6: Ns: '12e3' found, 1 integers at the line's start allowed"),
         ({"ns": 2, "n": "100  Ns"}, "HPL.dat:6: Ns: '100 Ns' found, 2 integers at the line's start allowed"),
         ({"ns": 21}, "HPL.dat:5: number of Ns: 21 found, 1 to 20 allowed"),
-        ({"p": 2}, "HPL.dat:11: Ps: grids 2 x 2 found, 1 x Q is what is simulated"),
+        (
+            {"p": 2},
+            "HPL.dat:11: Ps: the file asks for 2 x 2: write Ps of 1 here, and the grid in the configuration, such as",
+        ),
         (
             {"bcast": 5},
             "HPL.dat:23: BCASTs: 5 found, 0 (ring), 1 (modified_ring), 2 (two_rings), 4 (sc",

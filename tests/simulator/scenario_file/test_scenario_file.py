@@ -100,7 +100,7 @@ BAD = {
     "PE twice": (("name: b,", "name: a,"), "PE a: named twice"),
     "no trace": (("{name: b,", "{name: b, load: {trace: no.csv, rule: fair},"), "no.csv: no such file"),
     "rule": (("{name: b,", "{name: b, load: {trace: no.csv, rule: greedy},"), "load.rule: 'greedy' found"),
-    "application": (("name: matmul", "name: lu"), "'lu' found, one of cholesky, ep, farm, fft, hpl, matmul,"),
+    "application": (("name: matmul", "name: lu"), "'lu' found, one of cholesky, ep, farm, fft, fft3d, hpl, matmul,"),
     "zero speed": (("mid: [1e9]", "mid: [0]"), "speed band"),
     "format": (("format: 1", "format: 2"), "format: 2 found"),
     "bandwidth zero": (("1Gbit/s", "0Gbit/s"), "above zero allowed"),

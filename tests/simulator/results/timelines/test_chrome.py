@@ -202,6 +202,7 @@ APPLICATIONS = {
     "ep": {"samples": 1000, "volume": 1e4},
     "farm": {"units": 12, "volume": 1e5, "size": 10},
     "fft": {"n": 32},
+    "fft3d": {"n": 8},
     "hpl": {"n": 64, "nb": 8},
     "matmul": {"n": 32},
     "matmul_2d": {"n": 32, "nb": 8, "grid_rows": 2},
