@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.advise.recommendation import Recommendation, recommend
+from advisor.advise.strategies import strategies
 from advisor.verification.check import VerifyPlan
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
@@ -25,7 +26,7 @@ def verify(
     kept: str | Path | None = None,
     on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
 ) -> dict[str, Any]:
-    """Really run the recommended partition and the others, interleaved, beside the loads that the scenario has.
+    """Really run the recommended configuration and the others, interleaved, beside the loads that the scenario has.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def verify(
     recommendation
         Of that scenario; looked for if there is none.
     command
-        Words of what each rank runs, in the place of our matmul: `{rank}`, `{first}`, `{units}`, `{processes}`.
+        Words of what each rank runs, in place of our own application: `{rank}`, `{first}`, `{units}`, `{processes}`.
     budget_s
         About how long the runs may take.
     seed
@@ -68,7 +69,7 @@ def plan_verification(
     budget_s: float = 60.0,
     seed: int | None = None,
 ) -> VerifyPlan:
-    """What to run, each partition once, checked before anything is started; see `verify`."""
+    """What to run, each configuration once, checked before anything is started; see `verify`."""
     require_linux()
     scenario, recommended = _asked(what, recommendation, seed)
     words = None if command is None else tuple(command)
@@ -110,7 +111,7 @@ def check_document(path: Path) -> None:
 
 
 def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int | None) -> tuple[Scenario, str]:
-    """The scenario with the configurations to run, each partition once, and the name of the recommended one."""
+    """The scenario with the configurations to run, each once, and the name of the recommended one."""
     if not isinstance(what, Scenario):
         check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
@@ -118,12 +119,13 @@ def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int |
         scenario = load_scenario(Path(what) / "scenario.yaml")
     else:
         scenario = what if isinstance(what, Scenario) else load_scenario(what)
-        made = made or recommend(scenario, seed=seed, vary=("partition",))  # what runs here has one process on each PE
+        made = made or recommend(scenario, seed=seed)
         scenario = scenario.with_configurations(made.candidates)
         recommended = made.configuration.name
     best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
     if not best:
-        where = "recommendation" if isinstance(what, Scenario) else Path(what) / ADVICE
-        raise ScenarioError(f"{where}: recommended: {recommended!r} found, a configuration allowed")
-    different = {(one.partition, one.placement): one for one in (*scenario.configurations, *best)}
-    return scenario.with_configurations(tuple(different.values())), best[0].name
+        where = "the recommendation" if isinstance(what, Scenario) else Path(what) / ADVICE
+        raise ScenarioError(f"{where} recommends {recommended!r}, which is no configuration of its scenario")
+    different = strategies(scenario, (*best, *scenario.configurations)).candidates  # each once, the best under its name
+    in_order = tuple(one for one in scenario.configurations if one in different)
+    return scenario.with_configurations(in_order), best[0].name

@@ -1,6 +1,7 @@
 """Advice put to the test: the recommended configuration and the others really run here, beside what was predicted."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -10,10 +11,23 @@ from typing import Any
 import numpy as np
 
 from advisor.advise.advice import application_facts
-from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication, ranks_cpus
+from advisor.advise.export import ranks_of
+from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
-from simulator import Configuration, RunSet, Scenario, ScenarioError, files, provenance, randomness, run, this_machine
-from simulator.calibration import CommandRanks, Competitor, Ranks, RealRun, Usage
+from advisor.verification.places import Places, places_on
+from simulator import (
+    Configuration,
+    RunSet,
+    Scenario,
+    ScenarioError,
+    files,
+    provenance,
+    randomness,
+    run,
+    this_machine,
+    units,
+)
+from simulator.calibration import CommandRanks, Competitor, Ranks, RealRun, Usage, program_fault
 
 CLOSE = 0.02
 """How much slower than the best measured one the recommended configuration may be."""
@@ -25,6 +39,10 @@ NO_RANGE = (
 )
 SLOWEST = 20.0
 """A run that takes so many times longer than predicted is stopped."""
+LEAST_LIMIT_S = 10.0
+"""No run is stopped before."""
+MATTERS = 0.01
+"""Share of the makespan from which on a wrong time of a pull is told."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +53,13 @@ class VerifyPlan:
     """With the configurations to run."""
     recommended: str
     command: tuple[str, ...] | None = None
-    """Words of a command line per rank; None: the built-in matrix product."""
+    """Words of a command line per rank; None: the application itself, as we have it."""
     budget_s: float = 60.0
 
     @property
-    def cpus(self) -> tuple[int, ...]:
-        """The logical processor of each PE."""
-        return tuple(-1 if pe.cpu is None else pe.cpu for pe in self.scenario.platform.pes)
+    def places(self) -> Places:
+        """Where ranks run; see `check` for PEs that have no place here."""
+        return places_on(this_machine(), self.scenario)[0]
 
     def check(self) -> None:
         """Refuse what cannot be run here, before anything is started.
@@ -51,21 +69,17 @@ class VerifyPlan:
         ScenarioError
             With one line per fault.
         """
-        here = {core.cpu for core in this_machine().cores}
-        faults = []
+        _, faults = places_on(this_machine(), self.scenario)
         for pe in self.scenario.platform.pes:
-            if pe.cpu not in here:
-                allowed = f"one of this machine's allowed: {', '.join(map(str, sorted(here)))}"
-                faults.append(f"platform: PE {pe.name}: cpu: {'none' if pe.cpu is None else pe.cpu} found, {allowed}")
+            where = f"platform: PE {pe.name}: load"
             if pe.load is not None and pe.load.rule != "fair":
-                faults.append(f"platform: PE {pe.name}: load: rule {pe.load.rule!r} found, 'fair' allowed in real runs")
+                faults.append(f"{where} has the rule {pe.load.rule!r}, and competitors in real runs are 'fair'")
             elif pe.load is not None and np.any(pe.load.trace.values != np.rint(pe.load.trace.values)):
-                faults.append(f"platform: PE {pe.name}: load: parts of processes found, whole numbers can be replayed")
-        if len(set(self.cpus)) < len(self.cpus) and not faults:
-            faults.append(f"platform: PEs: cpus {list(self.cpus)} found, each once allowed")
-        if self.command is None and self.scenario.application.name != "matmul":
-            name = self.scenario.application.name
-            faults.append(f"application: {name} found, matmul allowed, or any with --command (what a rank runs)")
+                faults.append(f"{where} has parts of processes, and real competitors are whole ones")
+        application = self.scenario.application
+        if self.command is None:
+            fault = program_fault(application.name, application.kernel, application.parameters)
+            faults += [] if fault is None else [f"application: {fault}"]
         if faults:
             raise ScenarioError(faults)
 
@@ -74,9 +88,10 @@ class VerifyPlan:
         """What makes two plans the same measurement."""
         configurations = [asdict(configuration) for configuration in self.scenario.configurations]
         application = self.scenario.application
+        cpus = [[pe.cpu, pe.cores] for pe in self.scenario.platform.pes]
         traces = [(pe.cpu, pe.load.trace) for pe in self.scenario.platform.pes if pe.load is not None]
         loads = [[cpu, trace.times_s.tolist(), trace.values.tolist(), trace.end_s] for cpu, trace in traces]
-        asked: list[Any] = [application.kernel, dict(application.parameters), self.command, self.cpus]
+        asked: list[Any] = [application.name, application.kernel, dict(application.parameters), self.command, cpus]
         what = [configurations, asked, loads, self.scenario.seed]
         return files.digest(json.dumps(what, default=str).encode())
 
@@ -129,20 +144,22 @@ def _check_budget(plan: VerifyPlan, runs: RunSet) -> None:
     each_s = sum(float(np.median(runs.of(name))) for name in runs.configurations)
     needed_s = (LEAST_REPETITIONS + 1) * each_s
     if needed_s > plan.budget_s:
-        found = f"--budget: {plan.budget_s:g}s found, at least {needed_s:.3g}s allowed"
         count = len(runs.configurations)
-        raise ScenarioError(f"{found}: {LEAST_REPETITIONS + 1} runs of {count} configurations of {each_s:.3g} s in all")
+        what = f"{LEAST_REPETITIONS + 1} runs of {count} configurations of {each_s:.3g} s in all"
+        raise ScenarioError(f"--budget {plan.budget_s:g}s is too short for {what}; give at least {needed_s:.3g}s")
 
 
 @contextmanager
 def _application(plan: VerifyPlan, runs: RunSet) -> Iterator[RealApplication]:
+    places = plan.places
+    homes = [places.cpus[0][0]] * places.most_ranks(plan.scenario.configurations)  # each run moves its ranks
+    limit_s = max(LEAST_LIMIT_S, SLOWEST * float(runs.makespan_s.max()))
     if plan.command is None:
-        with Ranks(plan.cpus) as ranks:
-            yield MatmulRuns(ranks, plan.scenario.application.kernel)
+        with Ranks(homes) as ranks:
+            yield ProgramRuns(ranks, plan.scenario.application, places, max(limit_s, LIMIT_S))
     else:
-        limit_s = max(10.0, SLOWEST * float(runs.makespan_s.max()))
-        with CommandRanks(ranks_cpus(plan.scenario.configurations, plan.cpus)) as ranks:
-            yield CommandRuns(ranks, plan.command, plan.cpus, limit_s)
+        with CommandRanks(homes) as commands:
+            yield CommandRuns(commands, plan.command, places, limit_s)
 
 
 @contextmanager
@@ -158,9 +175,9 @@ def _loads(plan: VerifyPlan) -> Iterator[Loads]:
 
     with ExitStack() as stack:
         competitors = [
-            stack.enter_context(Competitor(pe.cpu, pe.load.trace, apart=plan.command is not None))
-            for pe in loaded
-            if pe.load is not None and pe.cpu is not None
+            stack.enter_context(Competitor(cpus, pe.load.trace, apart=plan.command is not None))
+            for pe, cpus in zip(plan.scenario.platform.pes, plan.places.cpus, strict=True)
+            if pe.load is not None
         ]
         yield Loads(tuple(competitors), starts_s)
 
@@ -211,7 +228,7 @@ def _repetitions(verification: Verification) -> int:
 
 
 def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> dict[str, Any]:
-    entries = [_entry(c, runs, verification) for c in plan.scenario.configurations]
+    entries = [_entry(plan, c, runs, verification) for c in plan.scenario.configurations]
     medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
@@ -238,7 +255,7 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     }
 
 
-def _entry(configuration: Configuration, runs: RunSet, verification: Verification) -> dict[str, Any]:
+def _entry(plan: VerifyPlan, configuration: Configuration, runs: RunSet, verification: Verification) -> dict[str, Any]:
     simulated, measured = runs.of(configuration.name), verification.measured_s[configuration.name]
     several = simulated.size > 1 and not runs.deterministic
     low, high = (float(quantile) for quantile in np.quantile(simulated, INTERVAL)) if several else (None, None)
@@ -246,6 +263,8 @@ def _entry(configuration: Configuration, runs: RunSet, verification: Verificatio
     return {
         "name": configuration.name,
         "partition": list(configuration.partition),
+        "placement": list(configuration.placement),
+        "processes": _processes(plan, configuration),
         "predicted_s": predicted,
         "predicted_interval_s": None if low is None or high is None else [low, high],
         "measured_s": measured.tolist(),
@@ -253,6 +272,12 @@ def _entry(configuration: Configuration, runs: RunSet, verification: Verificatio
         "error_percent": 100 * (predicted / median - 1),
         "interval_holds": None if low is None or high is None else low <= median <= high,
     }
+
+
+def _processes(plan: VerifyPlan, configuration: Configuration) -> list[int]:
+    """Processes on each PE that take part."""
+    busy = Counter(rank.pe for rank in ranks_of(plan.scenario, configuration).ranks)
+    return [busy[pe.name] for pe in plan.scenario.platform.pes]
 
 
 def _pairs_in_order(entries: Sequence[Mapping[str, Any]]) -> float | None:
@@ -267,9 +292,18 @@ def _pairs_in_order(entries: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def _warnings(plan: VerifyPlan, verification: Verification) -> list[str]:
-    """PEs that other programs took a part of."""
+    """PEs that other programs took a part of, and a pull that is not what the scenario says."""
     lines = []
     for number, pe in enumerate(plan.scenario.platform.pes):
         if plan.command is None and pe.load is None and (share := verification.share_of(number)) < 0.9:
             lines.append(f"PE {pe.name}: {share:.0%} of it was left to us: other programs run here")
+    if verification.pulls_s:
+        parameters = plan.scenario.application.parameters
+        really_s = float(np.median(verification.pulls_s))
+        said_s = units.parse_duration(str(parameters.get("pull", "0s")), field="pull")
+        pulls = -(-int(parameters["units"]) // int(parameters.get("chunk", 1)))
+        least_s = min(float(np.median(times)) for times in verification.measured_s.values())
+        if abs(really_s - said_s) * pulls > MATTERS * least_s:
+            there, said = units.show_duration(really_s), units.show_duration(said_s)
+            lines.append(f"application: a pull takes {there} here, and the scenario says {said}; say `pull: {there}`")
     return lines
