@@ -1,8 +1,8 @@
 """Drives real ranks, pinned to PEs: kernels side by side, ping-pong, and parallel programs."""
 
 import json
-import os
 import socket
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,24 +51,27 @@ class Ranks:
         self.cpus = tuple(cpus)
         self._prepared: dict[str, int] = {}
         self._alike: tuple[str, str, dict[str, Any]] | None = None
-        own: list[dict[int, int]] = [{} for _ in cpus]
+        # A file in a folder: of those that memfd_create makes, Linux moves the position for several processes at once.
+        with tempfile.TemporaryFile() as pool:
+            self._start(pool.fileno())
+
+    def _start(self, pool: int) -> None:
+        own: list[dict[int, int]] = [{} for _ in self.cpus]
         made: list[socket.socket] = []
-        self._pool = os.memfd_create("pool")
         try:
             for one, other in _joined(len(own)):
                 pair = socket.socketpair()
                 made += pair
                 own[one][other], own[other][one] = (end.fileno() for end in pair)
-            arguments = [(str(cpu), json.dumps(peers), str(self._pool)) for cpu, peers in zip(cpus, own, strict=True)]
-            inherited = [[*peers.values(), self._pool] for peers in own]
+            arguments = [(str(cpu), json.dumps(peers), str(pool)) for cpu, peers in zip(self.cpus, own, strict=True)]
+            inherited = [[*peers.values(), pool] for peers in own]
             self._children = Children(_RANK, arguments, inherited=inherited)
         except OSError as error:
             raise CalibrationError(
                 f"{len(own)} ranks cannot be started: {(error.strerror or str(error)).lower()}"
             ) from error
         finally:
-            os.close(self._pool)  # the ranks keep theirs
-            for end in made:
+            for end in made:  # the ranks keep theirs
                 end.close()
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
 """A farm on real ranks: each takes the next chunk of units from a pool whenever it is free.
 
-The pool is no process: it is the position in a file that all ranks share, which the system moves on for one rank at a
-time. A unit is one or more runs of the kernel, all of the same size.
+The pool is no process: it is the position in an open file that all ranks share, which the system moves on for one rank
+at a time (POSIX 2.9.7, for regular files). A unit is one or more runs of the kernel, all of the same size.
 """
 
 import os
