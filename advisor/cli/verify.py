@@ -97,6 +97,8 @@ def _show(document: dict[str, Any], folder: Path | None, *, as_json: bool) -> No
 
 
 def _tell(document: dict[str, Any]) -> None:
+    from advisor import wording
+
     widest = max(len(entry["name"]) for entry in document["configurations"]) + 4
     said = (
         f"{'configuration':<{widest}}{'processes':>10}{'predicted':>11}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}"
@@ -107,13 +109,16 @@ def _tell(document: dict[str, Any]) -> None:
         middle = "-" if found is None else f"{found[0]:.4g} to {found[1]:.4g}"
         mark = " *" if entry["name"] == document["recommended"] else ""
         holds = {None: "-", True: "yes", False: "no"}[entry["interval_holds"]]
-        counts = "+".join(map(str, entry["processes"])) if len(entry["processes"]) <= 4 else sum(entry["processes"])
+        counts = wording.processes(entry["processes"])
         print(
             f"{entry['name'] + mark:<{widest}}{counts:>10}{entry['predicted_s']:>11.4g}{middle:>20}"
             f"{entry['measured_median_s']:>10.4g}{entry['error_percent']:>+8.1f}%  {holds}"
         )
     best, regret = document["best_measured"], document["regret"]
     print(f"* recommended: {regret:.1%} slower than the best one measured ({best}); medians in s; processes by PE")
+    for entry in document["configurations"]:
+        if entry["also"]:
+            print(f"{entry['name']} is also {', '.join(entry['also'])}")
     held = document["pairs_in_order"]
     order = "too close to tell" if held is None else f"{held:.0%} of the pairs that differ by more than 2 %"
     print(f"predicted order held: {order}; {document['repetitions']} repetitions each")

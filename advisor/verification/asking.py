@@ -1,6 +1,6 @@
 """Advice put to the test in one call: `verify` finds what to run, runs it here, and compares it with the prediction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,10 @@ def plan_verification(
 ) -> VerifyPlan:
     """What to run, each configuration once, checked before anything is started; see `verify`."""
     require_linux()
-    scenario, recommended = _asked(what, recommendation, seed)
+    scenario, recommended, also = _asked(what, recommendation, seed)
     words = None if command is None else tuple(command)
-    plan = VerifyPlan(replace(scenario, seed=scenario.seed if seed is None else seed), recommended, words, budget_s)
+    asked = replace(scenario, seed=scenario.seed if seed is None else seed)
+    plan = VerifyPlan(asked, recommended, words, budget_s, also)
     plan.check()
     return plan
 
@@ -110,22 +111,32 @@ def check_document(path: Path) -> None:
         raise ScenarioError(f"{place}: this is {found}; advise again with this version")
 
 
-def _asked(what: Scenario | str | Path, made: Recommendation | None, seed: int | None) -> tuple[Scenario, str]:
-    """The scenario with the configurations to run, each once, and the name of the recommended one."""
+def _asked(
+    what: Scenario | str | Path, made: Recommendation | None, seed: int | None
+) -> tuple[Scenario, str, dict[str, str]]:
+    """The scenario with the configurations to run, each once, the name of the recommended one, and further names."""
     if not isinstance(what, Scenario):
         check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
-        recommended = files.read_json(Path(what) / ADVICE).get("recommended")
+        advice = files.read_json(Path(what) / ADVICE)
+        recommended, also = advice.get("recommended"), _further_names(advice)
         scenario = load_scenario(Path(what) / "scenario.yaml")
     else:
         scenario = what if isinstance(what, Scenario) else load_scenario(what)
         made = made or recommend(scenario, seed=seed)
         scenario = scenario.with_configurations(made.candidates)
-        recommended = made.configuration.name
+        recommended, also = made.configuration.name, dict(made.strategies.also)
     best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
     if not best:
         where = "the recommendation" if isinstance(what, Scenario) else Path(what) / ADVICE
         raise ScenarioError(f"{where} recommends {recommended!r}, which is no configuration of its scenario")
-    different = strategies(scenario, (*best, *scenario.configurations)).candidates  # each once, the best under its name
-    in_order = tuple(one for one in scenario.configurations if one in different)
-    return scenario.with_configurations(in_order), best[0].name
+    different = strategies(scenario, (*best, *scenario.configurations))  # each once, the best one under its name
+    in_order = tuple(one for one in scenario.configurations if one in different.candidates)
+    return scenario.with_configurations(in_order), best[0].name, {**also, **different.also}
+
+
+def _further_names(advice: Mapping[str, Any]) -> dict[str, str]:
+    """What an advice calls configurations beside their names: further name -> name."""
+    listed = advice.get("baselines")
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return {str(entry.get("name")): str(entry["same_as"]) for entry in entries if entry.get("same_as")}

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ class VerifyPlan:
     command: tuple[str, ...] | None = None
     """Words of a command line per rank; None: the application itself, as we have it."""
     budget_s: float = 60.0
+    also: Mapping[str, str] = field(default_factory=dict)
+    """Further name of a configuration -> its name."""
 
     @property
     def places(self) -> Places:
@@ -265,6 +267,7 @@ def _entry(plan: VerifyPlan, configuration: Configuration, runs: RunSet, verific
         "partition": list(configuration.partition),
         "placement": list(configuration.placement),
         "processes": _processes(plan, configuration),
+        "also": [name for name, same in plan.also.items() if same == configuration.name],
         "predicted_s": predicted,
         "predicted_interval_s": None if low is None or high is None else [low, high],
         "measured_s": measured.tolist(),

@@ -18,7 +18,7 @@ from advisor.verification.applications import CommandRuns, parse_command
 from advisor.verification.check import NO_RANGE, VerifyPlan, _document, verify
 from advisor.verification.interleaved import Verification, run_interleaved
 from advisor.verification.places import places_on
-from simulator import Configuration, ScenarioError, SpeedBand, run, this_machine
+from simulator import Application, Configuration, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.bench.usage import Usage
 from tests.simulator.platform import platforms
@@ -244,6 +244,18 @@ def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
     assert "advice.json recommends 'other', which is no configuration of its scenario" in done.stderr
 
 
+def test_a_pull_that_takes_longer_than_the_scenario_says_is_told():
+    parameters = {"units": 60, "volume": 65536, "size": 3072, "pull": "1us"}
+    made = scenario([pe("a", cpu=CPU)], 60, (60,))
+    plan = VerifyPlan(replace(made, application=Application("farm", "dgemm", parameters)), "c0")
+
+    def told(pull_s):
+        return _document(plan, run(plan.scenario), Verification({"c0": np.array([1e-2])}, (), (pull_s,)), reused=0)
+
+    assert any("a pull takes 50 us here, and the scenario says 1 us; say" in line for line in told(50e-6)["warnings"])
+    assert not any("pull" in line for line in told(1.2e-6)["warnings"])
+
+
 SHARED = """
 format: 1
 platform:
@@ -288,6 +300,7 @@ def test_an_advice_with_several_processes_on_a_core_is_really_run(tmp_path, name
     assert {sum(entry["processes"]) for entry in entries.values()} >= {1, len(CPUS), 3}  # alone, one per core, as now
     assert {len(entry["measured_s"]) for entry in entries.values()} == {document["repetitions"]}
     assert document["best_measured"] in entries
+    assert "one-per-core" in {name for own, entry in entries.items() for name in (own, *entry["also"])}
 
 
 @pytest.mark.parametrize("replications", [1, 20])
