@@ -18,6 +18,8 @@ WIDE_GAP = 0.1
 """Distance from the bound, as a share, up to which an answer is said to be nearly as good as any."""
 MOST_NAMED = 6
 """PEs that a sentence can name one by one."""
+MOST_PES_LISTED = 4
+"""PEs whose numbers of processes fit a column of a table."""
 
 
 def number(value: object) -> float | None:
@@ -360,6 +362,11 @@ def size_text(value: object) -> str:
     """Bytes with a binary unit."""
     size = number(value)
     return NOTHING if size is None else units.show_size(size)
+
+
+def processes(on_each: Sequence[int]) -> str:
+    """Processes on each PE, `2+1`; of more than a few PEs all together."""
+    return "+".join(clean(count) for count in on_each) if len(on_each) <= MOST_PES_LISTED else str(sum(on_each))
 
 
 def counted(count: object, noun: str) -> str:

@@ -28,7 +28,9 @@ def verify(
     ],
     command: Annotated[
         str | None,
-        typer.Option(help="What each rank runs, in the place of our matmul; {rank}, {first}, {units}, {processes}."),
+        typer.Option(
+            help="What each rank runs instead of our matmul, stencil or farm; {rank}, {first}, {units}, {processes}."
+        ),
     ] = None,
     budget: Annotated[str, typer.Option(help="About how long the runs may take, such as 60s.")] = "60s",
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
@@ -40,8 +42,9 @@ def verify(
     ] = Path("out/verify"),
     as_json: Json = False,
 ) -> None:
-    """Really run the recommended partition and the baselines, interleaved, beside the loads that the scenario has.
+    """Really run the recommended configuration and the baselines, interleaved, beside the scenario's loads.
 
+    Matmul, stencil and farm run as we have them, anything else by --command; each process on a core of its PE.
     Exit code 1: the recommended one was more than 2 % slower than the best one measured. Example:
 
     apportion verify out/quickstart/scenario.yaml --budget 60s
@@ -56,7 +59,7 @@ def verify(
     require_linux()
     check_document(what)
     if not what.is_dir():
-        print("looking for the best partition first ...", file=sys.stderr)
+        print("looking for the best configuration first ...", file=sys.stderr)
     plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed)
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
@@ -94,18 +97,28 @@ def _show(document: dict[str, Any], folder: Path | None, *, as_json: bool) -> No
 
 
 def _tell(document: dict[str, Any]) -> None:
-    print(f"{'configuration':<16}{'predicted':>10}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}  inside")
+    from advisor import wording
+
+    widest = max(len(entry["name"]) for entry in document["configurations"]) + 4
+    said = (
+        f"{'configuration':<{widest}}{'processes':>10}{'predicted':>11}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}"
+    )
+    print(f"{said}  inside")
     for entry in document["configurations"]:
         found = entry["predicted_interval_s"]
         middle = "-" if found is None else f"{found[0]:.4g} to {found[1]:.4g}"
         mark = " *" if entry["name"] == document["recommended"] else ""
         holds = {None: "-", True: "yes", False: "no"}[entry["interval_holds"]]
+        counts = wording.processes(entry["processes"])
         print(
-            f"{entry['name'] + mark:<16}{entry['predicted_s']:>10.4g}{middle:>20}"
+            f"{entry['name'] + mark:<{widest}}{counts:>10}{entry['predicted_s']:>11.4g}{middle:>20}"
             f"{entry['measured_median_s']:>10.4g}{entry['error_percent']:>+8.1f}%  {holds}"
         )
     best, regret = document["best_measured"], document["regret"]
-    print(f"* recommended: {regret:.1%} slower than the best one measured ({best}); medians in s")
+    print(f"* recommended: {regret:.1%} slower than the best one measured ({best}); medians in s; processes by PE")
+    for entry in document["configurations"]:
+        if entry["also"]:
+            print(f"{entry['name']} is also {', '.join(entry['also'])}")
     held = document["pairs_in_order"]
     order = "too close to tell" if held is None else f"{held:.0%} of the pairs that differ by more than 2 %"
     print(f"predicted order held: {order}; {document['repetitions']} repetitions each")

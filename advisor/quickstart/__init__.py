@@ -12,7 +12,7 @@ from advisor.quickstart.document import result_document
 from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
 from advisor.report.html import render_html
-from advisor.verification import Loads, MatmulRuns, Verification, run_interleaved
+from advisor.verification import Loads, ProgramRuns, Verification, places_on, run_interleaved
 from simulator import (
     PE,
     Application,
@@ -98,7 +98,7 @@ def _loop(state: Quickstart, ranks: Ranks, competitor: Competitor) -> dict[str, 
         traces = {pe.name: "load.csv" for pe in scenario.platform.pes if pe.load is not None}
         files.write_text(state.folder / "scenario.yaml", dump_scenario(scenario, traces=traces))
     with state.stage("verify"):
-        _verify(state, ranks, competitor, recommendation)
+        _verify(state, scenario, recommendation, (ranks, competitor))
     state.on_progress("report", 0.97)
     document = result_document(state, scenario, recommendation)
     files.write_json(state.folder / "result.json", document)
@@ -168,18 +168,21 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
     return Scenario(Platform.uniform(pes, state.link), application, (), REPLICATIONS, state.seed)
 
 
-def _verify(state: Quickstart, ranks: Ranks, competitor: Competitor, recommendation: Recommendation) -> None:
+def _verify(
+    state: Quickstart, scenario: Scenario, recommendation: Recommendation, running: tuple[Ranks, Competitor]
+) -> None:
     def keep(verification: Verification, share: float) -> None:
         state.verification = verification
         state.save()
         state.on_progress("verify", MEASURE + LINK + 0.05 + VERIFY * min(1.0, share))
 
+    ranks, competitor = running
     equal = next(candidate for candidate in recommendation.candidates if candidate.name == "equal")
     configurations = list(dict.fromkeys((equal, recommendation.configuration)))
     left_s = state.budget_s * 0.97 - (time.monotonic() - state.begun)
     state.on_progress("verify", MEASURE + LINK + 0.05)
     state.verification = run_interleaved(
-        MatmulRuns(ranks, KERNEL),
+        ProgramRuns(ranks, scenario.application, places_on(state.machine, scenario)[0]),
         Loads((competitor,), lambda _, r: randomness.stream(state.seed, "verify", r).random() * state.trace.end_s),
         configurations,
         budget_s=max(left_s, VERIFY * state.budget_s / 2),

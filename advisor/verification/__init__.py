@@ -3,7 +3,17 @@
 What runs and is timed comes from `simulator.calibration`; what is recommended, from `advise`.
 """
 
-from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication
+from advisor.verification.applications import CommandRuns, ProgramRuns, RealApplication
 from advisor.verification.interleaved import Loads, Verification, run_interleaved
+from advisor.verification.places import Places, places_on
 
-__all__ = ["CommandRuns", "Loads", "MatmulRuns", "RealApplication", "Verification", "run_interleaved"]
+__all__ = [
+    "CommandRuns",
+    "Loads",
+    "Places",
+    "ProgramRuns",
+    "RealApplication",
+    "Verification",
+    "places_on",
+    "run_interleaved",
+]

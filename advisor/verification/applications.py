@@ -1,16 +1,19 @@
-"""What can really be run under a configuration: the row-partitioned matrix product, and any command line."""
+"""What can really be run under a configuration: applications of ours, and any command line."""
 
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from simulator import Configuration, ScenarioError
-from simulator.calibration import CommandRanks, Ranks, RealRun
+from advisor.verification.places import Places, Seat
+from simulator import Application, Configuration, ScenarioError
+from simulator.calibration import CommandRanks, Ranks, RealProgram, RealRun, Usage
 
 PLACES = ("rank", "first", "units", "processes")
 """What a command line may ask for in braces; `first` is a rank's first unit of work."""
+LIMIT_S = 300.0
+"""How long a rank may take to answer where nothing is predicted."""
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -21,48 +24,45 @@ class RealApplication(Protocol):
         """Make ready for runs under each, and run each once, which is not counted."""
 
     def run(self, configuration: Configuration) -> RealRun:
-        """Run it once."""
+        """Run it once; `compute` of what it answers has an entry for each PE, see `by_pe`."""
 
 
 @dataclass(frozen=True)
-class MatmulRuns:
-    """C = A x B by rows, one process per PE."""
+class ProgramRuns:
+    """An application of ours: each rank does what the simulated process does, with the kernel that was measured."""
 
     ranks: Ranks
-    kernel: str
+    """As many as the configuration with most has, or more."""
+    application: Application
+    places: Places
+    limit_s: float = LIMIT_S
 
     def prepare(self, configurations: Sequence[Configuration]) -> None:
-        """Give every rank its operands, and warm pages and buffers.
-
-        Raises
-        ------
-        ScenarioError
-            If a configuration does not have one process per PE in order.
-        """
+        """Give every rank its operands, and warm pages and buffers."""
         for configuration in configurations:
-            if configuration.placement != tuple(range(len(self.ranks.cpus))):
-                found = f"configuration {configuration.name}: processes on PEs {list(configuration.placement)} found"
-                raise ScenarioError(f"{found}, one on each PE in order allowed for real runs of matmul")
-        n = sum(configurations[0].partition)
-        for configuration in configurations:
-            self.ranks.prepare_matmul(self.kernel, n, configuration.partition)
+            self.ranks.prepare_program(self._program(configuration), limit_s=self.limit_s)
         for configuration in configurations:
             self.run(configuration)
 
     def run(self, configuration: Configuration) -> RealRun:
-        """Distribute, multiply, collect, check."""
-        return self.ranks.matmul(configuration.partition)
+        """Run it once; every rank checks its answer."""
+        run = self.ranks.run_program(self._program(configuration), limit_s=self.limit_s)
+        return by_pe(run, self.places.seats(configuration), len(self.places.cpus))
+
+    def _program(self, configuration: Configuration) -> RealProgram:
+        asked, seats = self.application, self.places.seats(configuration)
+        units, cpus = tuple(seat.units for seat in seats), tuple(seat.cpus for seat in seats)
+        return RealProgram(asked.name, asked.kernel, dict(asked.parameters), units, cpus)
 
 
 @dataclass(frozen=True)
 class CommandRuns:
-    """A command line per rank that has units, all started at once, each pinned to its PE."""
+    """A command line per rank, all started at once, each on its core."""
 
     ranks: CommandRanks
-    """One per process of the largest configuration, see `places_of`."""
+    """As many as the configuration with most has, or more."""
     words: tuple[str, ...]
-    cpus: tuple[int, ...]
-    """Of the platform's PEs."""
+    places: Places
     limit_s: float
 
     def prepare(self, configurations: Sequence[Configuration]) -> None:
@@ -71,24 +71,23 @@ class CommandRuns:
             self.run(configuration)
 
     def run(self, configuration: Configuration) -> RealRun:
-        """Start all ranks and wait for them."""
-        free = {cpu: [rank for rank, own in enumerate(self.ranks.cpus) if own == cpu] for cpu in set(self.ranks.cpus)}
-        words: list[tuple[str, ...] | None] = [None] * len(self.ranks.cpus)
-        first, processes = 0, sum(units > 0 for units in configuration.partition)
-        rank = 0
-        for units, pe in zip(configuration.partition, configuration.placement, strict=True):
-            if units:
-                values = {"rank": rank, "first": first, "units": units, "processes": processes}
-                words[free[self.cpus[pe]].pop(0)] = tuple(_filled(word, values) for word in self.words)
-                rank += 1
-            first += units
-        return self.ranks.run(words, limit_s=self.limit_s)
+        """Start all ranks and wait for them; a master without units has nothing to do."""
+        seats = [seat for seat in self.places.seats(configuration) if seat.units]
+        words = []
+        for rank, seat in enumerate(seats):
+            values = {"rank": rank, "first": seat.first, "units": seat.units, "processes": len(seats)}
+            words.append(tuple(_filled(word, values) for word in self.words))
+        run = self.ranks.run(words, limit_s=self.limit_s, places=[seat.cpus for seat in seats])
+        return by_pe(run, seats, len(self.places.cpus))
 
 
-def ranks_cpus(configurations: Sequence[Configuration], cpus: Sequence[int]) -> list[int]:
-    """The processor of each rank that any of some configurations needs: the most on each PE."""
-    most = [max(configuration.placement.count(pe) for configuration in configurations) for pe in range(len(cpus))]
-    return [cpu for cpu, count in zip(cpus, most, strict=True) for _ in range(count)]
+def by_pe(run: RealRun, seats: Sequence[Seat], pes: int) -> RealRun:
+    """A run with the cost of computing by PE: that of ranks with a core to themselves, nothing where they share one."""
+    found = [Usage()] * pes
+    for seat, used in zip(seats, run.compute, strict=True):
+        if seat.alone:
+            found[seat.pe] = found[seat.pe] + used
+    return replace(run, compute=tuple(found))
 
 
 def parse_command(text: str) -> tuple[str, ...]:
@@ -102,15 +101,15 @@ def parse_command(text: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise ScenarioError(f"--command: {text!r}: {str(error).lower()} found, closed quotations allowed") from error
+        raise ScenarioError(f"--command {text!r} has {str(error).lower()}; close every quotation") from error
     if not words:
-        raise ScenarioError("--command: nothing found, a command line allowed")
+        raise ScenarioError("--command is empty; give the command line that each rank runs")
     unknown = [name for word in words for name in _PLACE.findall(word) if name not in PLACES]
     if unknown:
-        allowed = ", ".join(f"{{{name}}}" for name in PLACES)
-        raise ScenarioError(f"--command: {{{unknown[0]}}} found, {allowed} allowed")
+        known = ", ".join(f"{{{name}}}" for name in PLACES)
+        raise ScenarioError(f"--command has the place {{{unknown[0]}}}, which is unknown; known are {known}")
     if not any("{units}" in word for word in words):
-        raise ScenarioError(f"--command: {text!r} found, {{units}} needed in it: each rank's work")
+        raise ScenarioError(f"--command {text!r} has no {{units}}, so ranks cannot know how much work is theirs")
     return words
 
 

@@ -1,15 +1,16 @@
 """Advice put to the test in one call: `verify` finds what to run, runs it here, and compares it with the prediction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from advisor.advise.recommendation import Recommendation, recommend
-from advisor.verification.check import VerifyPlan, lacks_here, runs_here
+from advisor.advise.strategies import strategies
+from advisor.verification.check import VerifyPlan, lacks_here
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
-from simulator import Configuration, Scenario, ScenarioError, files, load_scenario, require_linux
+from simulator import Scenario, ScenarioError, files, load_scenario, require_linux
 
 ADVICE, FORMAT = "advice.json", 1
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
@@ -25,7 +26,7 @@ def verify(
     kept: str | Path | None = None,
     on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
 ) -> dict[str, Any]:
-    """Really run the recommended partition and the others, interleaved, beside the loads that the scenario has.
+    """Really run the recommended configuration and the others, interleaved, beside the loads that the scenario has.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def verify(
     recommendation
         Of that scenario; looked for if there is none.
     command
-        Words of what each rank runs, in the place of our matmul: `{rank}`, `{first}`, `{units}`, `{processes}`.
+        Words of what each rank runs, in place of our own application: `{rank}`, `{first}`, `{units}`, `{processes}`.
     budget_s
         About how long the runs may take.
     seed
@@ -68,20 +69,12 @@ def plan_verification(
     budget_s: float = 60.0,
     seed: int | None = None,
 ) -> VerifyPlan:
-    """What to run, each partition once, checked before anything is started; see `verify`."""
+    """What to run, each configuration once, checked before anything is started; see `verify`."""
     require_linux()
     words = None if command is None else tuple(command)
-    scenario, names = _asked(what, recommendation, seed, words)
-    different = {(one.partition, one.placement): one for one in (*scenario.configurations, _named(scenario, names[0]))}
-    runnable = tuple(one for one in different.values() if runs_here(one, scenario, words))
-    recommended = next((name for name in names if name in {one.name for one in runnable}), None)
-    if recommended is None:
-        where = "matmul runs for real with one process on each PE in order"
-        raise ScenarioError(f"configuration {names[0]}: {where}, and this one has others; --command runs it")
-    told = "is left out: real runs of matmul have one process on each PE in order"
-    left_out = tuple(f"configuration {one.name} {told}" for one in different.values() if one not in runnable)
-    scenario = replace(scenario, configurations=runnable, seed=scenario.seed if seed is None else seed)
-    plan = VerifyPlan(scenario, recommended, words, budget_s, left_out)
+    scenario, recommended, also = _asked(what, recommendation, seed, words)
+    asked = replace(scenario, seed=scenario.seed if seed is None else seed)
+    plan = VerifyPlan(asked, recommended, words, budget_s, also)
     plan.check()
     return plan
 
@@ -120,24 +113,32 @@ def check_document(path: Path) -> None:
 
 def _asked(
     what: Scenario | str | Path, made: Recommendation | None, seed: int | None, command: Sequence[str] | None
-) -> tuple[Scenario, list[str]]:
-    """The scenario with all configurations, and the names of the recommended ones, the best first."""
+) -> tuple[Scenario, str, dict[str, str]]:
+    """The scenario with the configurations to run, each once, the name of the recommended one, and further names."""
     if not isinstance(what, Scenario):
         check_document(Path(what))
     if not isinstance(what, Scenario) and Path(what).is_dir():
+        advice = files.read_json(Path(what) / ADVICE)
+        recommended, also = advice.get("recommended"), _further_names(advice)
         scenario = load_scenario(Path(what) / "scenario.yaml")
-        recommended = files.read_json(Path(what) / ADVICE).get("recommended")
-        if recommended not in {one.name for one in scenario.configurations}:
-            place = Path(what) / ADVICE
-            raise ScenarioError(f"{place}: recommended: {recommended!r} is no configuration of its scenario")
-        return scenario, [recommended]
-    scenario = what if isinstance(what, Scenario) else load_scenario(what)
-    if faults := lacks_here(scenario, command):
-        raise ScenarioError(faults)  # now, not after the search
-    made = made or recommend(scenario, seed=seed, vary=("partition",))  # what runs here has one process on each PE
-    names = [made.candidates[entry.candidate].name for entry in made.ranking.ranked]
-    return scenario.with_configurations(made.candidates), names
+    else:
+        scenario = what if isinstance(what, Scenario) else load_scenario(what)
+        if faults := lacks_here(scenario, command):
+            raise ScenarioError(faults)  # now, not after the search
+        made = made or recommend(scenario, seed=seed)
+        scenario = scenario.with_configurations(made.candidates)
+        recommended, also = made.configuration.name, dict(made.strategies.also)
+    best = [configuration for configuration in scenario.configurations if configuration.name == recommended]
+    if not best:
+        where = "the recommendation" if isinstance(what, Scenario) else Path(what) / ADVICE
+        raise ScenarioError(f"{where} recommends {recommended!r}, which is no configuration of its scenario")
+    different = strategies(scenario, (*best, *scenario.configurations))  # each once, the best one under its name
+    in_order = tuple(one for one in scenario.configurations if one in different.candidates)
+    return scenario.with_configurations(in_order), best[0].name, {**also, **different.also}
 
 
-def _named(scenario: Scenario, name: str) -> Configuration:
-    return next(one for one in scenario.configurations if one.name == name)
+def _further_names(advice: Mapping[str, Any]) -> dict[str, str]:
+    """What an advice calls configurations beside their names: further name -> name."""
+    listed = advice.get("baselines")
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return {str(entry.get("name")): str(entry["same_as"]) for entry in entries if entry.get("same_as")}

@@ -1,17 +1,20 @@
 """Advice put to the test: the recommended configuration and the others really run here, beside what was predicted."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from advisor.advise.advice import application_facts
-from advisor.verification.applications import CommandRuns, MatmulRuns, RealApplication, ranks_cpus
+from advisor.advise.export import ranks_of
+from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
+from advisor.verification.places import Places, places_on
 from simulator import (
     CalibrationError,
     Configuration,
@@ -26,8 +29,9 @@ from simulator import (
     run,
     some_names,
     this_machine,
+    units,
 )
-from simulator.calibration import KERNELS, CommandRanks, Competitor, Ranks, RealRun, Usage
+from simulator.calibration import CommandRanks, Competitor, Ranks, RealRun, Usage, program_fault
 
 CLOSE = 0.02
 """How much slower than the best measured one the recommended configuration may be."""
@@ -39,6 +43,10 @@ NO_RANGE = (
 )
 SLOWEST = 20.0
 """A run that takes so many times longer than predicted is stopped."""
+LEAST_LIMIT_S = 10.0
+"""No run is stopped before."""
+MATTERS = 0.01
+"""Share of the makespan from which on a wrong time of a pull is told."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +57,15 @@ class VerifyPlan:
     """With the configurations to run."""
     recommended: str
     command: tuple[str, ...] | None = None
-    """Words of a command line per rank; None: the built-in matrix product."""
+    """Words of a command line per rank; None: the application itself, as we have it."""
     budget_s: float = 60.0
-    left_out: tuple[str, ...] = ()
-    """A line for each configuration that is not run."""
+    also: Mapping[str, str] = field(default_factory=dict)
+    """Further name of a configuration -> its name."""
 
     @property
-    def cpus(self) -> tuple[int, ...]:
-        """The logical processor of each PE."""
-        return tuple(-1 if pe.cpu is None else pe.cpu for pe in self.scenario.platform.pes)
+    def places(self) -> Places:
+        """Where ranks run; see `check` for PEs that have no place here."""
+        return places_on(this_machine(), self.scenario)[0]
 
     def check(self) -> None:
         """Refuse what cannot be run here, before anything is started.
@@ -75,13 +83,14 @@ class VerifyPlan:
         """What makes two plans the same measurement."""
         configurations = [asdict(configuration) for configuration in self.scenario.configurations]
         application = self.scenario.application
+        cpus = [[pe.cpu, pe.cores] for pe in self.scenario.platform.pes]
         loads = [
             [pe.cpu, load.trace.times_s.tolist(), load.trace.values.tolist(), load.trace.end_s]
             + ([] if load.draws else [load.start_s])
             for pe in self.scenario.platform.pes
             if (load := pe.load) is not None
         ]
-        asked: list[Any] = [application.kernel, dict(application.parameters), self.command, self.cpus]
+        asked: list[Any] = [application.name, application.kernel, dict(application.parameters), self.command, cpus]
         what = [configurations, asked, loads, self.scenario.seed]
         return files.digest(json.dumps(what, default=str).encode())
 
@@ -92,49 +101,29 @@ def lacks_here(scenario: Scenario, command: Sequence[str] | None = None) -> list
         require_linux()
     except CalibrationError as error:
         return list(error.lines)
-    here = {core.cpu for core in this_machine().cores}
-    there, faults = f"this machine has {', '.join(map(str, sorted(here)))}", list[str]()
-    loaded = [pe for pe in scenario.platform.pes if pe.load is not None]
+    _, faults = places_on(this_machine(), scenario)
+    loaded = [(pe.name, pe.load) for pe in scenario.platform.pes if pe.load is not None]
     of_pes = {
-        "no cpu of this machine; say `cpu:` with each PE": [pe.name for pe in scenario.platform.pes if pe.cpu is None],
-        f"a cpu that is not here; {there}": [
-            pe.name for pe in scenario.platform.pes if pe.cpu is not None and pe.cpu not in here
-        ],
         "a load of another rule than fair, and real competitors share fairly": [
-            pe.name for pe in loaded if pe.load is not None and pe.load.rule != "fair"
+            name for name, load in loaded if load.rule != "fair"
         ],
         "a load of parts of processes, and only whole ones can be replayed": [
-            pe.name for pe in loaded if pe.load is not None and pe.load.rule == "fair" and not _is_whole(pe.load.trace)
+            name for name, load in loaded if load.rule == "fair" and not _is_whole(load.trace)
         ],
     }
     for what, names in of_pes.items():
         if names:
             who = f"PEs {some_names(names)} have" if names[1:] else f"PE {names[0]} has"
             faults.append(f"platform: {who} {what}")
-    cpus = [pe.cpu for pe in scenario.platform.pes]
-    if len(set(cpus)) < len(cpus) and not faults:
-        faults.append(f"platform: PEs have cpus {', '.join(map(str, cpus))}; give each PE a cpu of its own")
-    return faults if command is not None else [*faults, *_lacks_for_matmul(scenario)]
+    if command is None:
+        application = scenario.application
+        fault = program_fault(application.name, application.kernel, application.parameters)
+        faults += [] if fault is None else [f"application: {fault}"]
+    return faults
 
 
 def _is_whole(trace: LoadTrace) -> bool:
     return bool(np.all(trace.values == np.rint(trace.values)))
-
-
-def _lacks_for_matmul(scenario: Scenario) -> list[str]:
-    """What keeps our matrix product from running; a command line runs anything."""
-    name, kernel = scenario.application.name, scenario.application.kernel
-    if name != "matmul":
-        return [f"application: {name} does not run for real without --command (what a rank runs); matmul does"]
-    if kernel not in KERNELS:
-        known = " or ".join(sorted(KERNELS))
-        return [f"application: kernel {kernel!r} does not run for real without --command; {known} does"]
-    return []
-
-
-def runs_here(configuration: Configuration, scenario: Scenario, command: Sequence[str] | None) -> bool:
-    """Whether a configuration can be run: matmul has one process on each PE in order, a command any."""
-    return command is not None or configuration.placement == tuple(range(len(scenario.platform.pes)))
 
 
 def verify(
@@ -185,20 +174,22 @@ def _check_budget(plan: VerifyPlan, runs: RunSet) -> None:
     each_s = sum(float(np.median(runs.of(name))) for name in runs.configurations)
     needed_s = (LEAST_REPETITIONS + 1) * each_s
     if needed_s > plan.budget_s:
-        found = f"--budget: {plan.budget_s:g}s found, at least {needed_s:.3g}s allowed"
         count = len(runs.configurations)
-        raise ScenarioError(f"{found}: {LEAST_REPETITIONS + 1} runs of {count} configurations of {each_s:.3g} s in all")
+        what = f"{LEAST_REPETITIONS + 1} runs of {count} configurations of {each_s:.3g} s in all"
+        raise ScenarioError(f"--budget {plan.budget_s:g}s is too short for {what}; give at least {needed_s:.3g}s")
 
 
 @contextmanager
 def _application(plan: VerifyPlan, runs: RunSet) -> Iterator[RealApplication]:
+    places = plan.places
+    homes = [places.cpus[0][0]] * places.most_ranks(plan.scenario.configurations)  # each run moves its ranks
+    limit_s = max(LEAST_LIMIT_S, SLOWEST * float(runs.makespan_s.max()))
     if plan.command is None:
-        with Ranks(plan.cpus) as ranks:
-            yield MatmulRuns(ranks, plan.scenario.application.kernel)
+        with Ranks(homes) as ranks:
+            yield ProgramRuns(ranks, plan.scenario.application, places, max(limit_s, LIMIT_S))
     else:
-        limit_s = max(10.0, SLOWEST * float(runs.makespan_s.max()))
-        with CommandRanks(ranks_cpus(plan.scenario.configurations, plan.cpus)) as ranks:
-            yield CommandRuns(ranks, plan.command, plan.cpus, limit_s)
+        with CommandRanks(homes) as commands:
+            yield CommandRuns(commands, plan.command, places, limit_s)
 
 
 def load_starts(scenario: Scenario) -> Callable[[int, int], float]:
@@ -222,12 +213,11 @@ def load_starts(scenario: Scenario) -> Callable[[int, int], float]:
 @contextmanager
 def _loads(plan: VerifyPlan) -> Iterator[Loads]:
     """The scenario's loads as real competitors."""
-    loaded = [pe for pe in plan.scenario.platform.pes if pe.load is not None]
     with ExitStack() as stack:
         competitors = [
-            stack.enter_context(Competitor(pe.cpu, pe.load.trace, apart=plan.command is not None))
-            for pe in loaded
-            if pe.load is not None and pe.cpu is not None
+            stack.enter_context(Competitor(cpus, pe.load.trace, apart=plan.command is not None))
+            for pe, cpus in zip(plan.scenario.platform.pes, plan.places.cpus, strict=True)
+            if pe.load is not None
         ]
         yield Loads(tuple(competitors), load_starts(plan.scenario))
 
@@ -278,7 +268,7 @@ def _repetitions(verification: Verification) -> int:
 
 
 def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> dict[str, Any]:
-    entries = [_entry(c, runs, verification) for c in plan.scenario.configurations]
+    entries = [_entry(plan, c, runs, verification) for c in plan.scenario.configurations]
     medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
@@ -300,7 +290,6 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
         "repetitions_reused": reused,
         "warnings": [
             *([NO_RANGE] if not inside else []),
-            *plan.left_out,
             *plan.scenario.warnings,
             *_warnings(plan, verification),
         ],
@@ -310,7 +299,7 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     }
 
 
-def _entry(configuration: Configuration, runs: RunSet, verification: Verification) -> dict[str, Any]:
+def _entry(plan: VerifyPlan, configuration: Configuration, runs: RunSet, verification: Verification) -> dict[str, Any]:
     simulated, measured = runs.of(configuration.name), verification.measured_s[configuration.name]
     several = simulated.size > 1 and not runs.deterministic
     low, high = (float(quantile) for quantile in np.quantile(simulated, INTERVAL)) if several else (None, None)
@@ -318,6 +307,9 @@ def _entry(configuration: Configuration, runs: RunSet, verification: Verificatio
     return {
         "name": configuration.name,
         "partition": list(configuration.partition),
+        "placement": list(configuration.placement),
+        "processes": _processes(plan, configuration),
+        "also": [name for name, same in plan.also.items() if same == configuration.name],
         "predicted_s": predicted,
         "predicted_interval_s": None if low is None or high is None else [low, high],
         "measured_s": measured.tolist(),
@@ -325,6 +317,12 @@ def _entry(configuration: Configuration, runs: RunSet, verification: Verificatio
         "error_percent": 100 * (predicted / median - 1),
         "interval_holds": None if low is None or high is None else low <= median <= high,
     }
+
+
+def _processes(plan: VerifyPlan, configuration: Configuration) -> list[int]:
+    """Processes on each PE that take part."""
+    busy = Counter(rank.pe for rank in ranks_of(plan.scenario, configuration).ranks)
+    return [busy[pe.name] for pe in plan.scenario.platform.pes]
 
 
 def _pairs_in_order(entries: Sequence[Mapping[str, Any]]) -> float | None:
@@ -339,9 +337,18 @@ def _pairs_in_order(entries: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def _warnings(plan: VerifyPlan, verification: Verification) -> list[str]:
-    """PEs that other programs took a part of."""
+    """PEs that other programs took a part of, and a pull that is not what the scenario says."""
     lines = []
     for number, pe in enumerate(plan.scenario.platform.pes):
         if plan.command is None and pe.load is None and (share := verification.share_of(number)) < 0.9:
             lines.append(f"PE {pe.name}: {share:.0%} of it was left to us: other programs run here")
+    if verification.pulls_s:
+        parameters = plan.scenario.application.parameters
+        really_s = float(np.median(verification.pulls_s))
+        said_s = units.parse_duration(str(parameters.get("pull", "0s")), field="pull")
+        pulls = -(-int(parameters["units"]) // int(parameters.get("chunk", 1)))
+        least_s = min(float(np.median(times)) for times in verification.measured_s.values())
+        if abs(really_s - said_s) * pulls > MATTERS * least_s:
+            there, said = units.show_duration(really_s), units.show_duration(said_s)
+            lines.append(f"application: a pull takes {there} here, and the scenario says {said}; say `pull: {there}`")
     return lines

@@ -22,10 +22,12 @@ class Verification:
     measured_s: dict[str, NDArray[np.float64]]
     """Makespan of every repetition, by configuration."""
     usages: tuple[tuple[Usage, ...], ...] = ()
-    """What the computation cost on each PE, one row per run."""
+    """What the computation of ranks with a core to themselves cost on each PE, one row per run."""
+    pulls_s: tuple[float, ...] = ()
+    """What a pull took in each run of a farm, on average."""
 
     def share_of(self, pe: int) -> float:
-        """Share of a PE that its process got while it computed: CPU seconds over wall seconds, all runs together."""
+        """Share of a PE that a process got while it computed: CPU seconds over wall seconds, all runs together."""
         cpu_s = sum(row[pe].cpu_s for row in self.usages)
         wall_s = sum(row[pe].wall_s for row in self.usages)
         return cpu_s / wall_s if wall_s else 1.0
@@ -76,6 +78,7 @@ def run_interleaved(
     start = time.monotonic()
     measured: dict[str, list[float]] = {configuration.name: [] for configuration in configurations}
     usages: list[tuple[Usage, ...]] = []
+    pulls_s: list[float] = []
     if done is not None:
         measured = {name: done.measured_s[name].tolist() for name in measured}
         usages = list(done.usages)
@@ -92,10 +95,14 @@ def run_interleaved(
                 run = application.run(configuration)
             measured[configuration.name].append(run.makespan_s)
             usages.append(run.compute)
+            pulls_s += [] if run.pull_s is None else [run.pull_s]
             on_run(configuration.name, repetition, run)
-            on_progress(_verification(measured, usages), (time.monotonic() - start) / max(budget_s, 1e-9))
-    return _verification(measured, usages)
+            on_progress(_verification(measured, usages, pulls_s), (time.monotonic() - start) / max(budget_s, 1e-9))
+    return _verification(measured, usages, pulls_s)
 
 
-def _verification(measured: dict[str, list[float]], usages: list[tuple[Usage, ...]]) -> Verification:
-    return Verification({name: np.array(times) for name, times in measured.items()}, tuple(usages))
+def _verification(
+    measured: dict[str, list[float]], usages: list[tuple[Usage, ...]], pulls_s: list[float]
+) -> Verification:
+    times = {name: np.array(found) for name, found in measured.items()}
+    return Verification(times, tuple(usages), tuple(pulls_s))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from simulator.calibration.ranks.command_ranks import CommandRanks
     from simulator.calibration.ranks.links import measure_link
     from simulator.calibration.ranks.measuring import LEAST_SAMPLE_S, Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.ranks.programs import RealProgram, program_fault
     from simulator.calibration.ranks.ranks import Ranks, RealRun
     from simulator.calibration.speed.across import measure_across
     from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
@@ -115,6 +116,7 @@ _HOMES = {
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
     "RealPoint": "simulator.calibration.speed.sampling",
+    "RealProgram": "simulator.calibration.ranks.programs",
     "RealRun": "simulator.calibration.ranks.ranks",
     "RealSource": "simulator.calibration.speed.real_source",
     "Recording": "simulator.calibration.load_recording",
@@ -177,6 +179,7 @@ _HOMES = {
     "predict_messages": "simulator.models.network.file",
     "predict_speeds": "simulator.models.speed_file",
     "predict_table": "simulator.models.regression.file",
+    "program_fault": "simulator.calibration.ranks.programs",
     "read_allocation_runs": "simulator.models.process_count.file",
     "read_memory_times": "simulator.models.memory.file",
     "read_network_table": "simulator.models.network.file",
@@ -246,6 +249,7 @@ __all__ = [
     "Point",
     "Ranks",
     "RealPoint",
+    "RealProgram",
     "RealRun",
     "RealSource",
     "Recording",
@@ -308,6 +312,7 @@ __all__ = [
     "predict_messages",
     "predict_speeds",
     "predict_table",
+    "program_fault",
     "read_allocation_runs",
     "read_memory_times",
     "read_network_table",

@@ -5,12 +5,13 @@ from pathlib import Path
 from advisor.advise.export.hosts import (
     commands,
     mpich_hostfile,
+    mpich_rankfile,
     openmpi_hostfile,
     openmpi_rankfile,
     slurm_hostfile,
     slurm_job,
 )
-from advisor.advise.export.layout import Layout, Rank, layout_of
+from advisor.advise.export.layout import Layout, Rank, layout_of, ranks_of
 from advisor.advise.export.parts import (
     fupermod_conf,
     fupermod_dist,
@@ -22,7 +23,7 @@ from advisor.advise.export.parts import (
 )
 from simulator import Configuration, Scenario, files
 
-__all__ = ["Layout", "Rank", "export_files", "fupermod_dist", "layout_of", "save_exports"]
+__all__ = ["Layout", "Rank", "export_files", "fupermod_dist", "layout_of", "ranks_of", "save_exports"]
 
 
 def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, str]:
@@ -30,6 +31,7 @@ def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, 
     layout = layout_of(scenario, configuration)
     texts = {
         "hostfile": mpich_hostfile(layout),
+        "rankfile.mpich": mpich_rankfile(layout),
         "hostfile.openmpi": openmpi_hostfile(layout),
         "rankfile.openmpi": openmpi_rankfile(layout),
         "hostfile.slurm": slurm_hostfile(layout),

@@ -1,7 +1,6 @@
 """Host files, rank files and job scripts: the same ranks as MPICH, Open MPI and Slurm want them said."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from advisor.advise.export.layout import Layout
@@ -19,24 +18,19 @@ def openmpi_hostfile(layout: Layout) -> str:
     return _lines(HEAD, *(f"{host} slots={count}" for host, count in layout.slots.items()))
 
 
-def openmpi_rankfile(layout: Layout) -> str:
-    """`rank r=host slot=core`: where each rank runs, a core each as long as its PE has as many.
+def mpich_rankfile(layout: Layout) -> str:
+    """`host:count binding=user:core,...` in rank order: where each rank runs, for `mpiexec -f`."""
+    lines, rank = [HEAD], 0
+    for host, count in layout.runs:
+        lines.append(f"{host}:{count} binding=user:{','.join(map(str, layout.cores[rank : rank + count]))}")
+        rank += count
+    return _lines(*lines)
 
-    Where it is not known which core a PE begins with, PEs of a host take its cores in order.
-    """
-    firsts: dict[str, dict[str, int]] = {}
-    taken: Counter[str] = Counter()
-    turns: Counter[tuple[str, str]] = Counter()
-    lines = []
-    for number, rank in enumerate(layout.ranks):
-        known = firsts.setdefault(rank.host, {})
-        if rank.pe not in known:
-            known[rank.pe] = taken[rank.host] if rank.cpu is None else rank.cpu
-            taken[rank.host] += rank.cores
-        core = known[rank.pe] + turns[rank.host, rank.pe] % rank.cores
-        turns[rank.host, rank.pe] += 1
-        lines.append(f"rank {number}={rank.host} slot={core}")
-    return _lines(HEAD, *lines)
+
+def openmpi_rankfile(layout: Layout) -> str:
+    """`rank r=host slot=core`: where each rank runs, a core each as long as its PE has as many."""
+    placed = enumerate(zip(layout.ranks, layout.cores, strict=True))
+    return _lines(HEAD, *(f"rank {number}={rank.host} slot={core}" for number, (rank, core) in placed))
 
 
 def slurm_hostfile(layout: Layout) -> str:
@@ -85,7 +79,8 @@ def _natural(host: str) -> list[tuple[bool, int, str]]:
 def commands(layout: Layout) -> str:
     """How each file is used, a line each."""
     count = len(layout.ranks)
-    return launches(layout, ("hostfile", "hostfile.openmpi", "rankfile.openmpi", "hostfile.slurm")) + _lines(
+    names = ("hostfile", "rankfile.mpich", "hostfile.openmpi", "rankfile.openmpi", "hostfile.slurm")
+    return launches(layout, names) + _lines(
         "# Slurm, as a heterogeneous job",
         "sbatch job.slurm PROGRAM",
         "# METIS, parts of these weights",
@@ -93,13 +88,15 @@ def commands(layout: Layout) -> str:
     )
 
 
-def launches(layout: Layout, names: tuple[str, str, str, str]) -> str:
-    """How MPICH's host file, Open MPI's host and rank file, and Slurm's host file are used, by their names."""
-    count, (mpich, openmpi, ranks, slurm) = len(layout.ranks), names
+def launches(layout: Layout, names: tuple[str, str, str, str, str]) -> str:
+    """How host and rank file of MPICH, those of Open MPI, and Slurm's host file are used, by their names."""
+    count, (mpich, bound, openmpi, ranks, slurm) = len(layout.ranks), names
     over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if layout.oversubscribed else ("", "")
     return _lines(
         "# MPICH",
         f"mpiexec -f {mpich} -n {count} PROGRAM",
+        "# MPICH, each rank on its core",
+        f"mpiexec -f {bound} -n {count} PROGRAM",
         "# Open MPI up to 4, each rank on its core",
         f"mpirun --hostfile {openmpi} --rankfile {ranks}{over} -n {count} PROGRAM",
         "# Open MPI 5",

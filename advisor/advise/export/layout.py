@@ -50,6 +50,33 @@ class Layout:
             found[host] = found.get(host, 0) + count
         return found
 
+    @cached_property
+    def turns(self) -> tuple[int, ...]:
+        """Which of the cores of its PE each rank has, counted from 0: ranks of a PE take them in turns."""
+        taken: Counter[tuple[str, str]] = Counter()
+        found = []
+        for rank in self.ranks:
+            found.append(taken[rank.host, rank.pe] % rank.cores)
+            taken[rank.host, rank.pe] += 1
+        return tuple(found)
+
+    @cached_property
+    def cores(self) -> tuple[int, ...]:
+        """The core of its host that each rank has.
+
+        Where it is not known which core a PE begins with, PEs of a host take its cores in order.
+        """
+        firsts: dict[str, dict[str, int]] = {}
+        taken: Counter[str] = Counter()
+        found = []
+        for rank, turn in zip(self.ranks, self.turns, strict=True):
+            known = firsts.setdefault(rank.host, {})
+            if rank.pe not in known:
+                known[rank.pe] = taken[rank.host] if rank.cpu is None else rank.cpu
+                taken[rank.host] += rank.cores
+            found.append(known[rank.pe] + turn)
+        return tuple(found)
+
     @property
     def oversubscribed(self) -> bool:
         """Whether a PE has more ranks than cores."""
@@ -63,13 +90,20 @@ class Layout:
 
 
 def layout_of(scenario: Scenario, configuration: Configuration) -> Layout:
-    """The ranks of a configuration; a process without units is left out, but for a master, which is rank 0.
+    """The ranks of a configuration, on hosts that launchers can name.
 
     Raises
     ------
     ScenarioError
         If a host has a name that launchers do not take.
     """
+    layout = ranks_of(scenario, configuration)
+    check_hosts((rank.host for rank in layout.ranks), "platform: node", advice=ADVICE)
+    return layout
+
+
+def ranks_of(scenario: Scenario, configuration: Configuration) -> Layout:
+    """The ranks of a configuration; a process without units is left out, but for a master, which is rank 0."""
     work = scenario.application.work
     hosts = {node.name: node.host or node.name for node in scenario.platform.known_nodes}
     ranks, first = [], 0
@@ -78,7 +112,6 @@ def layout_of(scenario: Scenario, configuration: Configuration) -> Layout:
             pe = scenario.platform.pes[place]
             ranks.append(Rank(hosts[pe.node], pe.name, pe.cpu, first, units, pe.cores))
         first += units
-    check_hosts((rank.host for rank in ranks), "platform: node", advice=ADVICE)
     return Layout(scenario.application.name, tuple(ranks))
 
 

@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from advisor.advise.export import Layout, Rank
-from advisor.advise.export.hosts import launches, mpich_hostfile, openmpi_hostfile, openmpi_rankfile, slurm_hostfile
+from advisor.advise.export.hosts import (
+    launches,
+    mpich_hostfile,
+    mpich_rankfile,
+    openmpi_hostfile,
+    openmpi_rankfile,
+    slurm_hostfile,
+)
 from advisor.advise.export.layout import check_hosts
 from advisor.advise.process_counts.advice import ProcessCountAdvice
 from simulator import ScenarioError
@@ -67,9 +74,10 @@ def layout_of_advice(advice: ProcessCountAdvice, hosts: Hosts | None = None) -> 
 
 
 def host_files(layout: Layout, name: str) -> dict[str, str]:
-    """Host files by file name: `name` for MPICH, `name.openmpi` and `name.rankfile` for Open MPI, `name.slurm`."""
+    """Host files by file name: `name` and `name.mpich` for MPICH, `.openmpi` and `.rankfile` for Open MPI, `.slurm`."""
     return {
         name: mpich_hostfile(layout),
+        f"{name}.mpich": mpich_rankfile(layout),
         f"{name}.openmpi": openmpi_hostfile(layout),
         f"{name}.rankfile": openmpi_rankfile(layout),
         f"{name}.slurm": slurm_hostfile(layout),
@@ -78,7 +86,7 @@ def host_files(layout: Layout, name: str) -> dict[str, str]:
 
 def host_commands(layout: Layout, name: str) -> str:
     """How these files are used, a line each."""
-    return launches(layout, (name, f"{name}.openmpi", f"{name}.rankfile", f"{name}.slurm"))
+    return launches(layout, (name, f"{name}.mpich", f"{name}.openmpi", f"{name}.rankfile", f"{name}.slurm"))
 
 
 def _made_up(name: str, count: int) -> list[str]:

@@ -21,6 +21,7 @@ def section(document: Document) -> Section:
 
 def _table(document: Document) -> Table:
     rows = []
+    counted = any(entry.get("processes") for entry in document.get("verification") or ())
     judged = any(entry.get("interval_holds") is not None for entry in document.get("verification") or ())
     for entry in document.get("verification") or ():
         measured = sorted(value for value in map(number, entry.get("measured_s") or ()) if value is not None)
@@ -30,7 +31,8 @@ def _table(document: Document) -> Table:
         error = number(entry.get("error_percent"))
         rows.append(
             [
-                clean(entry.get("name")),
+                ", ".join(clean(name) for name in (entry.get("name"), *(entry.get("also") or ()))),
+                *([wording.processes(entry.get("processes") or ())] if counted else []),
                 wording.seconds(entry.get("predicted_s"), scale),
                 wording.seconds(entry.get("measured_median_s"), scale),
                 wording.spread(scale),
@@ -41,9 +43,19 @@ def _table(document: Document) -> Table:
         )
     return table(
         "Median makespan in seconds",
-        ["strategy", "predicted", "measured", "all runs", "runs", "error", *(["inside"] if judged else [])],
+        [
+            "strategy",
+            *(["processes"] if counted else []),
+            "predicted",
+            "measured",
+            "all runs",
+            "runs",
+            "error",
+            *(["inside"] if judged else []),
+        ],
         rows,
         best=clean(document.get("recommended")),
         note="Error: predicted over measured median, minus 1."
+        + (" Processes: on each PE." if counted else "")
         + (" Inside: the measured median lies where 5 to 95 % of the simulated runs do." if judged else ""),
     )

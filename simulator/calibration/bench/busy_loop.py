@@ -1,7 +1,7 @@
 """One competitor, a loop that is busy while its load says so: `python -m simulator.calibration.bench.busy_loop`.
 
-Arguments: the parent's number, the processor, the level from which it is busy (1 for the first loop of a PE), and
-`apart` for a session of its own.
+Arguments: the parent's number, the processors with commas, the level from which it is busy (1 for the first loop of a
+PE), and `apart` for a session of its own.
 A line on standard input replays a load: `{"times_s", "values", "end_s", "start"}`, cyclic, `start` on the monotonic
 clock; `null` stops it. A thread reads them, so that the loop itself is nothing but busy or asleep.
 """
@@ -59,11 +59,11 @@ class BusyLoop:
 
 def main() -> None:
     """Serve the driver until it closes standard input."""
-    parent, cpu, level = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    parent, cpus, level = int(sys.argv[1]), [int(cpu) for cpu in sys.argv[2].split(",")], float(sys.argv[3])
     if sys.argv[4:] == [APART]:
         os.setsid()
     lifeline.die_with_parent(parent)
-    os.sched_setaffinity(0, {cpu})
+    os.sched_setaffinity(0, cpus)
     loop = BusyLoop(level)
     threading.Thread(target=loop.read, daemon=True).start()
     loop.follow()

@@ -1,7 +1,7 @@
 """A real background load on one PE: busy loops of equal weight that follow a load trace of whole numbers."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -26,8 +26,8 @@ class Competitor:
 
     Parameters
     ----------
-    cpu
-        The logical processor that they are pinned to.
+    cpus
+        The logical processors that they are pinned to, as one or several.
     trace
         The load they follow; it repeats.
     apart
@@ -40,13 +40,14 @@ class Competitor:
         If the trace holds anything but whole numbers.
     """
 
-    def __init__(self, cpu: int, trace: LoadTrace, *, apart: bool = False) -> None:
+    def __init__(self, cpus: int | Sequence[int], trace: LoadTrace, *, apart: bool = False) -> None:
         if np.any(trace.values != np.rint(trace.values)):
             raise CalibrationError("competitor: a load with parts of processes found, whole numbers allowed")
         self._trace = trace
         self._count = int(trace.values.max())
         place = (APART,) if apart else ()
-        self._children = Children(_LOOP, [(str(cpu), str(level), *place) for level in range(1, self._count + 1)])
+        here = ",".join(map(str, [cpus] if isinstance(cpus, int) else cpus))
+        self._children = Children(_LOOP, [(here, str(level), *place) for level in range(1, self._count + 1)])
 
     def __enter__(self) -> Self:
         return self

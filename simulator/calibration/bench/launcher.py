@@ -1,6 +1,7 @@
 """Runs a command line on one PE and accounts for it: `python -m simulator.calibration.bench.launcher PARENT CPU`.
 
 With `any` in the place of the PE it runs wherever the system puts it: an MPI launcher, whose ranks go to several PEs.
+A run that names `cpus` goes there, as all later ones do.
 It reads one JSON command per line on standard input and answers each with one JSON line on standard output. Whatever a
 run leaves behind is ended and counted: orphans come to this process (`PR_SET_CHILD_SUBREAPER`).
 """
@@ -40,6 +41,8 @@ def obey(command: dict[str, Any]) -> dict[str, Any]:
         case "allocate":
             return {"granted": memory.can_allocate(command["bytes"])}
         case "run":
+            if "cpus" in command:
+                os.sched_setaffinity(0, command["cpus"])
             return run_once(
                 command["words"],
                 limit_s=command["limit_s"],

@@ -30,6 +30,14 @@ class Usage:
             self.involuntary_switches - earlier.involuntary_switches,
         )
 
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.cpu_s + other.cpu_s,
+            self.wall_s + other.wall_s,
+            self.voluntary_switches + other.voluntary_switches,
+            self.involuntary_switches + other.involuntary_switches,
+        )
+
     def to_dict(self) -> dict[str, float]:
         """Plain data for JSON."""
         return asdict(self)

@@ -13,6 +13,7 @@ from simulator.calibration.bench.children import NoAnswerError
 from simulator.calibration.history.record import Point, Runner
 from simulator.calibration.history.store import TOTAL
 from simulator.calibration.kernels import kernel as find_kernel
+from simulator.calibration.ranks.programs import RealProgram
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.programs.applications import matmul
 
@@ -119,10 +120,11 @@ def _matmul_runner(plan: ApplicationPlan) -> Iterator[Runner]:
         def run(point: Point, limit_s: float) -> dict[str, float] | None:
             end = time.perf_counter() + limit_s
             n, processes = int(point[SIZE]), int(point[PROCESSES])
-            partition = [*_equal(n, processes), *[0] * (len(plan.cpus) - processes)]
+            places = tuple((cpu,) for cpu in plan.cpus[:processes])
+            program = RealProgram("matmul", plan.kernel, {"n": n}, tuple(_equal(n, processes)), places)
             try:
-                ranks.prepare_matmul(plan.kernel, n, partition, limit_s=limit_s)
-                done = ranks.matmul(partition, limit_s=end - time.perf_counter())
+                ranks.prepare_program(program, limit_s=limit_s)
+                done = ranks.run_program(program, limit_s=end - time.perf_counter())
             except NoAnswerError:
                 return None
             computation_s = min(max(usage.wall_s for usage in done.compute), done.makespan_s)

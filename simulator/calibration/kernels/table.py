@@ -1,7 +1,17 @@
 """All kernels of one parameter, by name."""
 
 from simulator.base.errors import ScenarioError
-from simulator.calibration.kernels import apexmap, cholesky, dgemm, fft, integration, merge_sort, naive_matmul, triad
+from simulator.calibration.kernels import (
+    apexmap,
+    cholesky,
+    dgemm,
+    fft,
+    integration,
+    merge_sort,
+    naive_matmul,
+    stencil,
+    triad,
+)
 from simulator.calibration.kernels.sized import SizedKernel
 from simulator.calibration.kernels.square_matmul import square
 
@@ -16,6 +26,7 @@ SIZED_KERNELS = {
         integration.KERNEL,
         triad.KERNEL,
         apexmap.KERNEL,
+        stencil.KERNEL,
     )
 }
 """By name; every one runs on one thread (the caller pins BLAS)."""

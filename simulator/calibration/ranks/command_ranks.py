@@ -21,7 +21,7 @@ class CommandRanks:
     Parameters
     ----------
     cpus
-        The logical processor of each rank; several ranks may share one.
+        The logical processor of each rank; several ranks may share one, and a run may move them.
     """
 
     def __init__(self, cpus: Sequence[int]) -> None:
@@ -36,10 +36,21 @@ class CommandRanks:
     ) -> None:
         self._children.end()
 
-    def run(self, words: Sequence[Sequence[str] | None], *, limit_s: float) -> RealRun:
-        """Start the words of every rank at once and wait for all; a rank with None has nothing to do.
+    def run(
+        self, words: Sequence[Sequence[str]], *, limit_s: float, places: Sequence[Sequence[int]] | None = None
+    ) -> RealRun:
+        """Start the words of the first ranks at once and wait for all.
 
         The makespan is the longest time from a rank's start to its end, so that our own start-up does not count.
+
+        Parameters
+        ----------
+        words
+            Of each rank that has something to do.
+        limit_s
+            What takes longer is stopped.
+        places
+            The logical processors that each may use; where it was last by default.
 
         Raises
         ------
@@ -47,11 +58,13 @@ class CommandRanks:
             If a command cannot start, fails, or takes longer than the limit, with its rank.
         """
         commands = {
-            rank: {"do": "run", "words": list(own), "limit_s": limit_s} for rank, own in enumerate(words) if own
+            rank: {"do": "run", "words": list(own), "limit_s": limit_s}
+            | ({"cpus": list(places[rank])} if places else {})
+            for rank, own in enumerate(words)
         }
         answers = self._children.ask(commands, limit_s=_START_S + limit_s)
         for rank, answer in answers.items():
             if said := failure(answer, limit_s=limit_s):
-                raise CalibrationError(f"rank {rank}: {shlex.join(words[rank] or ())}: {said}")
-        usages = [Usage(**answers[rank]["usage"]) if rank in answers else Usage() for rank in range(len(words))]
+                raise CalibrationError(f"rank {rank}: {shlex.join(words[rank])}: {said}")
+        usages = [Usage(**answers[rank]["usage"]) for rank in range(len(words))]
         return RealRun(max(usage.wall_s for usage in usages), tuple(usages))

@@ -1,49 +1,78 @@
-"""Drives real ranks, one pinned to each PE: kernels side by side, ping-pong, and the row-partitioned matrix product."""
+"""Drives real ranks, pinned to PEs: kernels side by side, ping-pong, and parallel programs."""
 
 import json
 import socket
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from simulator.base.errors import CalibrationError
 from simulator.calibration.bench.children import LIMIT_S, Children
 from simulator.calibration.bench.usage import Usage
+from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
 
 _RANK = "simulator.calibration.ranks.rank"
+LEAD_S = 0.02
+"""How long before all ranks start together their start is told, so that each is ready."""
 
 
 @dataclass(frozen=True)
 class RealRun:
-    """One run of the matrix product on real processes."""
+    """One run on real processes."""
 
     makespan_s: float
     """Last finish minus first start."""
     compute: tuple[Usage, ...]
     """What the computation of each rank cost."""
+    pull_s: float | None = None
+    """What a pull of a farm took, on average."""
 
 
 class Ranks:
-    """Real processes, rank 0 joined to every other by a socket pair; a context manager that ends them.
+    """Real processes; a context manager that ends them.
+
+    Rank 0 is joined to every other by a socket pair, and every rank to the next one.
 
     Parameters
     ----------
     cpus
-        The logical processor of each rank.
+        The logical processor of each rank, several of which may be the same. A program moves its ranks where it says.
+
+    Raises
+    ------
+    CalibrationError
+        If the system does not grant so many processes or socket pairs.
     """
 
     def __init__(self, cpus: Sequence[int]) -> None:
         self.cpus = tuple(cpus)
-        pairs = [socket.socketpair() for _ in cpus[1:]]
-        own = [{rank: pair[0].fileno() for rank, pair in enumerate(pairs, start=1)}]
-        own += [{0: pair[1].fileno()} for pair in pairs]
-        arguments = [(str(cpu), json.dumps(peers)) for cpu, peers in zip(cpus, own, strict=True)]
+        self._prepared: dict[str, int] = {}
+        self._alike: tuple[str, str, dict[str, Any]] | None = None
+        # A file in a folder: of those that memfd_create makes, Linux moves the position for several processes at once.
+        with tempfile.TemporaryFile() as pool:
+            self._start(pool.fileno())
+
+    def _start(self, pool: int) -> None:
+        own: list[dict[int, int]] = [{} for _ in self.cpus]
+        made: list[socket.socket] = []
         try:
-            self._children = Children(_RANK, arguments, inherited=[list(peers.values()) for peers in own])
+            for one, other in _joined(len(own)):
+                pair = socket.socketpair()
+                made += pair
+                own[one][other], own[other][one] = (end.fileno() for end in pair)
+            arguments = [(str(cpu), json.dumps(peers), str(pool)) for cpu, peers in zip(self.cpus, own, strict=True)]
+            inherited = [[*peers.values(), pool] for peers in own]
+            self._children = Children(_RANK, arguments, inherited=inherited)
+        except OSError as error:
+            raise CalibrationError(
+                f"{len(own)} ranks cannot be started: {(error.strerror or str(error)).lower()}"
+            ) from error
         finally:
-            for pair in pairs:
-                pair[0].close()
-                pair[1].close()
+            for end in made:  # the ranks keep theirs
+                end.close()
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +92,8 @@ class Ranks:
         return [Usage(**answer) for answer in self._all(command, ranks=ranks).values()]
 
     def forget(self) -> None:
-        """Free the operands of all kernels."""
+        """Free the operands of all kernels and programs."""
+        self._prepared.clear()
         self._all({"do": "forget"})
 
     def ping(self, size_bytes: int, *, peer: int) -> float:
@@ -72,26 +102,55 @@ class Ranks:
         commands = {0: command | {"peer": peer, "first": True}, peer: command | {"peer": 0, "first": False}}
         return float(self._children.ask(commands)[0]["wall_s"]) / 2
 
-    def prepare_matmul(self, kernel: str, n: int, partition: Sequence[int], *, limit_s: float = LIMIT_S) -> None:
-        """Give the master A and B, and every rank room for its part; earlier partitions of the same n stay ready."""
-        command = {"do": "prepare-matmul", "kernel": kernel, "n": n, "rows": list(partition)}
-        self._children.ask({rank: command | {"rank": rank} for rank in range(len(partition))}, limit_s=limit_s)
+    def prepare_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> None:
+        """Give every rank of a program its part; those prepared before stay ready.
 
-    def matmul(self, partition: Sequence[int], *, limit_s: float = LIMIT_S) -> RealRun:
-        """Run a prepared matrix product once: distribute, multiply, collect; the product is checked.
+        A program of another name, kernel or other parameters takes the place of all prepared before.
+        """
+        alike = (program.name, program.kernel, dict(program.parameters))
+        if self._prepared and self._alike != alike:
+            self.forget()
+        self._alike = alike
+        number = self._prepared.setdefault(_key(program), len(self._prepared))
+        command = {"do": "prepare-program", "program": program.to_dict(), "number": number}
+        self._children.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, limit_s=limit_s)
+
+    def run_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> RealRun:
+        """Run a prepared program once, each rank where the program says; every rank checks its answer.
 
         Raises
         ------
         CalibrationError
-            If a rank ends; `NoAnswerError` if one takes longer than the limit, after which the ranks are of no use.
+            If a rank ends, or an answer is wrong; `NoAnswerError` if one takes longer than the limit, after which the
+            ranks are of no use.
         """
-        answers = self._all({"do": "matmul", "rows": list(partition)}, limit_s=limit_s)
-        last_end = max(answer["end"] for answer in answers.values())
-        computed = tuple(Usage(**answer["compute"]) for answer in answers.values())
-        return RealRun(last_end - answers[0]["start"], computed)  # one clock serves all processes; the master starts
+        command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
+        self._all(command | {"do": "ready"}, ranks=taking_part, limit_s=limit_s)
+        begin = time.perf_counter() + LEAD_S  # one clock serves all processes
+        answers = self._all(
+            command | {"do": "run-program", "start": begin}, ranks=taking_part, limit_s=limit_s
+        ).values()
+        told = [answer["told"] for answer in answers]
+        if wrong := PROGRAMS[program.name].agree(program, told):
+            raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")
+        pulls = sum(one.get("pulls", 0) for one in told)
+        return RealRun(
+            max(answer["end"] for answer in answers) - min(answer["start"] for answer in answers),
+            tuple(Usage(**answer["compute"]) for answer in answers),
+            sum(one["pull_s"] for one in told) / pulls if pulls else None,
+        )
 
     def _all(
         self, command: Mapping[str, Any], *, ranks: Sequence[int] | None = None, limit_s: float = LIMIT_S
     ) -> dict[int, dict[str, Any]]:
         asked = range(len(self.cpus)) if ranks is None else ranks
         return self._children.ask(dict.fromkeys(asked, command), limit_s=limit_s)
+
+
+def _key(program: RealProgram) -> str:
+    return json.dumps(program.to_dict(), sort_keys=True)
+
+
+def _joined(count: int) -> list[tuple[int, int]]:
+    """The ranks that a channel joins: the first with all others, and each other with the next one."""
+    return [(0, rank) for rank in range(1, count)] + [(rank, rank + 1) for rank in range(1, count - 1)]

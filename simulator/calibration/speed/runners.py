@@ -117,13 +117,7 @@ class CommandRunner(_Child):
         """What `inner` runs in a row cost in all, from the start of each to its end."""
         total = Usage()
         for _ in range(inner):
-            used = self._run()
-            total = Usage(
-                total.cpu_s + used.cpu_s,
-                total.wall_s + used.wall_s,
-                total.voluntary_switches + used.voluntary_switches,
-                total.involuntary_switches + used.involuntary_switches,
-            )
+            total += self._run()
         return total
 
     def _run(self) -> Usage:

@@ -19,6 +19,7 @@ from simulator.scenario_file.yaml_writing import yaml_text
 MOST_ROWS = 20_000
 MEMORY_SHARE = 0.5
 BLOCK = 64
+ITERATIONS = 100
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def example(kernel: str, room: Room) -> Example:
         return Example(
             "cholesky", {"n": max(_cholesky_columns(room), BLOCK * room.processes), "nb": BLOCK}, stands_in=False
         )
+    if kernel == "stencil":
+        return Example("stencil", {"n": _stencil_rows(room), "iterations": ITERATIONS}, stands_in=False)
     return Example("matmul", {"n": _matmul_rows(room)}, stands_in=kernel not in ("matmul", "dgemm"))
 
 
@@ -67,6 +70,12 @@ def _fft_rows(room: Room) -> int:
     """N with `4 n**2 / P` elements and `32 n**2 / P` bytes per process."""
     held = MEMORY_SHARE * room.memory_bytes * room.processes / (32 * room.on_first_node)
     return _round(min(room.largest_elements * room.processes / 4, held) ** 0.5, room)
+
+
+def _stencil_rows(room: Room) -> int:
+    """N with `n (2 n / P + 2)` elements per process, 8 bytes each."""
+    held = MEMORY_SHARE * room.memory_bytes * room.processes / (16 * room.on_first_node)
+    return _round(min(room.largest_elements * room.processes / 2, held) ** 0.5, room)
 
 
 def _sort_keys(room: Room) -> int:

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from advisor.report.html import render_html
-from advisor.verification.applications import CommandRuns, parse_command, ranks_cpus
+from advisor.verification.applications import CommandRuns, parse_command
 from advisor.verification.check import NO_RANGE, VerifyPlan, _document, load_starts, verify
 from advisor.verification.interleaved import Verification, run_interleaved
-from simulator import Configuration, Platform, ScenarioError, SpeedBand, run, this_machine
+from advisor.verification.places import places_on
+from simulator import Application, Configuration, Platform, ScenarioError, SpeedBand, run, this_machine
 from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.bench.usage import Usage
 from simulator.platform.networks import Link, Network, Star
@@ -54,8 +55,8 @@ def command(*arguments, cwd, limit_s=90):
     )
 
 
-def pe(name, *given, cpu=None, **more):
-    return replace(platforms.pe(name, *given, **more), cpu=cpu)
+def pe(name, *given, cpu=None, cores=1, **more):
+    return replace(platforms.pe(name, *given, **more), cpu=cpu, cores=cores)
 
 
 class Made:
@@ -105,8 +106,11 @@ def plan_of(pes, **more):
 @pytest.mark.parametrize(
     ("given", "found"),
     [
-        (pe("p"), "PE p has no cpu of this machine"),
-        (pe("p", cpu=4096), "PE p has a cpu that is not here; this machine has"),
+        (
+            pe("p", cpu=4096),
+            "PE p says cpu 4096, which this machine does not have for us; really running it needs one of",
+        ),
+        (pe("p", cores=4096), "PE p needs 4096 cores, and this machine has no more than the cores"),
         (pe("p", load=trace([0.0], [0.5], 1.0), cpu=CPU), "PE p has a load of parts of processes"),
         (pe("p", load=trace([0.0], [1.0], 1.0), rule="idle", cpu=CPU), "PE p has a load of another rule than fair"),
     ],
@@ -119,7 +123,9 @@ def test_what_cannot_be_run_here_is_refused(given, found):
 def test_another_application_needs_a_command():
     plan = plan_of([pe("p", cpu=CPU)])
     other = replace(plan.scenario, application=replace(plan.scenario.application, name="ep"))
-    with pytest.raises(ScenarioError, match="ep does not run for real without --command"):
+    with pytest.raises(
+        ScenarioError, match="ep has no real program here; matmul, stencil and farm have, others run by"
+    ):
         VerifyPlan(other, "equal").check()
     VerifyPlan(other, "equal", command=("true",)).check()
 
@@ -127,10 +133,10 @@ def test_another_application_needs_a_command():
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("./app {n} {units}", r"\{n\} found"),
-        ("./app 'open {units}", "closed quotations"),
-        ("", "nothing found"),
-        ("./app {rank}", r"\{units\} needed"),
+        ("./app {n} {units}", r"place \{n\}, which is unknown"),
+        ("./app 'open {units}", "close every quotation"),
+        ("", "is empty"),
+        ("./app {rank}", r"has no \{units\}"),
     ],
 )
 def test_a_command_is_checked_before_anything_runs(text, found):
@@ -140,16 +146,17 @@ def test_a_command_is_checked_before_anything_runs(text, found):
 
 def test_every_rank_runs_its_command_on_its_pe(tmp_path):
     """Two processes on the last PE, none on the first one of a configuration that leaves it out."""
-    cpus = (CPUS[0], CPUS[-1])
+    made = scenario([pe("p", cpu=CPUS[0]), pe("q", cpu=CPUS[-1])], 50)
     said = "*sys.argv[2:], *os.sched_getaffinity(0)"
     script = f"import os, sys; print({said}, file=open('{tmp_path}/' + sys.argv[1], 'w'))"
     words = parse_command(f'{sys.executable} -c "{script}" {{rank}} {{first}} {{units}} {{processes}}')
     wide = Configuration("wide", (0, 20, 30), (0, 1, 1))
-    with CommandRanks(ranks_cpus([wide], cpus)) as ranks:
-        done = CommandRuns(ranks, words, cpus, 30.0).run(wide)
+    with CommandRanks([CPUS[0]] * 3) as ranks:
+        done = CommandRuns(ranks, words, places_on(this_machine(), made)[0], 30.0).run(wide)
     found = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert found == {"0": f"0 20 2 {cpus[1]}\n", "1": f"20 30 2 {cpus[1]}\n"}
-    assert done.makespan_s == max(usage.wall_s for usage in done.compute) > 0
+    assert found == {"0": f"0 20 2 {CPUS[-1]}\n", "1": f"20 30 2 {CPUS[-1]}\n"}
+    assert done.makespan_s > 0
+    assert done.compute == (Usage(), Usage())  # two on one core: what each had of it says nothing of others
 
 
 @pytest.mark.slow
@@ -169,7 +176,7 @@ def test_a_budget_too_small_says_what_is_needed(tmp_path):
     path.write_text(SCENARIO.format(cpu=CPU).replace("1 Gunits/s", "1 kunits/s"))
     done = command(path, "--budget", "5s", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "error: --budget: 5s found, at least" in done.stderr
+    assert "error: --budget 5s is too short for 4 runs of" in done.stderr
 
 
 @pytest.mark.slow
@@ -235,18 +242,76 @@ def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
     advice.write_text(json.dumps(json.loads(advice.read_text()) | {"recommended": "other"}))
     done = command(tmp_path / "advice", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "recommended: 'other' is no configuration of its scenario" in done.stderr
+    assert "advice.json recommends 'other', which is no configuration of its scenario" in done.stderr
 
 
-def test_the_document_names_what_the_prediction_assumes_and_what_was_left_out():
+def test_the_document_names_what_the_prediction_assumes():
     """Two PEs of a node and no loopback: messages between them take the default."""
     made = scenario([pe("a", cpu=0), pe("b", cpu=1)], 64, (32, 32))
     network = Network(Star((Link("l", 1e-6, 1e9),)))
     made = replace(made, platform=Platform(made.platform.pes, network))
     measured = Verification({"c0": np.array([1.0, 1.1, 1.2])})
-    document = _document(VerifyPlan(made, "c0", left_out=("c1 is left out",)), run(made), measured, reused=0)
-    assert "c1 is left out" in document["warnings"]
+    document = _document(VerifyPlan(made, "c0"), run(made), measured, reused=0)
     assert any(line.startswith("platform.network.loopback is not given") for line in document["warnings"])
+
+
+def test_a_pull_that_takes_longer_than_the_scenario_says_is_told():
+    parameters = {"units": 60, "volume": 65536, "size": 3072, "pull": "1us"}
+    made = scenario([pe("a", cpu=CPU)], 60, (60,))
+    plan = VerifyPlan(replace(made, application=Application("farm", "dgemm", parameters)), "c0")
+
+    def told(pull_s):
+        return _document(plan, run(plan.scenario), Verification({"c0": np.array([1e-2])}, (), (pull_s,)), reused=0)
+
+    assert any("a pull takes 50 us here, and the scenario says 1 us; say" in line for line in told(50e-6)["warnings"])
+    assert not any("pull" in line for line in told(1.2e-6)["warnings"])
+
+
+SHARED = """
+format: 1
+platform:
+  nodes:
+  - name: here
+    pes: [{{name: a, cpu: {cpu}, cores: {cores}, speeds: {{{kernel}: 1 Gunits/s}}}}]
+  link: {{latency: 10 us, bandwidth: 1 GB/s}}
+application: {{name: {name}, kernel: {kernel}, parameters: {parameters}}}
+configurations:
+  as-now: {{partition: {three}, pes: [a, a, a]}}
+  alone: {{partition: equal}}
+  with-nothing-to-do: {{partition: {idle}, pes: [a, a, a, a]}}
+replications: 1
+"""
+REAL = {
+    "matmul": ("dgemm", "{n: 60}", "[10, 20, 30]", "[0, 30, 10, 20]"),
+    "stencil": ("stencil", "{n: 60, iterations: 5}", "[10, 20, 30]", "[0, 30, 10, 20]"),
+    "farm": ("dgemm", "{units: 60, volume: 65536, size: 3072, chunk: 4, pull: 1us}", "[1, 1, 1]", "[0, 1, 5, 1]"),
+    "ep": ("dgemm", "{samples: 60, volume: 1e5}", "[10, 20, 30]", "[0, 30, 10, 20]"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_an_advice_with_several_processes_on_a_core_is_really_run(tmp_path, name):
+    """From the advice on: more processes than cores, unequal units, and processes that have nothing to do."""
+    kernel, parameters, three, idle = REAL[name]
+    given = {"cpu": CPU, "cores": len(CPUS), "kernel": kernel, "name": name, "parameters": parameters}
+    (tmp_path / "s.yaml").write_text(SHARED.format(**given, three=three, idle=idle))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    advise = [sys.executable, "-m", "advisor.cli", "advise", "s.yaml", "--vary", "both", "-o", "advice"]
+    subprocess.run(advise, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    own = ("--command", "sleep 0.0{units}") if name == "ep" else ()
+    done = command("advice", *own, "--budget", "3s", "--json", cwd=tmp_path)
+    assert done.returncode in {0, 1}, done.stderr
+    assert done.stdout, done.stderr
+    document = json.loads(done.stdout)
+    entries = {entry["name"]: entry for entry in document["configurations"]}
+    assert entries["as-now"]["processes"] == [3]
+    assert entries["with-nothing-to-do"]["processes"] == [4 if name == "matmul" else 3]  # a master is always there
+    assert all(min(entry["measured_s"]) > 0 for entry in entries.values())
+    assert {sum(entry["processes"]) for entry in entries.values()} >= {1, len(CPUS), 3}  # alone, one per core, as now
+    assert {len(entry["measured_s"]) for entry in entries.values()} == {document["repetitions"]}
+    assert document["best_measured"] in entries
+    assert "one-per-core" in {name for own, entry in entries.items() for name in (own, *entry["also"])}
 
 
 @pytest.mark.parametrize("replications", [1, 20])

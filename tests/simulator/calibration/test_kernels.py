@@ -20,6 +20,7 @@ COUNTED = {
     "integration": (10, 10, 60),
     "triad": (10, 30, 20),
     "apexmap": (64, 68, 64),
+    "stencil": (10, 10 * 22, 500),
 }
 
 

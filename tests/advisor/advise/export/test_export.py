@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from advisor.advise.export import export_files, layout_of, save_exports
-from advisor.advise.export.hosts import openmpi_rankfile
+from advisor.advise.export.hosts import mpich_rankfile, openmpi_rankfile
 from advisor.advise.export.layout import Layout, Rank
 from simulator import Configuration, ScenarioError, load_scenario
 from simulator.platform.nodes import Node
@@ -49,6 +49,7 @@ def test_every_file_says_the_same_ranks():
     assert texts["hostfile"].splitlines()[1:] == ["b.lan:1", "a.lan:1", "c.lan:1"]
     assert texts["hostfile.slurm"].splitlines() == ["b.lan", "a.lan", "c.lan"]
     assert texts["rankfile.openmpi"].splitlines()[1:] == [f"rank {r}={h}.lan slot=0" for r, h in enumerate("bac")]
+    assert texts["rankfile.mpich"].splitlines()[1:] == [f"{host}.lan:1 binding=user:0" for host in "bac"]
     rows = list(csv.DictReader(texts["partition.csv"].splitlines()))
     assert [(row["pe"], int(row["first"]), int(row["units"])) for row in rows] == [
         ("b.0", 0, 10),
@@ -157,22 +158,27 @@ def test_python_reads_its_part(tmp_path):
 
 
 LAUNCHES = {
-    MPICH: ["-f", "hostfile"],
-    OPEN_MPI: [*AS_ROOT, "--hostfile", "hostfile.openmpi", "--rankfile", "rankfile.openmpi", "--oversubscribe"],
+    "MPICH, host file": (MPICH, ["-f", "hostfile"]),
+    "MPICH, rank file": (MPICH, ["-f", "rankfile.mpich"]),
+    "Open MPI, rank file": (
+        OPEN_MPI,
+        [*AS_ROOT, "--hostfile", "hostfile.openmpi", "--rankfile", "rankfile.openmpi", "--oversubscribe"],
+    ),
 }
 """What is not installed is left out."""
 
 if MPICH or OPEN_MPI:
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("launcher", [launcher for launcher in LAUNCHES if launcher])
-    def test_launchers_start_every_rank_where_it_was_advised(tmp_path, launcher):
+    @pytest.mark.parametrize("launch", [launch for launch, (launcher, _) in LAUNCHES.items() if launcher])
+    def test_launchers_start_every_rank_where_it_was_advised(tmp_path, launch):
         """Three ranks, two of them on one core."""
         save_exports(load_scenario(TUTORIAL), Configuration("x", (1000, 1000, 504), (0, 1, 1)), tmp_path)
         shell = "echo ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
-        lines = sorted(run(launcher, *LAUNCHES[launcher], "-n", "3", "sh", "-c", shell, folder=tmp_path))
+        launcher, arguments = LAUNCHES[launch]
+        lines = sorted(run(launcher, *arguments, "-n", "3", "sh", "-c", shell, folder=tmp_path))
         assert [line.split()[0] for line in lines] == ["0", "1", "2"]
-        if launcher == OPEN_MPI:
+        if "rank file" in launch:
             assert [line.split()[1] for line in lines] == ["0", "1", "1"]
 
 
@@ -209,3 +215,38 @@ def test_open_mpi_binds_ranks_where_the_rank_file_says(tmp_path):
     assert done.returncode == 0, done.stderr
     bound = sorted(re.findall(r"rank (\d) bound to .*?core (\d)", done.stderr))
     assert bound == [("0", "0"), ("1", "1")]
+
+
+CORES = sorted(os.sched_getaffinity(0))
+BINDINGS = {
+    "a core each on one host": [Rank("a", "here", CORES[0], 0, 1, 2)] * 2,
+    "several on a core": [Rank("a", "p", CORES[-1], 0, 1)] * 2 + [Rank("a", "q", CORES[0], 0, 1)],
+    "hosts that have their own cores": [Rank("a", "p", CORES[0], 0, 1), Rank("b", "q", CORES[-1], 0, 1)],
+    "a host again": [
+        Rank(host, host, cpu, 0, 1) for host, cpu in zip("aba", (CORES[-1], *CORES[:1], CORES[-1]), strict=True)
+    ],
+}
+
+
+@pytest.mark.skipif(MPICH is None or len(CORES) < 2, reason="MPICH and two cores")
+@pytest.mark.parametrize("case", BINDINGS)
+def test_mpich_binds_ranks_where_the_rank_file_says(tmp_path, case):
+    """Hosts of any name are started here (`-launcher fork`); each rank says what it may use."""
+    layout = Layout("", tuple(BINDINGS[case]))
+    (tmp_path / "ranks").write_text(mpich_rankfile(layout))
+    says = "import os; print(os.environ['PMI_RANK'], *os.sched_getaffinity(0))"
+    command = [MPICH, "-launcher", "fork", "-f", "ranks", "-n", str(len(layout.ranks)), sys.executable, "-c", says]
+    lines = sorted(run(*command, folder=tmp_path))
+    assert lines == [f"{rank} {core}" for rank, core in enumerate(layout.cores)]
+    assert [core for core in layout.cores if core not in CORES] == []
+
+
+@pytest.mark.skipif(OPEN_MPI is None or len(CORES) < 2, reason="Open MPI and two cores")
+@pytest.mark.parametrize("cpus", [(0, 1), (1, 0), (1, 1, 0)])
+def test_open_mpi_binds_several_ranks_of_a_core_where_the_rank_file_says(tmp_path, cpus):
+    layout = Layout("", tuple(Rank("localhost", f"p{cpu}", cpu, 0, 1) for cpu in cpus))
+    (tmp_path / "ranks").write_text(openmpi_rankfile(layout))
+    host = ["--host", f"localhost:{len(cpus)}", *(["--oversubscribe"] if layout.oversubscribed else [])]
+    says = "import os; print(os.environ['OMPI_COMM_WORLD_RANK'], *os.sched_getaffinity(0))"
+    command = [OPEN_MPI, *AS_ROOT, *host, "--rankfile", "ranks", "-n", str(len(cpus)), sys.executable, "-c", says]
+    assert sorted(run(*command, folder=tmp_path)) == [f"{rank} {cpu}" for rank, cpu in enumerate(cpus)]

@@ -32,9 +32,14 @@ def test_kinds_stand_one_after_the_other_and_the_ranks_of_a_pe_side_by_side(advi
         *(f"rank {rank}=b slot=0" for rank in range(4, 8)),
         *(f"rank {8 + pe}=n{1 + pe // 2} slot={pe % 2}" for pe in range(4)),
     ]
+    assert texts["out/hosts.mpich"].splitlines()[1:] == [
+        *(f"{host}:4 binding=user:0,0,0,0" for host in "ab"),
+        *(f"n{number}:2 binding=user:0,1" for number in (1, 2)),
+    ]
     assert texts["out/hosts.slurm"].split() == ["a"] * 4 + ["b"] * 4 + ["n1"] * 2 + ["n2"] * 2
     assert host_commands(layout, "out/hosts").splitlines()[1::2] == [
         "mpiexec -f out/hosts -n 12 PROGRAM",
+        "mpiexec -f out/hosts.mpich -n 12 PROGRAM",
         "mpirun --hostfile out/hosts.openmpi --rankfile out/hosts.rankfile --oversubscribe -n 12 PROGRAM",
         "mpirun --hostfile out/hosts.openmpi --map-by rankfile:FILE=out/hosts.rankfile:OVERSUBSCRIBE -n 12 PROGRAM",
         "SLURM_HOSTFILE=out/hosts.slurm srun --distribution=arbitrary -n 12 PROGRAM",

@@ -20,18 +20,6 @@ CPUS = sorted(os.sched_getaffinity(0))
 PAIR = [CPUS[0], CPUS[-1]]
 
 
-@pytest.mark.slow
-def test_the_product_is_right_for_every_partition():
-    with Ranks(PAIR) as ranks:
-        for kernel in ("dgemm", "matmul"):
-            for rows in ((40, 24), (64, 0), (0, 64), (1, 63)):
-                ranks.prepare_matmul(kernel, 64, rows)
-                run = ranks.matmul(rows)  # the master compares rows of C with their definition
-                assert run.makespan_s > 0
-                assert [usage.cpu_s > 0 for usage in run.compute] == [count > 0 for count in rows]
-    assert relatives() == []
-
-
 def test_ranks_run_where_they_were_put():
     with Ranks(PAIR) as ranks:
         ranks.prepare("dgemm", 16, 16)  # both have started

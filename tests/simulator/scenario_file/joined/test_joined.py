@@ -175,7 +175,7 @@ def test_nodes_without_the_kernel_are_left_out_of_the_configuration(tmp_path, mo
     assert loaded(tmp_path, join_platform([other, models["link"]], kernel="fft")).application.name == "fft"
 
 
-@pytest.mark.parametrize("kernel", ["dgemm", "fft", "sort", "cholesky", "triad"])
+@pytest.mark.parametrize("kernel", ["dgemm", "fft", "sort", "cholesky", "stencil", "triad"])
 def test_every_kernel_gets_an_application_that_can_be_simulated(tmp_path, kernel):
     small = MACHINE | {"memory_bytes": 64 * 2**20, "swap_bytes": 0}
     model = speed_model(tmp_path / "k.json", kernel=kernel, made=provenance(machine=small))
