@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.engines.compiled.cache import subroutine
+from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.flows import refill
 from simulator.engines.compiled.memory import (
     NONE,
@@ -78,8 +78,9 @@ _READ_WRITE = int(Kind.READ_WRITE)
 def simulate(w: Words) -> int:
     """Kernel: do one run; its status."""
     reset(w)
-    for process in range(w[W.PROCESS_COUNT]):
-        _go_on(w, process)
+    for process in range(w[W.PROCESS_COUNT] - 1, -1, -1):
+        processes(w)[process].calling = 1
+        make_ready(w, process)
     _finish_instant(w)
     while w[W.STATUS] == RUNNING:
         if w[W.LIVE] == 0:
@@ -221,7 +222,7 @@ def _grant_pulls(w: Words) -> None:
         schedule(w, process, later(w, table.pull))
 
 
-@subroutine
+@callee
 def _operation_ended(w: Words, process: int) -> None:
     one = processes(w)[process]
     if one.polling:
@@ -232,7 +233,7 @@ def _operation_ended(w: Words, process: int) -> None:
     _to_next(w, process)
 
 
-@subroutine
+@callee
 def _to_next(w: Words, process: int) -> None:
     """To a process's next operation, which after the last one of a turn is the first one of its loop."""
     one = processes(w)[process]
@@ -243,7 +244,7 @@ def _to_next(w: Words, process: int) -> None:
         one.passed += one.loop_size
 
 
-@subroutine
+@callee
 def _go_on(w: Words, process: int) -> None:
     """A process begins its next operations, until it waits or ends."""
     one = processes(w)[process]
@@ -279,7 +280,7 @@ def _is_now(w: Words, process: int) -> bool:
     return False
 
 
-@subroutine
+@callee
 def _begin(w: Words, process: int, row: int) -> bool:
     """Begin an operation; whether its process goes on at once, from its clock."""
     operation, one = operations(w)[row], processes(w)[process]
@@ -308,7 +309,7 @@ def _begin(w: Words, process: int, row: int) -> bool:
     return goes_on(w, process, after(w, one.clock, max(1, ticks(w)[row])))
 
 
-@subroutine
+@callee
 def _begin_message(w: Words, process: int, row: int) -> bool:
     """Begin to send, to receive, or both; whether the end is known and the process goes on at once."""
     operation, one = operations(w)[row], processes(w)[process]
