@@ -55,7 +55,7 @@ def _shapes(block: Block) -> dict[str, NDArray[np.int64] | Bools]:
     """Arrays as an outcome has them."""
     runs, processes = block.shape[:2], block.shape[2]
     per_process = np.broadcast_to(np.int64(0), (*runs, processes))
-    whole, fault = np.broadcast_to(np.int64(0), runs), np.broadcast_to(np.bool_(False), runs)
+    whole, fault = np.broadcast_to(np.int64(0), runs), np.broadcast_to(np.zeros((), dtype=np.bool_), runs)
     return dict(zip(TIMES, (whole, per_process, per_process, per_process, fault), strict=True))
 
 

@@ -1,9 +1,9 @@
 """The general path of the compiled engine: one run, event by event, for every kind of operation but CUSTOM.
 
 `simulate(w)` does one run in the memory that `workspace.Workspace` has laid out and described in `w`, and
-returns `w[STATUS]` (see `queues`). What each process did: the fields `computed`, `busy` and `finish` of `PROCESSES`, of a deadlock `row`, where it stands. Begin and end of every operation where `w[BEGAN]` and
-`w[ENDED]` are addresses of (N,) arrays. After MORE_SLOTS the same run has to be done again with more slots for eager
-messages.
+returns `w[STATUS]` (see `queues`). What each process did: the fields `computed`, `busy` and `finish` of `PROCESSES`.
+Begin and end of every operation where `w[BEGAN]` and `w[ENDED]` are addresses of (N,) arrays. After MORE_SLOTS the same
+run has to be done again with more slots for eager messages.
 
 An instant goes as the rules say: all that is due ends (`_end`), processes advance (`_go_on`), grants are made, and
 shared PEs and flows are re-evaluated once. Nothing looks through all processes, PEs or links: what changed is in lists.
@@ -281,14 +281,13 @@ def _is_now(w: Words, process: int) -> bool:
 
 
 @callee
-def _begin(w: Words, process: int, row: int) -> bool:
+def _begin(w: Words, process: int, row: int) -> bool:  # noqa: PLR0911 - one for each kind
     """Begin an operation; whether its process goes on at once, from its clock."""
     operation, one = operations(w)[row], processes(w)[process]
     kind = operation.kind
     if kind == _COMPUTE:
         return bool(
-            (pes(w)[one.pe].alone or _is_now(w, process))
-            and compute(w, process, nominal(w)[computation(w)[row]])
+            (pes(w)[one.pe].alone or _is_now(w, process)) and compute(w, process, nominal(w)[computation(w)[row]])
         )
     if kind in (_SEND, _RECV, _EXCHANGE):
         return _begin_message(w, process, row)
@@ -314,9 +313,9 @@ def _begin_message(w: Words, process: int, row: int) -> bool:
     """Begin to send, to receive, or both; whether the end is known and the process goes on at once."""
     operation, one = operations(w)[row], processes(w)[process]
     sends, into = operation.kind != _RECV, np.int64(operation.into)
-    if (sends and not may_post_ahead(w, row)) or (operation.kind != _SEND and into < NONE):
-        if not _is_now(w, process):
-            return False
+    ahead = (not sends or may_post_ahead(w, row)) and (operation.kind == _SEND or into >= NONE)
+    if not ahead and not _is_now(w, process):
+        return False
     one.parts, one.latest = 1, one.clock  # one more than there are: what ends at once shall not let it go on yet
     if sends:
         one.parts += not operation.eager
