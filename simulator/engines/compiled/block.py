@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.engines.compiled.plan import Rows
-from simulator.engines.compiled.service import ServiceTables, service_tables
+from simulator.engines.compiled.service import ServiceTables, service_tables, without_load
 from simulator.engines.costs import Costs
 from simulator.engines.run_set import LoggedOperation
 from simulator.programs.columns import KIND_NAMES, Columns, Kind
@@ -25,6 +25,13 @@ class Loads:
 
     scenario: Scenario
     tick_s: float
+    of: "Loads | None" = None
+    """The scenario's own, where these are the same PEs without any load."""
+
+    @cached_property
+    def without(self) -> "Loads":
+        """The same PEs without any load."""
+        return Loads(self.scenario, self.tick_s, self)
 
     @cached_property
     def most(self) -> Ints:
@@ -37,11 +44,15 @@ class Loads:
     @cached_property
     def alone(self) -> ServiceTables:
         """For one process on each PE."""
+        if self.of is not None:
+            return without_load(self.of.alone)
         return service_tables(self.scenario.platform.pes, np.minimum(self.most, 1), tick_s=self.tick_s)
 
     @cached_property
     def shared(self) -> ServiceTables:
         """For every number of processes up to the most."""
+        if self.of is not None:
+            return without_load(self.of.shared)
         return service_tables(self.scenario.platform.pes, self.most, tick_s=self.tick_s)
 
 

@@ -25,10 +25,10 @@ def takes(block: Block) -> bool:
         return False
     if costs.contention != "none" and np.any(costs.route >= 0):
         return False
-    return not _shares(block.scenario, costs)
+    return not _shares(block.scenario, costs, calm=block.loads.of is not None)
 
 
-def _shares(scenario: Scenario, costs: Costs) -> bool:
+def _shares(scenario: Scenario, costs: Costs, *, calm: bool) -> bool:
     """Whether processes meet on a PE that has load, or fewer cores than processes."""
     columns, pes = costs.columns, scenario.platform.pes
     counted = np.diff(columns.first) > 0
@@ -41,7 +41,8 @@ def _shares(scenario: Scenario, costs: Costs) -> bool:
     if not np.any(twice):
         return False
     most = max(np.bincount(row).max() for row in ordered[np.any(twice, axis=1)])
-    return any(pes[pe].load is not None or pes[pe].cores < most for pe in np.unique(ordered[:, 1:][twice]).tolist())
+    shared = np.unique(ordered[:, 1:][twice]).tolist()
+    return any((pes[pe].load is not None and not calm) or pes[pe].cores < most for pe in shared)
 
 
 def do_block(block: Block) -> Outcome:

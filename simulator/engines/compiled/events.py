@@ -1,9 +1,9 @@
 """The general path of the compiled engine: one run, event by event, for every kind of operation but CUSTOM.
 
 `simulate(w)` does one run in the memory that `workspace.Workspace` has laid out and described in `w`, and
-returns `w[STATUS]` (see `queues`). What each process did: the fields `computed`, `busy` and `finish` of `PROCESSES`, of a deadlock `row`, where it stands. Begin and end of every operation where `w[BEGAN]` and
-`w[ENDED]` are addresses of (N,) arrays. After MORE_SLOTS the same run has to be done again with more slots for eager
-messages.
+returns `w[STATUS]` (see `queues`). What each process did: the fields `computed`, `busy` and `finish` of `PROCESSES`.
+Begin and end of every operation where `w[BEGAN]` and `w[ENDED]` are addresses of (N,) arrays. After MORE_SLOTS the same
+run has to be done again with more slots for eager messages.
 
 An instant goes as the rules say: all that is due ends (`_end`), processes advance (`_go_on`), grants are made, and
 shared PEs and flows are re-evaluated once. Nothing looks through all processes, PEs or links: what changed is in lists.
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.engines.compiled.cache import subroutine
+from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.flows import refill
 from simulator.engines.compiled.memory import (
     NONE,
@@ -78,8 +78,9 @@ _READ_WRITE = int(Kind.READ_WRITE)
 def simulate(w: Words) -> int:
     """Kernel: do one run; its status."""
     reset(w)
-    for process in range(w[W.PROCESS_COUNT]):
-        _go_on(w, process)
+    for process in range(w[W.PROCESS_COUNT] - 1, -1, -1):
+        processes(w)[process].calling = 1
+        make_ready(w, process)
     _finish_instant(w)
     while w[W.STATUS] == RUNNING:
         if w[W.LIVE] == 0:
@@ -221,7 +222,7 @@ def _grant_pulls(w: Words) -> None:
         schedule(w, process, later(w, table.pull))
 
 
-@subroutine
+@callee
 def _operation_ended(w: Words, process: int) -> None:
     one = processes(w)[process]
     if one.polling:
@@ -232,7 +233,7 @@ def _operation_ended(w: Words, process: int) -> None:
     _to_next(w, process)
 
 
-@subroutine
+@callee
 def _to_next(w: Words, process: int) -> None:
     """To a process's next operation, which after the last one of a turn is the first one of its loop."""
     one = processes(w)[process]
@@ -243,7 +244,7 @@ def _to_next(w: Words, process: int) -> None:
         one.passed += one.loop_size
 
 
-@subroutine
+@callee
 def _go_on(w: Words, process: int) -> None:
     """A process begins its next operations, until it waits or ends."""
     one = processes(w)[process]
@@ -279,8 +280,8 @@ def _is_now(w: Words, process: int) -> bool:
     return False
 
 
-@subroutine
-def _begin(w: Words, process: int, row: int) -> bool:
+@callee
+def _begin(w: Words, process: int, row: int) -> bool:  # noqa: PLR0911 - one for each kind
     """Begin an operation; whether its process goes on at once, from its clock."""
     operation, one = operations(w)[row], processes(w)[process]
     kind = operation.kind
@@ -307,14 +308,14 @@ def _begin(w: Words, process: int, row: int) -> bool:
     return goes_on(w, process, after(w, one.clock, max(1, ticks(w)[row])))
 
 
-@subroutine
+@callee
 def _begin_message(w: Words, process: int, row: int) -> bool:
     """Begin to send, to receive, or both; whether the end is known and the process goes on at once."""
     operation, one = operations(w)[row], processes(w)[process]
     sends, into = operation.kind != _RECV, np.int64(operation.into)
-    if (sends and not may_post_ahead(w, row)) or (operation.kind != _SEND and into < NONE):
-        if not _is_now(w, process):
-            return False
+    ahead = (not sends or may_post_ahead(w, row)) and (operation.kind == _SEND or into >= NONE)
+    if not ahead and not _is_now(w, process):
+        return False
     one.parts, one.latest = 1, one.clock  # one more than there are: what ends at once shall not let it go on yet
     if sends:
         one.parts += not operation.eager

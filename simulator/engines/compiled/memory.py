@@ -111,8 +111,9 @@ ENTRY = _record(key="i8", second="i8", value="i8")
 OPERATION = _record(kind="i1", eager="i1", partner="i4", out="i4", into="i4")
 """`out`, `into`: channel of what is sent and received; `into` below -1 is `-2 - inbox`, of FARM the place in it."""
 PROCESS = _record(
-    row="i8", end="i8", pe="i8", clock="i8", parts="i8", latest="i8", next="i8", asking="i1", polling="i1", pulling="i1",
-    calling="i1", keeps_time="i1", joined="i8", loop_end="i8", loop_size="i8", turns="i8", passed="i8",
+    row="i8", end="i8", pe="i8", clock="i8", parts="i8", latest="i8", next="i8",
+    asking="i1", polling="i1", pulling="i1", calling="i1", keeps_time="i1", joined="i8",
+    loop_end="i8", loop_size="i8", turns="i8", passed="i8",
     busy="i8", computed="i8", finish="i8", first="i8", unit="i8", unit_end="i8", inbox="i8",
     all_turns="i8", all_first="i8",
 )  # fmt: skip
@@ -121,11 +122,13 @@ operation; `turns`: how often it still goes round in its loop, `passed`: what it
 `calling`: whether its event only says that its clock is reached; `keeps_time`: whether it is never ahead.
 What is read most stands in front, here and in what follows: with thousands of processes memory decides the speed."""
 SLOT = _record(
-    row="i8", number="i8", sender="i8", receiver="i8", next="i8", queued="i1", eager="i1", moving="i1", posted="i8", over="i8",
+    row="i8", number="i8", sender="i8", receiver="i8", next="i8", queued="i1", eager="i1", moving="i1",
+    posted="i8", over="i8",
     left="i8", rate="i8", since="i8", target="i8", limit="i8", group="i8", following="i8",
     mark="i8", filled="i8", shared="i8", fixed_by="i8", fixed_next="i8",
 )  # fmt: skip
-"""A message or disk transfer, `number` being its row in the whole program, `over` being its end once that is known; slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE; those behind are eager."""
+"""A message or disk transfer, `number` being its row in the whole program, `over` its end once that is known.
+Slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE; those behind are eager."""
 CHANNEL = _record(head="i8", tail="i8", waiting="i8", inbox="i8", receiver="i8")
 INBOX = _record(first="i8", size="i8")
 """Unmatched messages that a receive from anyone may take: a heap in `MESSAGES` from `first` on."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.engines.compiled.cache import subroutine
+from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.memory import (
     NONE,
     W,
@@ -22,7 +22,7 @@ from simulator.engines.compiled.queues import MORE_SLOTS, after, pop, push
 from simulator.engines.compiled.transfers import IDLE, OVER, part_done, release, request_at, routed
 
 
-@subroutine
+@callee
 def may_post_ahead(w: Words, row: int) -> bool:
     """Whether what is sent can be posted ahead of now: to nobody who receives from anyone, and where there is room.
 
@@ -33,7 +33,7 @@ def may_post_ahead(w: Words, row: int) -> bool:
     return bool(room and channels(w)[operation.out].inbox == NONE)
 
 
-@subroutine
+@callee
 def post(w: Words, process: int, row: int) -> None:
     """What SEND or EXCHANGE sends at its process's clock; to a process that waits for it, or into its channel."""
     operation, tick = operations(w)[row], processes(w)[process].clock
@@ -99,7 +99,7 @@ def _meet(w: Words, slot: int, tick: int) -> None:
     part_done(w, message.sender, end)
 
 
-@subroutine
+@callee
 def receive(w: Words, process: int, number: int) -> None:
     """Take a channel's first message at the process's clock, or wait for it."""
     channel = channels(w)[number]

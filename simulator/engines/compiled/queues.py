@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from simulator.engines.compiled.cache import subroutine
+from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.memory import W, Words, queue
 from simulator.engines.costs import LAST_TICK
 
@@ -10,13 +10,13 @@ RUNNING, DONE, DEADLOCK, UNRECEIVED, STALLED, ENDED_TRACE, NO_RATE, PAST_LAST_TI
 """`w[STATUS]`; `w[FAULT]` is then the PE (STALLED, ENDED_TRACE) or the directed link (NO_RATE)."""
 
 
-@subroutine
+@callee
 def later(w: Words, ticks: int) -> int:
     """The tick so much after now; past the last one the run fails."""
     return after(w, w[W.NOW], ticks)
 
 
-@subroutine
+@callee
 def after(w: Words, tick: int, ticks: int) -> int:
     """The tick so much after another; past the last one the run fails."""
     if ticks > LAST_TICK - tick:

@@ -7,7 +7,7 @@ import numpy as np
 
 from simulator.base.errors import UnsupportedProgram
 from simulator.engines import process
-from simulator.engines.compiled import direct, general
+from simulator.engines.compiled import alike, direct, general
 from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
 from simulator.engines.costs import lower, start_ticks
 from simulator.engines.run_set import LoggedOperation, RunSet
@@ -89,7 +89,7 @@ def _done(block: Block, draws: Draws) -> Outcome:
     if block.kinds[Kind.CUSTOM]:
         found = f"the operation {block.costs.columns.customs[0][0]!r} of your own found"
         raise UnsupportedProgram(f"engine compiled: {found}, the engine process does it")
-    outcome = direct.do_block(block) if direct.takes(block) else general.do_block(block)
+    outcome = alike.do_block(block, lambda part: (direct if direct.takes(part) else general).do_block(part))
     for place, replication in np.argwhere(outcome.fault).tolist():
         _again(block, outcome, place, replication, draws)
     return outcome

@@ -386,6 +386,13 @@ def service_tables(pes: Sequence[PE], most: Ints, *, tick_s: float) -> ServiceTa
     return _filled(of_pe, kinds, np.array(counts, dtype=np.int64), tick_s)
 
 
+def without_load(tables: ServiceTables) -> ServiceTables:
+    """The tables of the same PEs without any load."""
+    return tables._replace(
+        pieces=np.zeros_like(tables.pieces), last_rate=np.minimum(1.0, tables.cores / tables.processes)
+    )
+
+
 class _Kind(NamedTuple):
     """What PEs that share tables have in common."""
 

@@ -12,7 +12,6 @@ from simulator.engines.compiled.service import (
     NEVER,
     OVERFLOW,
     attained_at,
-    finish,
     grown,
     piece_at,
     rate_in,
@@ -51,19 +50,47 @@ def compute(w: Words, process: int, nominal: int) -> bool:
 
 @subroutine
 def _end_alone(w: Words, number: int, now: int, nominal: int) -> int:
-    """When a computation ends that begins at a tick on a PE that nobody shares; see `finish`."""
+    """When a computation ends that begins at a tick on a PE that nobody shares, or why it does not."""
     pe = pes(w)[number]
-    tables, table = services(w), pe.table
-    if tables.pieces[table] > 0 and pe.start <= EXACT:
-        tick = pe.start + now
-        if (tick >= pe.end or tick < pe.begin) and tick < EXACT:
-            pe.begin, pe.end, pe.load = piece_at(tables, table, tick)
-            pe.rate = rate_in(tables, table, pe.load)
-        if tick < pe.end and nominal < EXACT:
-            steps = steps_in(pe.rate, grown(pe.rate, tick - pe.begin) + nominal, pe.end - pe.begin)
-            if steps >= 0:
-                return pe.begin + steps - pe.start
-    return finish(tables, table, pe.start, now, nominal)
+    if pe.start > LAST_TICK - now:
+        return OVERFLOW
+    tick = pe.start + now
+    if tick >= pe.end or tick < pe.begin:
+        _find_piece(w, number, pe.table, tick)
+    left = pe.end - tick
+    if left > 0 and nominal <= left:
+        if pe.rate == 1.0:
+            return now + nominal
+        steps = steps_in(pe.rate, grown(pe.rate, tick - pe.begin) + nominal, pe.end - pe.begin)
+        if steps >= 0:
+            return pe.begin + steps - pe.start
+    attained = _attained(w, pe.table, tick)
+    if attained < 0:
+        return attained
+    if nominal > 2 * LAST_TICK - 1 - attained:
+        return OVERFLOW
+    found = _when(w, pe.table, attained + nominal, tick)
+    return found - pe.start if found >= 0 else found
+
+
+@subroutine
+def _find_piece(w: Words, number: int, table: int, tick: int) -> None:
+    """Note the piece of its trace that a PE is in."""
+    pe, tables = pes(w)[number], services(w)
+    pe.begin, pe.end, pe.load = piece_at(tables, table, tick)
+    pe.rate = rate_in(tables, table, pe.load)
+
+
+@subroutine
+def _attained(w: Words, table: int, tick: int) -> int:
+    """See `attained_at`."""
+    return attained_at(services(w), table, tick)
+
+
+@subroutine
+def _when(w: Words, table: int, attained: int, near: int) -> int:
+    """See `tick_when`."""
+    return tick_when(services(w), table, attained, near)
 
 
 @subroutine
@@ -100,8 +127,8 @@ def settle(w: Words, number: int) -> None:
         pe.base = reached
     else:
         table = pe.table + pe.m - 1
-        base = pe.base if pe.end < 0 else attained_at(services(w), table, pe.start + pe.settled)
-        pe.served += attained_at(services(w), table, tick) - base
+        base = pe.base if pe.end < 0 else _attained(w, table, pe.start + pe.settled)
+        pe.served += _attained(w, table, tick) - base
         pe.base = NONE
     pe.settled = now
 
@@ -132,22 +159,23 @@ def _evaluate(w: Words, number: int) -> None:
         return
     tick, table, missing = pe.start + now, pe.table + m - 1, targets(w)[pe.first].key - pe.served
     if tick >= pe.end or tick < pe.begin:
-        pe.begin, pe.end, pe.load = piece_at(services(w), table, tick)
+        _find_piece(w, number, table, tick)
         pe.base = NONE
     if pe.end >= 0:
-        if m != pe.m or pe.base == NONE:
-            pe.m, pe.rate = m, rate_in(services(w), table, pe.load)
+        if m != pe.m:
+            pe.m, pe.rate, pe.base = m, rate_in(services(w), table, pe.load), NONE
+        if pe.base == NONE:
             pe.base = grown(pe.rate, tick - pe.begin)
         steps = steps_in(pe.rate, pe.base + missing, pe.end - pe.begin) if missing < EXACT else -1
         if steps >= 0:
             schedule(w, event, pe.begin + steps - pe.start)
             return
     pe.m, pe.end = m, -1
-    pe.base = attained_at(services(w), table, tick)
+    pe.base = _attained(w, table, tick)
     if pe.base < 0:
         _fault(w, number, pe.base)
         return
-    end = tick_when(services(w), table, pe.base + missing, tick) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
+    end = _when(w, table, pe.base + missing, tick) if pe.base <= 2 * LAST_TICK - 1 - missing else OVERFLOW
     if end < 0:
         _fault(w, number, end)
     else:

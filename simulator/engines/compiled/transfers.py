@@ -1,6 +1,6 @@
 """Transfers of messages and to disks: without contention, link by link in turn, or as flows."""
 
-from simulator.engines.compiled.cache import subroutine
+from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.flows import end_flow, mark_dirty, start_flow
 from simulator.engines.compiled.groups import due
 from simulator.engines.compiled.memory import (
@@ -28,7 +28,7 @@ IDLE, AHEAD, PENDING, MOVING, LATENCY, FLOWING, OVER = range(7)
 flowing, ended or of a known end."""
 
 
-@subroutine
+@callee
 def routed(w: Words, row: int) -> bool:
     """Whether what an operation transfers passes links that others may want; else its end is known beforehand."""
     return bool(w[W.CONTENTION] != FREELY and route(w)[row] != NONE)
@@ -104,7 +104,7 @@ def part_done(w: Words, process: int, tick: int) -> None:
         make_ready(w, process)
 
 
-@subroutine
+@callee
 def goes_on(w: Words, process: int, tick: int) -> bool:
     """An operation ends at a tick, now or later; whether its process goes on at once, be it ahead of now."""
     one = processes(w)[process]
@@ -115,14 +115,14 @@ def goes_on(w: Words, process: int, tick: int) -> bool:
     return True
 
 
-@subroutine
+@callee
 def make_ready(w: Words, process: int) -> None:
     """A process goes on from its clock."""
     processes(w)[process].next = w[W.READY]
     w[W.READY] = process
 
 
-@subroutine
+@callee
 def release(w: Words, slot: int) -> None:
     """An eager message's slot is free for another."""
     slots(w)[slot].next = w[W.FREE_SLOT]
