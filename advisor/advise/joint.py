@@ -90,10 +90,10 @@ def search_jointly(
     made = [_levelled(judge, kinds, team) for team in near]
     ranked = [made[place][1] for place in ties.in_order([value for value, _ in made]).tolist()]
     named = [renamed(one, f"joint-{n}" if n else "joint") for n, one in enumerate(ranked)]
-    return [_over_all(scenario, one) for one in named], judge.spent
+    return [over_all(scenario, one) for one in named], judge.spent
 
 
-def _over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
+def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
     """One process on some PEs written as one on each, those of the others without units, as partitions are."""
     pes, count = configuration.placement, len(scenario.platform.pes)
     if len(set(pes)) < len(pes) or (scenario.application.work.has_master and pes[0] != 0):
@@ -130,7 +130,7 @@ def one_step_from(scenario: Scenario, configuration: Configuration, *, most: int
         if runnable[len(placed)]:
             whole = whole_units(wanted * (work.units / wanted.sum()), work.units)
             made.append(Configuration(f"step {number}", work.fitting(tuple(whole.tolist())), tuple(placed)))
-    return [_over_all(scenario, one) for one in made if scenario.lacking_bytes(one) <= 0]
+    return [over_all(scenario, one) for one in made if scenario.lacking_bytes(one) <= 0]
 
 
 def _steps_of_processes(

@@ -207,6 +207,28 @@ def recommend(
     return replace(made, confirmations=_confirmed(scenario, made, confirm)) if confirm else made
 
 
+def adopted(scenario: Scenario, made: Recommendation, configuration: Configuration) -> Recommendation:
+    """A recommendation with one more candidate: the best of all is recommended; the same where it is known already.
+
+    Parameters
+    ----------
+    scenario
+        With the seed and the replications of the recommendation.
+    """
+    known = made.strategies
+    compared = strategies(scenario, [*known.candidates, configuration], left_out=known.left_out)
+    names = tuple(one.name for one in compared.candidates)
+    if names == made.runs.configurations:
+        return made
+    runs = run_or_recall(scenario.with_configurations(compared.candidates))
+    ranking = _ranking(scenario, runs, made.objective, made.ranking.bound_s)
+    best, spent = compared.candidates[ranking.best.candidate], made.evaluations + runs.makespan_ticks.shape[1]
+    compared = replace(compared, also={**known.also, **compared.also})
+    after = Recommendation(best, runs, compared, made.varied, ranking, spent, ())
+    again = len(made.confirmations[0].reference_s) if made.confirmations else 0
+    return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
+
+
 def _found(
     scenario: Scenario,
     benchmark_speeds: Sequence[float] | None,
@@ -309,7 +331,7 @@ def _stepped(
     return (renamed(best, "stepped") if moved else None), spent
 
 
-def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: float) -> Ranking:
+def _ranking(scenario: Scenario, runs: RunSet, objective: Objective, bound_s: float | None) -> Ranking:
     """All candidates, with all replications of each."""
     table = runs.makespan_s
     return rank(

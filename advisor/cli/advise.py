@@ -97,10 +97,11 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     }
     with _kept(output, loaded, asked):
         recommendation = recommend(loaded, **asked)
+        explanation = explain(loaded, recommendation) if explained else None
+        recommendation = recommendation if explanation is None else explanation.recommendation
         fronts = pareto_fronts(loaded, recommendation) if pareto else None
         document = advice_document(loaded, recommendation, top=top, fronts=fronts)
-        if explained:
-            document |= explain(loaded, recommendation).to_dict()
+        document |= {} if explanation is None else explanation.to_dict()
 
         def write() -> None:
             if output is not None:
