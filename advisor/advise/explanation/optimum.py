@@ -266,14 +266,18 @@ def lacks(scenario: Scenario, configuration: Configuration) -> bool:
 
 
 def fastest_first(advised: Advised, scenario: Scenario | None = None) -> list[int]:
-    """PEs by the time in which each would do all work alone, its cores together, as the model says."""
+    """PEs by the time in which each would do all work, its processes together, as the model says."""
     scenario = advised.scenario if scenario is None else scenario
-    times = np.zeros(len(scenario.platform.pes))
-    for kind, most in zip(kinds_of(scenario), (kind.most for kind in kinds_of(scenario)), strict=True):
-        each = most if "allocation" in advised.varied else 1
-        units = -(-scenario.application.work.units // each)
-        placement = (kind.pes[0],) * each
-        times[list(kind.pes)] = process_times(scenario, placement, led=False)(0, units)
+    work = scenario.application.work
+    most = {pe: kind.most for kind in advised.kinds for pe in kind.pes}
+    placement = tuple(pe for pe in sorted(most) for _ in range(most[pe]))
+    process_s = process_times(scenario, placement, led=work.has_master)
+    times = np.zeros(len(most))
+    for kind in kinds_of(scenario):
+        head = kind.pes[-1]  # not the master's
+        times[list(kind.pes)] = process_s(placement.index(head), -(-work.units // most[head]))
+    if work.has_master:
+        times[0] = process_s(0, -(-work.units // most[0]))
     return [int(place) for place in ties.in_order(times)]
 
 
