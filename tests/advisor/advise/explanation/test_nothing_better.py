@@ -60,7 +60,7 @@ def advised(made, units, placement):
 
 
 def test_what_is_left_gets_the_units_that_are_best_for_it(tmp_path):
-    """12,000 units on four cores of 2 and four of 1: 10 s; fast alone 15 s, slow alone 30 s; a core less of each 10.9 s."""
+    """12,000 units on four cores of 2 and four of 1: 10 s; fast alone 15 s, slow alone 30 s."""
     made = two_nodes(tmp_path)
     chosen = Configuration("advised", (2000,) * 4 + (1000,) * 4, (0,) * 4 + (1,) * 4)
     rows = others(Advised(made, chosen), Simulations(limit=10**6, replications=1, seed=0))
