@@ -36,7 +36,7 @@ AT_ONCE = 4
 """Configurations that seem better whose further replications are run together."""
 SURELY = 3.0
 """Standard errors by which a configuration has to seem better to be run further once the effort is spent."""
-PORTIONS = {"near": 0.35, "why": 0.25, "sensitivity": 0.4, "measure": 0.4, "load": 0.5, "size": 1.0}
+PORTIONS = {"near": 0.35, "why": 0.25, "sensitivity": 0.5, "measure": 0.4, "load": 0.5, "size": 1.0}
 """Part of the effort left that each section may take."""
 
 
@@ -229,6 +229,7 @@ def _explained(scenario: Scenario, made: Recommendation, simulations: Simulation
     """All sections for one recommendation."""
     advised = Advised(scenario, made.configuration, made.varied)
     left_out: list[str] = []
+    simulations.reserve(1 - PORTIONS["near"])
     why, unchanged = None, None
     try:
         with simulations.portion(PORTIONS["why"]):

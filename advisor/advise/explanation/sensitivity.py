@@ -21,6 +21,8 @@ SAME_REGRET = 1e-6
 """Regrets that differ by less are equal, and makespans decide."""
 MOST_KINDS = 8
 """Kinds of PEs, those with most units; the others are not looked at."""
+FIRST_KINDS = 4
+"""Of these, those that are asked about before links and memory."""
 
 Change = Callable[[float], Scenario]
 """The scenario with a parameter times a factor."""
@@ -86,21 +88,7 @@ def sensitivities(
 def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, str, tuple[int, ...], Change]]:
     """What a scenario was calibrated with: name, sort, PEs, and how it is changed."""
     kinds = busiest(scenario, chosen)
-    for kind in kinds:
-        yield (
-            f"speed of {called(scenario, kind)}",
-            "speed",
-            kind.pes,
-            partial(_speed, scenario, kind.pes),
-        )
-    for kind in kinds:
-        if scenario.platform.pes[kind.pes[0]].load is not None:
-            yield (
-                f"load of {called(scenario, kind)}",
-                "load",
-                kind.pes,
-                partial(_load, scenario, kind.pes),
-            )
+    yield from _of_kinds(scenario, kinds[:FIRST_KINDS])
     if len(scenario.platform.pes) > 1:
         yield "link latency", "latency", (), lambda factor: changes.with_link(scenario, latency=factor)
         yield "link bandwidth", "bandwidth", (), lambda factor: changes.with_link(scenario, bandwidth=factor)
@@ -109,6 +97,16 @@ def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str,
         yield "memory size", "memory size", (), lambda factor: changes.with_memory(scenario, capacity=factor)
     if shares:
         yield "memory access time", "memory access", (), lambda factor: changes.with_memory(scenario, access=factor)
+    yield from _of_kinds(scenario, kinds[FIRST_KINDS:])
+
+
+def _of_kinds(scenario: Scenario, kinds: Sequence[Kind]) -> Iterator[tuple[str, str, tuple[int, ...], Change]]:
+    """Their speeds, then their loads."""
+    for kind in kinds:
+        yield f"speed of {called(scenario, kind)}", "speed", kind.pes, partial(_speed, scenario, kind.pes)
+    for kind in kinds:
+        if scenario.platform.pes[kind.pes[0]].load is not None:
+            yield f"load of {called(scenario, kind)}", "load", kind.pes, partial(_load, scenario, kind.pes)
 
 
 def _speed(scenario: Scenario, pes: tuple[int, ...], factor: float) -> Scenario:

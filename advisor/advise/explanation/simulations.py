@@ -14,12 +14,12 @@ from simulator.experiments.sweep import run_or_recall
 Floats = NDArray[np.float64]
 MOST_REPLICATIONS = 40
 """Replications that questions are asked with; the recommendation's own figures have all of its."""
-EFFORT = 40_000_000
+EFFORT = 50_000_000
 """Computations that all runs of an explanation may take; large scenarios get fewer replications and fewer rows."""
 LOADED = 3
 """A computation under a load takes the engine about so many times as long."""
 PREPARED = 2
-"""To prepare a configuration takes about as long as so many replications of it."""
+"""To prepare a configuration takes about as long as so many replications of it without load."""
 QUESTIONS = 100
 """What the effort is planned for: changed scenarios, each with a search for what is best there."""
 TRIES = 4
@@ -65,6 +65,10 @@ class Simulations:
         self.objective = objective
         self._until = EFFORT
         self._known: dict[int, tuple[Scenario, dict[object, Seen]]] = {}
+
+    def reserve(self, share: float) -> None:
+        """From now on so much of the whole effort may be spent, whatever was before."""
+        self._until = self.effort + int(share * EFFORT)
 
     @contextmanager
     def portion(self, share: float) -> Iterator[None]:
@@ -118,7 +122,8 @@ class Simulations:
         missing = {key: one for key, one in distinct.items() if had[key] < replications}
         needed = sum(replications - had[key] for key in missing)
         effort = sum(
-            _effort(scenario, len(one.partition)) * (PREPARED + replications - had[key]) for key, one in missing.items()
+            _prepared(scenario, len(one.partition)) + _effort(scenario, len(one.partition)) * (replications - had[key])
+            for key, one in missing.items()
         )
         if not forced and (self.spent + needed > self.limit or self.effort + effort > self._until):
             raise OutOfRuns
@@ -164,6 +169,10 @@ class Simulations:
 def same(one: Configuration, other: Configuration) -> bool:
     """Whether two configurations differ by their names only."""
     return _key(one) == _key(other)
+
+
+def _prepared(scenario: Scenario, processes: int) -> int:
+    return PREPARED * processes * scenario.application.work.rounds(processes)
 
 
 def _effort(scenario: Scenario, processes: int) -> int:
