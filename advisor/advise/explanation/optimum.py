@@ -315,9 +315,10 @@ def best_over(advised: Advised, scenario: Scenario, simulations: Simulations, pl
         If the application does not run so, or memory and swap do not hold it.
     """
     starts = advised.divided(scenario, advised.model(scenario, placement))
-    if scenario is advised.scenario and placement == advised.placement:
-        starts.append(advised.configuration)
+    kept = int(scenario is advised.scenario and placement == advised.placement)
+    starts += [advised.configuration] * kept
     few, told, rounds = simulations.planned(scenario, len(advised.placement))
+    starts = starts if rounds else starts[:1] + starts[len(starts) - kept :]
     return _least(advised, scenario, simulations, starts, (few, told, rounds))
 
 
@@ -353,7 +354,7 @@ def _bettered(scenario: Scenario, simulations: Simulations, seen: Seen, few: int
     groups = [np.array(busy)[group] for group in alike(scenario, tuple(chosen.placement[place] for place in busy))]
     if len(groups) < 2:
         return seen
-    for _ in range(min(ROUNDS, rounds // 12)):
+    for _ in range(min(ROUNDS, rounds)):
         moves = dict.fromkeys(_moves(scenario, seen, groups))
         tried = [one for one in moves if one != seen.configuration and not lacks(scenario, one)]
         if not tried:

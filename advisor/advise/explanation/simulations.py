@@ -24,6 +24,8 @@ QUESTIONS = 100
 """What the effort is planned for: changed scenarios, each with a search for what is best there."""
 TRIES = 4
 """Configurations that such a search looks at, at the least."""
+MOVES = 4 * 12
+"""Configurations that a round of moves takes, four times over."""
 FEWEST = 2
 """Replications of a search, at the least, where anything is drawn."""
 
@@ -84,9 +86,9 @@ class Simulations:
         """Replications to search with, replications to tell, and rounds of moves of a search, for so many processes."""
         each = EFFORT // (QUESTIONS * max(1, _effort(scenario, processes)))
         if self.objective != "mean":
-            return self.replications, self.replications, each // (TRIES * self.replications)
+            return self.replications, self.replications, each // (MOVES * self.replications)
         few = int(np.clip(each // TRIES, min(FEWEST, self.replications), self.replications))
-        return few, int(np.clip(each, few, self.replications)), each // (TRIES * few)
+        return few, int(np.clip(each, few, self.replications)), each // (MOVES * few)
 
     def remember(self, scenario: Scenario, configuration: Configuration, runs: RunSet, row: int) -> None:
         """Take runs that were made before, in the first replications by the same seed."""
