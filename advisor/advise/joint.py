@@ -74,7 +74,7 @@ def search_jointly(judge: Judge, *, most: int | None = None) -> list[Configurati
         made.append((judge.value(best), best))  # seen on the way
     ranked = [made[place][1] for place in ties.in_order([value for value, _ in made]).tolist()]
     named = [renamed(one, f"{JOINT}-{n}" if n else JOINT) for n, one in enumerate(ranked)]
-    return [_over_all(judge.scenario, one) for one in named]
+    return [over_all(judge.scenario, one) for one in named]
 
 
 def _searched(judge: Judge, most: int | None) -> Iterator[tuple[float, Configuration]]:
@@ -96,7 +96,7 @@ def _searched(judge: Judge, most: int | None) -> Iterator[tuple[float, Configura
             yield _levelled(judge, kinds, teams[place])
 
 
-def _over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
+def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
     """One process on some PEs written as one on each, those of the others without units, as partitions are."""
     pes, count = configuration.placement, len(scenario.platform.pes)
     if len(set(pes)) < len(pes) or (scenario.application.work.has_master and pes[0] != 0):
@@ -133,7 +133,7 @@ def one_step_from(scenario: Scenario, configuration: Configuration, *, most: int
         if runnable[len(placed)]:
             whole = whole_units(wanted * (work.units / wanted.sum()), work.units)
             made.append(Configuration(f"step {number}", work.fitting(tuple(whole.tolist())), tuple(placed)))
-    return [_over_all(scenario, one) for one in made if scenario.lacking_bytes(one) <= 0]
+    return [over_all(scenario, one) for one in made if scenario.lacking_bytes(one) <= 0]
 
 
 def _steps_of_processes(

@@ -233,7 +233,7 @@ def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[st
     scenario, objective = asked.scenario, asked.objective
     compared, table = _compared(asked, found, left_out)
     bound_s = None if objective in UNITS else lower_bound_s(scenario, most=asked.most)
-    ranking = _ranking(asked, compared.candidates, table, bound_s)
+    ranking = _ranking(scenario, objective, compared.candidates, table, bound_s)
     best = compared.candidates[ranking.best.candidate]
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
     return Recommendation(best, table, compared, asked.vary, ranking, asked.spending.runs, (), rates)
@@ -298,6 +298,29 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
             found = _with_allocations(asked, found)
     found, uneven = without_uneven(scenario, vary, found)
     return _with_own(own, found), (*left_out, *uneven, *unfit)
+
+
+def adopted(scenario: Scenario, made: Recommendation, configuration: Configuration) -> Recommendation:
+    """A recommendation with one more candidate: the best of all is recommended; the same where it is known already.
+
+    Parameters
+    ----------
+    scenario
+        With the seed and the replications of the recommendation.
+    """
+    known = made.strategies
+    compared = strategies(scenario, [*known.candidates, configuration], left_out=known.left_out)
+    names = tuple(one.name for one in compared.candidates)
+    if names == made.runs.configurations:
+        return made
+    runs = run_or_recall(scenario.with_configurations(compared.candidates))
+    ranking = _ranking(scenario, made.objective, compared.candidates, runs, made.ranking.bound_s)
+    best, spent = compared.candidates[ranking.best.candidate], made.evaluations + runs.makespan_ticks.shape[1]
+    compared = replace(compared, also={**known.also, **compared.also})
+    rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
+    after = Recommendation(best, runs, compared, made.varied, ranking, spent, (), rates)
+    again = len(made.confirmations[0].reference_s) if made.confirmations else 0
+    return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
 
 def _check_budget(spending: Spending) -> None:
@@ -395,20 +418,26 @@ def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) 
     return None if best is None or best == start else renamed(best, "stepped")
 
 
-def _ranking(asked: _Asked, candidates: Sequence[Configuration], runs: RunSet, bound_s: float | None) -> Ranking:
+def _ranking(
+    scenario: Scenario,
+    objective: Objective,
+    candidates: Sequence[Configuration],
+    runs: RunSet,
+    bound_s: float | None,
+) -> Ranking:
     """All candidates, with all replications of each."""
-    table = rates_of(asked.scenario, candidates, asked.objective)[:, np.newaxis] * runs.makespan_s
+    table = rates_of(scenario, candidates, objective)[:, np.newaxis] * runs.makespan_s
     found = rank(
         lambda places, numbers: table[np.ix_(places, numbers)],
         table.shape[0],
         runs=table.size,
-        objective=over_runs(asked.objective),
+        objective=over_runs(objective),
         bound_s=bound_s,
         finalists=table.shape[0],
-        seed=asked.scenario.seed,
+        seed=scenario.seed,
         deterministic=runs.deterministic,
     )
-    return replace(found, objective=asked.objective)
+    return replace(found, objective=objective)
 
 
 def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmation, ...]:

@@ -205,8 +205,10 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     """
     work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
     busy, first, compute = Counter(placement), placement[0], work.compute(len(placement))
-    bands = {pe: platform.pes[pe].speed_of(kernel) for pe in busy}
-    shares = {pe: mean_share(platform.pes[pe], processes=count) for pe, count in busy.items()}
+
+    @cache  # only those asked for: of PEs that are alike, callers ask for one
+    def speed_of(pe: int) -> tuple[SpeedBand, float]:
+        return platform.pes[pe].speed_of(kernel), mean_share(platform.pes[pe], processes=busy[pe])
 
     @cache  # a bisection asks for the same units again and again
     def messages_s(pe: int, units: int) -> float:
@@ -216,8 +218,8 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
 
     @cache
     def alone_s(pe: int, units: int) -> float:
-        computation = compute(units)
-        return float(computation.volume / float(bands[pe].speed(computation.size)) / shares[pe])
+        computation, (band, share) = compute(units), speed_of(pe)
+        return float(computation.volume / float(band.speed(computation.size)) / share)
 
     usual = -(-work.units // len(placement))
     setup_s = sum((count - (pe == first)) * messages_s(pe, usual) for pe, count in busy.items()) if led else 0.0

@@ -100,13 +100,14 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     """
     begun_s = time.monotonic()
     from advisor.advise.advice import advice_document
-    from advisor.advise.explanation import explain
+    from advisor.advise.explanation import check_explained, explain
     from advisor.advise.objectives import check_objective
     from advisor.advise.pareto import pareto_fronts
     from advisor.advise.recommendation import recommend
 
     loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
     _check_asked(loaded, output, hostfile, pareto=pareto)
+    check_explained(objective if explained else "mean")
     asked: dict[str, Any] = {
         "replications": replications,
         "seed": seed,
@@ -119,9 +120,11 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     with _kept(output, loaded, asked):
         with search_lines() as tell:
             recommendation = recommend(loaded, **asked, tell=tell)
+        explanation = explain(loaded, recommendation) if explained else None
+        recommendation = recommendation if explanation is None else explanation.recommendation
         fronts = pareto_fronts(loaded, recommendation) if pareto else None
         document = advice_document(loaded, recommendation, top=top, fronts=fronts)
-        document |= explain(loaded, recommendation).to_dict() if explained else {}
+        document |= {} if explanation is None else explanation.to_dict()
         write = partial(_write_all, output, hostfile, document, loaded, recommendation)
         finish(document, partial(_tell, document, top), as_json=as_json, write=write, said=None)
     if output is not None and not as_json:

@@ -76,11 +76,14 @@ def _others(document: Document) -> list[str]:
         [
             f"{one['change']} {clean(one['pe'])}",
             wording.seconds(one["makespan_s"], {"mean": one["makespan_s"]}),
-            change_text(one["longer"]),
+            change_text(one["longer"], half(one)),
         ]
         for one in others
     ]
-    return ["Other PEs, the work divided anew", *table(["PEs in use", "mean (s)", "longer"], rows)] if rows else []
+    header = ["change", f"{objective_text(document)} (s)", "longer"]
+    return (
+        ["What one change of this advice makes of it, the units divided for it", *table(header, rows)] if rows else []
+    )
 
 
 def _switches(document: Document) -> list[str]:
@@ -149,11 +152,17 @@ def _spent(document: Document) -> list[str]:
 
 
 def _better(document: Document) -> list[str]:
-    spent = document["explanation"]
-    if not spent.get("better_partition"):
+    name, gained = (document["explanation"].get(key) for key in ("adopted_instead_of", "adopted_gain"))
+    if name is None:
         return []
-    longer = f"the advice takes {percent(spent['search_regret'], 1)} longer on these draws"
-    return [f"A better partition was found while explaining: {longer}; better_partition with --json"]
+    return [
+        f"This advice was found while explaining; the search's own, {clean(name)}, takes {percent(gained, 2)} longer"
+    ]
+
+
+def objective_text(document: Document) -> str:
+    """What makespans are compared by, in words."""
+    return {"p95": "95 % quantile", "worst": "largest"}.get(str(document.get("objective")), "mean")
 
 
 def half(entry: Document) -> float:

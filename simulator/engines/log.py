@@ -134,7 +134,8 @@ class Causes:
     """What each operation of a logged run waited for; logs and columns list the same operations in the same order."""
 
     def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: NDArray[np.bool_]) -> None:
-        self.columns, self._log, self.eager = columns, log, eager
+        self.columns, self._log, self.eager = columns, log, eager.tolist()
+        self._kind, self._partner = columns.kind.tolist(), columns.partner.tolist()
         self.sender_of: dict[int, int]
         """The operation that sent what each receive got."""
         self.receiver_of: dict[int, int]
@@ -174,9 +175,8 @@ class Causes:
 
     def _waited_for(self, row: int) -> list[int]:
         """Operations of others without which it could not have ended; of a barrier's the last one."""
-        kind = Kind(self.columns.kind[row])
-        if kind == Kind.BARRIER:
-            return [self._last[int(self.columns.partner[row])]]
+        if self._kind[row] == Kind.BARRIER:
+            return [self._last[self._partner[row]]]
         found = []
         if row in self.sender_of:
             found.append(self.sender_of[row])
@@ -191,16 +191,15 @@ class Causes:
         """
         columns = self.columns
         posted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        process = columns.process.tolist()
+        process, partner, tag = (column.tolist() for column in (columns.process, columns.partner, columns.tag))
         for row in np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)).tolist():
-            inbox = int(columns.partner[row]), int(columns.tag[row])
-            posted[inbox].append((self._log[row].start_ticks, row))
+            posted[partner[row], tag[row]].append((self._log[row].start_ticks, row))
         for messages in posted.values():
             messages.sort()
         sender_of: dict[int, int] = {}
+        sources = np.where(columns.kind == Kind.RECV, columns.partner, columns.source).tolist()
         for row in np.flatnonzero((columns.kind == Kind.RECV) | (columns.kind == Kind.EXCHANGE)).tolist():
-            column = columns.partner if columns.kind[row] == Kind.RECV else columns.source
-            inbox, source = (process[row], int(columns.tag[row])), int(column[row])
+            inbox, source = (process[row], tag[row]), sources[row]
             place = next(i for i, (_, sent) in enumerate(posted[inbox]) if source in (ANY, process[sent]))
             sender_of[row] = posted[inbox].pop(place)[1]
         return sender_of, {sender: row for row, sender in sender_of.items()}

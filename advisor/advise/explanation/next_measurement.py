@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from advisor.advise.explanation import changes
+from advisor.advise.explanation.optimum import Advised
 from advisor.advise.explanation.sensitivity import SAME_REGRET, busiest, called, effect, parameters
 from advisor.advise.explanation.simulations import OutOfRuns, Simulations
 from simulator import PE, Configuration, Load, Scenario, ScenarioError, ties
@@ -74,9 +75,7 @@ class NextMeasurement:
         }
 
 
-def next_measurement(
-    scenario: Scenario, chosen: Configuration, simulations: Simulations, *, least: float = 0.0
-) -> NextMeasurement:
+def next_measurement(advised: Advised, simulations: Simulations, *, least: float = 0.0) -> NextMeasurement:
     """Put each parameter at both ends of its stated uncertainty, and see what the advice regrets there.
 
     Speeds: both edges of the band, for all of a kind together. Loads: the 95 % interval of the trace's mean, from the
@@ -87,16 +86,14 @@ def next_measurement(
     least
         Regret that the search finds where nothing is changed: no more than that is none.
     """
+    scenario, chosen = advised.scenario, advised.configuration
     ranked: list[Uncertain] = []
     missing: list[str] = []
     stated = set()
     for name, source, ends, scenarios, command in _stated(scenario, chosen):
         stated.add(name)
         try:
-            effects = [
-                effect(scenario, changed, end, chosen, simulations)
-                for end, changed in zip(ends, scenarios, strict=True)
-            ]
+            effects = [effect(advised, changed, end, simulations) for end, changed in zip(ends, scenarios, strict=True)]
         except (OutOfRuns, ScenarioError):
             missing.append(name)
             continue

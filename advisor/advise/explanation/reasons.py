@@ -1,4 +1,4 @@
-"""Why an advice is as it is: which PE limits, who waits for whom, what each thing costs, what other PEs would bring."""
+"""Why an advice is as it is: which PE limits, who waits for whom, and what each thing costs."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -9,20 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.explanation import changes
-from advisor.advise.explanation.optimum import alternatives, best_of, best_within, evenly, one_each, pes_of
+from advisor.advise.explanation.neighbours import Other
+from advisor.advise.explanation.optimum import Advised, best_of
 from advisor.advise.explanation.simulations import Simulations
 from advisor.advise.ranking import gain
 from advisor.advise.recommendation import Recommendation
-from advisor.advise.simulated import kinds_of
-from simulator import Configuration, Scenario, ScenarioError, critical_path, ties, waits_by_pe
+from simulator import Configuration, Scenario, critical_path, ties, waits_by_pe
 
 _One = TypeVar("_One")
 LOGGED = 10
 """Replications whose operations are looked at one by one."""
 MOST_LOGGED = 64
 """Processes up to which that is so; beyond, one replication is."""
-MOST_OTHERS = 8
-"""Kinds of PEs to add or to take away, at most."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +60,6 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Other:
-    """The makespan with one PE more or less, the work divided anew."""
-
-    change: str
-    """`with` or `without`."""
-    pe: str
-    makespan_s: float
-    longer: float
-    """So much longer than the recommended configuration, as a share."""
-
-
-@dataclass(frozen=True)
 class Reasons:
     """Why the recommended configuration takes as long as it does, and why with these PEs."""
 
@@ -96,7 +82,7 @@ class Reasons:
         return asdict(self)
 
 
-def reasons(scenario: Scenario, recommendation: Recommendation, simulations: Simulations) -> Reasons:
+def reasons(advised: Advised, recommendation: Recommendation, simulations: Simulations) -> Reasons:
     """Look at the recommended configuration's runs, and at what it takes without messages, load, and so on.
 
     Raises
@@ -104,7 +90,7 @@ def reasons(scenario: Scenario, recommendation: Recommendation, simulations: Sim
     OutOfRuns
         If the runs allowed do not suffice.
     """
-    chosen = recommendation.configuration
+    scenario, chosen = advised.scenario, recommendation.configuration
     used = np.flatnonzero(np.array(chosen.partition) > 0)
     row = recommendation.runs.configurations.index(chosen.name)
     path, messages, waits = _followed(scenario, chosen, simulations)
@@ -120,7 +106,7 @@ def reasons(scenario: Scenario, recommendation: Recommendation, simulations: Sim
         shares[1],
         shares[2],
         _largest(waits, [wait.seconds for wait in waits]),
-        _costs(scenario, chosen, simulations),
+        _costs(advised, simulations),
     )
 
 
@@ -129,7 +115,7 @@ def _followed(
 ) -> tuple[dict[str, float], float, list[Wait]]:
     """Parts of critical paths by PE, the part without computing, and who waits for whom; means over replications."""
     count = LOGGED if len(chosen.partition) <= MOST_LOGGED else 1
-    runs = simulations.runs(scenario, (chosen,), logged=count)
+    runs = simulations.logged(scenario, chosen, count)
     replications = runs.makespan_ticks.shape[1]
     asked = scenario.with_configurations((chosen,))
     path: dict[str, float] = defaultdict(float)
@@ -162,17 +148,25 @@ def _last(scenario: Scenario, chosen: Configuration, ended: NDArray[np.int64]) -
     return found
 
 
-def _costs(scenario: Scenario, chosen: Configuration, simulations: Simulations) -> tuple[Cost, ...]:
-    now = simulations.makespans_s(scenario, chosen)
+def _costs(advised: Advised, simulations: Simulations) -> tuple[Cost, ...]:
+    scenario, chosen = advised.scenario, advised.configuration
+    _, told, _ = simulations.planned(scenario, len(advised.placement))
+    (now,) = simulations.seen(scenario, [chosen], told)
     found = []
     for of, changed in _without(scenario, chosen):
-        then = simulations.makespans_s(changed, chosen)
-        longer = gain(then, now, deterministic=scenario.deterministic and changed.deterministic)
+        best = best_of(advised, changed, simulations)
+        (then,) = simulations.seen(changed, [chosen], told)
+        longer = gain(
+            then.makespans_s,
+            now.makespans_s,
+            simulations.objective,
+            seed=simulations.seed,
+            deterministic=scenario.deterministic and changed.deterministic,
+        )
         _, least, most = longer.change
         low, high = (None if end is None else -end for end in (most, least))
-        best = best_of(changed, simulations, [chosen, *alternatives(changed, chosen)])
-        anew = 1 - best.mean_s / float(now.mean())
-        found.append(Cost(of, float(then.mean()), 1 - longer.mean, low, high, anew))
+        anew = 1 - simulations.value_s(best.makespans_s) / simulations.value_s(now.makespans_s)
+        found.append(Cost(of, simulations.value_s(then.makespans_s), 1 - longer.mean, low, high, anew))
     return _largest(found, [cost.divided_anew for cost in found])
 
 
@@ -187,40 +181,3 @@ def _without(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, S
         yield "shared memory", changes.without_sharing(scenario)
     if scenario.with_configurations((chosen,)).pages:
         yield "paging", changes.without_paging(scenario)
-
-
-def others(scenario: Scenario, recommendation: Recommendation, simulations: Simulations) -> tuple[Other, ...]:
-    """What one PE more, or one of those used less, would make of the makespan: one PE of each kind.
-
-    Raises
-    ------
-    OutOfRuns
-        If the runs allowed do not suffice.
-    """
-    chosen = recommendation.configuration
-    used, now_s = pes_of(chosen), float(simulations.makespans_s(scenario, chosen).mean())
-    found: list[Other] = []
-    for kind in kinds_of(scenario):
-        more = [pe for pe in kind.pes if pe not in used]
-        less = [pe for pe in kind.pes if pe in used]
-        for change, pes in (("with", more[:1]), ("without", less[-1:])):
-            left = used.union(pes) if change == "with" else used.difference(pes)
-            if pes and left and len(found) < MOST_OTHERS:
-                then_s = _makespan_s(scenario, chosen, sorted(left), simulations)
-                if then_s is not None:
-                    name = scenario.platform.pes[pes[0]].name
-                    found.append(Other(change, name, then_s, then_s / now_s - 1))
-    return tuple(found)
-
-
-def _makespan_s(
-    scenario: Scenario, chosen: Configuration, pes: Sequence[int], simulations: Simulations
-) -> float | None:
-    try:
-        if one_each(chosen):
-            return best_within(scenario, simulations, pes, like=chosen).mean_s
-        kept = tuple(pe for pe in chosen.placement if pe in pes)
-        placement = (*kept, *(pe for pe in pes if pe not in kept))
-        return float(simulations.makespans_s(scenario, evenly(scenario, placement)).mean())
-    except ScenarioError:  # too few units, or no memory
-        return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from advisor.advise.explanation import changes
-from advisor.advise.explanation.optimum import alternatives, best_of
+from advisor.advise.explanation.optimum import Advised, best_of
 from advisor.advise.explanation.simulations import OutOfRuns, Simulations
 from advisor.advise.problem import Kind
 from advisor.advise.ranking import gain
@@ -21,6 +21,8 @@ SAME_REGRET = 1e-6
 """Regrets that differ by less are equal, and makespans decide."""
 MOST_KINDS = 8
 """Kinds of PEs, those with most units; the others are not looked at."""
+FIRST_KINDS = 4
+"""Of these, those that are asked about before links and memory."""
 
 Change = Callable[[float], Scenario]
 """The scenario with a parameter times a factor."""
@@ -68,14 +70,14 @@ class Sensitivity:
 
 
 def sensitivities(
-    scenario: Scenario, chosen: Configuration, simulations: Simulations, *, step: float = STEP
+    advised: Advised, simulations: Simulations, *, step: float = STEP
 ) -> tuple[tuple[Sensitivity, ...], tuple[str, ...]]:
     """The effect of each calibrated parameter, the most regretted first, and what was left out for want of runs."""
     found: list[Sensitivity] = []
     missing: list[str] = []
-    for name, what, pes, change in parameters(scenario, chosen):
+    for name, what, pes, change in parameters(advised.scenario, advised.configuration):
         try:
-            effects = tuple(effect(scenario, change(1 + by), by, chosen, simulations) for by in (-step, step))
+            effects = tuple(effect(advised, change(1 + by), by, simulations) for by in (-step, step))
             found.append(Sensitivity(name, what, pes, effects))
         except (OutOfRuns, ScenarioError):
             missing.append(name)
@@ -86,21 +88,7 @@ def sensitivities(
 def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, str, tuple[int, ...], Change]]:
     """What a scenario was calibrated with: name, sort, PEs, and how it is changed."""
     kinds = busiest(scenario, chosen)
-    for kind in kinds:
-        yield (
-            f"speed of {called(scenario, kind)}",
-            "speed",
-            kind.pes,
-            partial(_speed, scenario, kind.pes),
-        )
-    for kind in kinds:
-        if scenario.platform.pes[kind.pes[0]].load is not None:
-            yield (
-                f"load of {called(scenario, kind)}",
-                "load",
-                kind.pes,
-                partial(_load, scenario, kind.pes),
-            )
+    yield from _of_kinds(scenario, kinds[:FIRST_KINDS])
     if len(scenario.platform.pes) > 1:
         yield "link latency", "latency", (), lambda factor: changes.with_link(scenario, latency=factor)
         yield "link bandwidth", "bandwidth", (), lambda factor: changes.with_link(scenario, bandwidth=factor)
@@ -109,6 +97,16 @@ def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str,
         yield "memory size", "memory size", (), lambda factor: changes.with_memory(scenario, capacity=factor)
     if shares:
         yield "memory access time", "memory access", (), lambda factor: changes.with_memory(scenario, access=factor)
+    yield from _of_kinds(scenario, kinds[FIRST_KINDS:])
+
+
+def _of_kinds(scenario: Scenario, kinds: Sequence[Kind]) -> Iterator[tuple[str, str, tuple[int, ...], Change]]:
+    """Their speeds, then their loads."""
+    for kind in kinds:
+        yield f"speed of {called(scenario, kind)}", "speed", kind.pes, partial(_speed, scenario, kind.pes)
+    for kind in kinds:
+        if scenario.platform.pes[kind.pes[0]].load is not None:
+            yield f"load of {called(scenario, kind)}", "load", kind.pes, partial(_load, scenario, kind.pes)
 
 
 def _speed(scenario: Scenario, pes: tuple[int, ...], factor: float) -> Scenario:
@@ -131,7 +129,7 @@ def called(scenario: Scenario, kind: Kind) -> str:
     return first if kind.count == 1 else f"{first} (and {kind.count - 1} alike)"
 
 
-def effect(scenario: Scenario, changed: Scenario, by: float, chosen: Configuration, simulations: Simulations) -> Effect:
+def effect(advised: Advised, changed: Scenario, by: float, simulations: Simulations) -> Effect:
     """The recommended configuration in a changed scenario, against before and against the best found there.
 
     Raises
@@ -139,9 +137,16 @@ def effect(scenario: Scenario, changed: Scenario, by: float, chosen: Configurati
     OutOfRuns
         If the runs allowed do not suffice.
     """
-    before = simulations.makespans_s(scenario, chosen)
-    kept = simulations.makespans_s(changed, chosen)
-    longer = gain(kept, before, deterministic=scenario.deterministic and changed.deterministic)
-    best = best_of(changed, simulations, [chosen, *alternatives(changed, chosen)])
-    regret = max(0.0, float(kept.mean()) / best.mean_s - 1)
+    scenario, chosen = advised.scenario, advised.configuration
+    _, told, _ = simulations.planned(scenario, len(advised.placement))
+    best = best_of(advised, changed, simulations)
+    (before,), (kept,) = (simulations.seen(one, [chosen], told) for one in (scenario, changed))
+    longer = gain(
+        kept.makespans_s,
+        before.makespans_s,
+        simulations.objective,
+        seed=simulations.seed,
+        deterministic=scenario.deterministic and changed.deterministic,
+    )
+    regret = max(0.0, simulations.value_s(kept.makespans_s) / simulations.value_s(best.makespans_s) - 1)
     return Effect(by, *longer.change, regret)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from advisor.advise.explanation import changes
-from advisor.advise.explanation.optimum import Seen, best_within, evenly, fastest_first, one_each, pes_of
-from advisor.advise.explanation.simulations import OutOfRuns, Simulations
+from advisor.advise.explanation.optimum import Advised, Placement, best_over, fastest_first
+from advisor.advise.explanation.simulations import OutOfRuns, Seen, Simulations
 from advisor.advise.ranking import gain
-from simulator import Configuration, Scenario, ScenarioError, ties
+from simulator import Scenario, ScenarioError, ties
 
 SIZE_RANGE = (0.25, 4.0)
 """Times the asked problem size."""
@@ -93,10 +93,9 @@ class _Axis:
     change: Callable[[float], Scenario]
 
 
-def switches_of_size(
-    scenario: Scenario, chosen: Configuration, simulations: Simulations, *, span: tuple[float, float] = SIZE_RANGE
-) -> Switches:
+def switches_of_size(advised: Advised, simulations: Simulations, *, span: tuple[float, float] = SIZE_RANGE) -> Switches:
     """Switch points over the problem size, from and to so many times the asked one."""
+    scenario = advised.scenario
     name = changes.size_parameter(scenario)
     if name is None:
         return Switches("problem size", "", *span, 1.0, None, (), "the application has no parameter that is its size")
@@ -111,13 +110,12 @@ def switches_of_size(
         lambda low, high: float(round(math.sqrt(low * high))),
         lambda value: changes.with_size(scenario, int(value)),
     )
-    return _switches(scenario, axis, chosen, simulations)
+    return _switches(advised, axis, simulations)
 
 
-def switches_of_load(
-    scenario: Scenario, chosen: Configuration, simulations: Simulations, *, span: tuple[float, float] = LOAD_RANGE
-) -> Switches:
+def switches_of_load(advised: Advised, simulations: Simulations, *, span: tuple[float, float] = LOAD_RANGE) -> Switches:
     """Switch points over the load of all loaded PEs, times a factor."""
+    scenario = advised.scenario
     if all(pe.load is None for pe in scenario.platform.pes):
         return Switches("load", "factor", *span, 1.0, None, (), "no PE has a load")
     values = {float(value) for value in np.linspace(span[0], span[1], GRID)} | {1.0}
@@ -129,53 +127,56 @@ def switches_of_load(
         lambda low, high: (low + high) / 2,
         lambda factor: changes.with_load(scenario, factor),
     )
-    return _switches(scenario, axis, chosen, simulations)
+    return _switches(advised, axis, simulations)
 
 
 class _Strategies:
     """What is best at a value: each set of PEs with the best partition found for it; values are remembered."""
 
-    def __init__(self, axis: _Axis, chosen: Configuration, simulations: Simulations) -> None:
-        self._axis, self._chosen, self._simulations = axis, chosen, simulations
-        self._sets = self._compared()
+    def __init__(self, advised: Advised, axis: _Axis, simulations: Simulations) -> None:
+        self._advised, self._axis, self._simulations = advised, axis, simulations
+        self._placements = self._compared()
         self._seen: dict[float, list[Seen]] = {}
 
     def at(self, value: float) -> list[Seen]:
         """Best first; empty where the scenario cannot be run."""
         if value not in self._seen:
-            found = []
-            for pes in (*self._sets, None):
-                with suppress(ScenarioError):  # too large, or too small, for these PEs
-                    found.append(self._of(value, pes))
-            self._seen[value] = [found[place] for place in ties.in_order([seen.mean_s for seen in found])]
+            self._seen[value] = []
+            with suppress(ScenarioError):  # no such size
+                found = self._all(self._axis.change(value) if value != self._axis.asked else self._advised.scenario)
+                values = [self._simulations.value_s(seen.makespans_s) for seen in found]
+                self._seen[value] = [found[place] for place in ties.in_order(values)]
         return self._seen[value]
 
-    def _of(self, value: float, pes: frozenset[int] | None) -> Seen:
-        """The best of a set of PEs, or what was advised if None: at other values than the asked one its processes."""
-        changed = self._axis.change(value)
-        if pes is not None:
-            return best_within(changed, self._simulations, pes, like=self._chosen)
-        if value == self._axis.asked:
-            return Seen(self._chosen, self._simulations.makespans_s(changed, self._chosen))
-        if one_each(self._chosen):
-            raise ScenarioError("one process per PE is among the sets")
-        several = evenly(changed, self._chosen.placement)
-        return Seen(several, self._simulations.makespans_s(changed, several))
+    def _all(self, changed: Scenario) -> list[Seen]:
+        few, _, _ = self._simulations.planned(changed, len(self._advised.placement))
+        starts = [
+            one
+            for placement in self._placements
+            for one in self._advised.divided(changed, self._advised.model(changed, placement))
+        ]
+        if starts:
+            self._simulations.seen(changed, starts, few)  # all at once
+        found = []
+        for placement in self._placements:
+            with suppress(ScenarioError):  # too large, or too small, for these PEs
+                found.append(best_over(self._advised, changed, self._simulations, placement))
+        return found
 
-    def _compared(self) -> list[frozenset[int]]:
+    def _compared(self) -> list[Placement]:
         """The advised PEs, all, and the fastest ones at both ends and at the asked value."""
-        found = [pes_of(self._chosen)] if one_each(self._chosen) else []
+        advised, found = self._advised, [self._advised.placement]
         for value in (self._axis.asked, self._axis.values[-1], self._axis.values[0]):
             try:
-                order = fastest_first(self._axis.change(value))
+                order = fastest_first(advised, self._axis.change(value))
             except ScenarioError:
                 continue
-            found += [frozenset(order[:count]) for count in (1, len(order), -(-len(order) // 2))]
+            found += [advised.over(order[:count]) for count in (1, len(order), -(-len(order) // 2))]
         return list(dict.fromkeys(found))[:MOST_SETS]
 
 
-def _switches(scenario: Scenario, axis: _Axis, chosen: Configuration, simulations: Simulations) -> Switches:
-    strategies = _Strategies(axis, chosen, simulations)
+def _switches(advised: Advised, axis: _Axis, simulations: Simulations) -> Switches:
+    scenario, strategies = advised.scenario, _Strategies(advised, axis, simulations)
     points: list[SwitchPoint] = []
     note, best = None, None
     try:
@@ -225,17 +226,16 @@ def _side(scenario: Scenario, seen: Sequence[Seen], at: float, other: Seen) -> S
     return Side(_name(scenario, seen[0]), at, found.mean, found.low, found.high)
 
 
-def _key(seen: Seen) -> tuple[bool, frozenset[int]]:
-    return one_each(seen.configuration), seen.pes
+def _key(seen: Seen) -> frozenset[int]:
+    return seen.pes
 
 
 def _name(scenario: Scenario, seen: Seen) -> str:
     pes = sorted(seen.pes)
     names = [scenario.platform.pes[pe].name for pe in pes]
-    several = "" if one_each(seen.configuration) else ", processes as advised"
     if len(names) == 1:
-        return f"{names[0]} alone{several}"
+        return f"{names[0]} alone"
     if len(names) <= MOST_NAMES:
-        return f"{' + '.join(names)}{several}"
+        return " + ".join(names)
     everyone = len(names) == len(scenario.platform.pes)
-    return (f"all {len(names)} PEs" if everyone else f"{len(names)} PEs from {names[0]} to {names[-1]}") + several
+    return f"all {len(names)} PEs" if everyone else f"{len(names)} PEs from {names[0]} to {names[-1]}"

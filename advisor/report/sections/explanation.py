@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from advisor import wording
-from advisor.report.explanation_text import change_text, gain_text, half, value_text
+from advisor.report.explanation_text import change_text, gain_text, half, objective_text, value_text
 from advisor.report.page import Beside, Block, Figure, Section, Table, Text, pairs, table
 from advisor.wording import Document, clean, number, percent
 
@@ -43,7 +43,11 @@ def _why(document: Document) -> Iterator[Block]:
         for one in why["costs"]
     ]
     others = [
-        [f"{one['change']} {clean(one['pe'])}", wording.duration(one["makespan_s"]), change_text(one["longer"])]
+        [
+            f"{one['change']} {clean(one['pe'])}",
+            wording.duration(one["makespan_s"]),
+            change_text(one["longer"], half(one)),
+        ]
         for one in why.get("others") or ()
     ]
     waits = [
@@ -51,7 +55,9 @@ def _why(document: Document) -> Iterator[Block]:
     ]
     tables = [table("Change of the makespan with", ["with", "as advised", "divided anew"], costs)] if costs else []
     if others:
-        tables.append(table("Other PEs, the work divided anew", ["PEs in use", "makespan", "longer"], others))
+        tables.append(
+            table("One change of this advice, the units divided for it", ["change", "makespan", "longer"], others)
+        )
     if waits:
         tables.append(table("Who waits for whom to be ready, longest first", ["who", "mean"], waits[:6]))
     yield Beside(limiting, tuple(tables)) if tables else limiting
@@ -134,7 +140,11 @@ def _unstated(found: Document) -> str:
 def _spent(document: Document) -> Iterator[Text]:
     spent = document["explanation"]
     drawn = wording.counted(spent["replications"], "replication")
-    told = f"Explained by {spent['simulated_runs']} simulated runs of {drawn} each; by mean makespans."
+    runs = f"{spent['simulated_runs']} simulated runs of {drawn} each"
+    told = f"Explained by {runs}; by {objective_text(document)} makespans."
+    if spent.get("adopted_instead_of"):
+        name, longer = clean(spent["adopted_instead_of"]), percent(spent["adopted_gain"], 2)
+        told += f" This advice was found while explaining; the search's own, {name}, takes {longer} longer."
     if spent.get("left_out"):
         told += f" Left out: {', '.join(map(clean, spent['left_out']))}."
     yield Text(told, quiet=True)
