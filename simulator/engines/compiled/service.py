@@ -223,7 +223,7 @@ def piece_at(tables: ServiceTables, table: int, tick: int) -> tuple[int, int, fl
             piece += 1
             begin, following = following, _knot(tables, table, piece + 1)
     elif tables.after_end[table] == HOLD:
-        piece, begin, following = pieces - 1, end, np.int64(EXACT)
+        piece, begin, following = pieces - 1, end, EXACT
     else:
         return 0, -1, 0.0
     value = _number_at(tables.values[table], piece)
