@@ -31,9 +31,9 @@ Team = tuple[tuple[int, int], ...]
 
 JOINT = "joint"
 """The name of what is found."""
-STARTS = 16
+STARTS = 12
 """Teams that are simulated first, at most."""
-TRIED = 10
+TRIED = 8
 """Moves from the best team that are simulated at a time: those that the model finds best."""
 ROUNDS = 8
 """Moves in a row, at most."""
@@ -41,7 +41,7 @@ LEVELLED = 2
 """Teams whose units are levelled by simulation."""
 NEAR = 1.1
 """A team this many times as slow as the best is not worth levelling."""
-LEVELLING = (0.04, 0.02, 0.01, 0.005)
+LEVELLING = (0.03, 0.01)
 """Units that a move takes from one kind to another while they are levelled, as a share of all."""
 UNIT_STEPS = (0.01, 0.0025)
 """The same for a step from the best candidate."""
@@ -111,7 +111,13 @@ def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
     return whole if parts == tuple(partition.tolist()) else configuration
 
 
-def one_step_from(scenario: Scenario, configuration: Configuration, *, most: int | None = None) -> list[Configuration]:
+def one_step_from(
+    scenario: Scenario,
+    configuration: Configuration,
+    *,
+    most: int | None = None,
+    unit_steps: Sequence[float] = UNIT_STEPS,
+) -> list[Configuration]:
     """What lies one step from a configuration: one PE or process less, one process more, a step of units.
 
     Units of a process that goes are spread over the others, and a new one takes its part of all, in proportion.
@@ -120,13 +126,15 @@ def one_step_from(scenario: Scenario, configuration: Configuration, *, most: int
     ----------
     most
         As in `search_jointly`.
+    unit_steps
+        How many units move, as shares of all.
     """
     work, kinds = scenario.application.work, kinds_of(scenario, most=most)
     if work.has_master and not configuration.partition[0]:
         return []  # the master would be another
     busy = [(pe, units) for pe, units in zip(configuration.placement, configuration.partition, strict=True) if units]
     pes, units = [pe for pe, _ in busy], np.array([units for _, units in busy], dtype=np.float64)
-    steps = [*_steps_of_processes(kinds, pes, units), *_steps_of_units(scenario, kinds, pes, units)]
+    steps = [*_steps_of_processes(kinds, pes, units), *_steps_of_units(scenario, kinds, pes, units, unit_steps)]
     runnable = {count: runs_as(scenario, count) for count in {len(placed) for placed, _ in steps}}
     made = []
     for number, (placed, wanted) in enumerate(steps):
@@ -156,14 +164,14 @@ def _steps_of_processes(
 
 
 def _steps_of_units(
-    scenario: Scenario, kinds: Sequence[Kind], pes: Sequence[int], units: Floats
+    scenario: Scenario, kinds: Sequence[Kind], pes: Sequence[int], units: Floats, unit_steps: Sequence[float]
 ) -> Iterator[tuple[Sequence[int], Floats]]:
     """Units moved from the processes on PEs of one kind to those of another; a master counts by itself."""
     leads = [[0]] if scenario.application.work.has_master else []
     alike = [[place for place, pe in enumerate(pes) if pe in kind.pes and (place or not leads)] for kind in kinds]
     heads = [places for places in [*leads, *alike] if places]
     shares = np.array([units[places].sum() for places in heads])
-    for step in UNIT_STEPS:
+    for step in unit_steps:
         for moved in _moved_units(shares, step):
             shifted = units.copy()
             for places, before, after in zip(heads, shares, moved, strict=True):

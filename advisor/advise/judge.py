@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 Key = tuple[tuple[int, ...], tuple[int, ...]]
 
 FEW = 4
-"""Draws on which every configuration is simulated; each further stage has four times as many."""
-MANY = 16
-"""Draws after which at most `FINALISTS` go on."""
-FINALISTS = 3
+"""Draws on which every configuration is simulated."""
+MANY, MOST = 16, 64
+"""Draws of the next stages; after `MANY` at most `FINALISTS` go on."""
+FINALISTS = 2
 DOUBT = 2.0
 """Standard errors of a paired difference up to which a configuration may still be the better one."""
 
@@ -46,7 +46,7 @@ class Judge:
         self.scenario, self.objective, self.spending = scenario, objective, spending
         draws = 1 if scenario.deterministic else draws
         self.draws, self._first = draws, first
-        self._rungs = [rung for rung in (FEW, MANY) if rung < draws] + [draws]
+        self._rungs = [rung for rung in (FEW, MANY, MOST) if rung < draws] + [draws]
         self._seen: dict[Key, Floats] = {}
         """What each draw costs of the objective."""
         self._ends: dict[Key, Floats] = {}
@@ -116,19 +116,27 @@ class Judge:
         return bool(behind.mean() <= DOUBT * behind.std(ddof=1) / math.sqrt(seen.size))
 
     def _settle(self, configurations: Sequence[Configuration]) -> None:
-        """Simulate the least of some on all draws, until it is the least; it may be the best."""
+        """Simulate on all draws what is ahead of the best on those that both have seen; it may be the best itself."""
         known = [one for one in configurations if _key(one) in self._seen]
-        if not known:
-            return
-        while True:
-            values = [self.value(one) for one in known]
-            least = known[ties.first_least(values)]
-            if self._seen[_key(least)].size == self.draws:
-                break
-            self._simulate([least], self.draws)
-        if self._best is None or ties.is_less(min(values), self.value(self._best)):
-            self._best = least
-            self.spending.found(least.name, min(values))
+        if self._best is None and known:
+            first = known[ties.first_least([float(statistic(self._seen[_key(one)], self.objective)) for one in known])]
+            self._simulate([first], self.draws)
+            self._best = first
+        while ahead := [(self._ahead(one), place) for place, one in enumerate(known) if self._ahead(one) > 0]:
+            one = known[max(ahead, key=lambda entry: entry[0])[1]]
+            if self._seen[_key(one)].size == self.draws:
+                self._best = one
+            self._simulate([one], self.draws)
+        if self._best is not None:
+            self.spending.found(self._best.name, self.value(self._best))
+
+    def _ahead(self, configuration: Configuration) -> float:
+        """How much less it has than the best on what both have seen, as a share; 0 where it has not."""
+        if self._best is None:
+            return 0.0
+        seen = self._seen[_key(configuration)]
+        own, best = (statistic(one, self.objective) for one in (seen, self._seen[_key(self._best)][: seen.size]))
+        return 1 - float(own / best) if ties.is_less(float(own), float(best)) else 0.0
 
     def _simulate(self, configurations: Sequence[Configuration], draws: int) -> None:
         """Simulate some that have seen equally many draws on so many."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from advisor.advise.baselines import baselines, core_baselines
 from advisor.advise.bound import lower_bound_s, sizes
-from advisor.advise.joint import one_step_from, search_jointly
+from advisor.advise.joint import UNIT_STEPS, one_step_from, search_jointly
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
 from advisor.advise.partition import by_times, refined
@@ -405,15 +405,14 @@ def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) 
     judge = Judge(asked.scenario, asked.objective, asked.spending, draws=table.makespan_ticks.shape[1])
     for one in candidates:
         judge.know(one, table, one.name)
-    start = best = judge.best
+    start, fine = judge.best, 1
     with asked.spending.stage("steps", until=STEPS_UNTIL):
         for _ in range(MOST_STEPS):
-            if best is None:
+            before = judge.best
+            if before is None or fine > len(UNIT_STEPS):
                 break
-            judge.of(one_step_from(asked.scenario, best, most=asked.most))
-            if judge.best == best:
-                break
-            best = judge.best
+            judge.of(one_step_from(asked.scenario, before, most=asked.most, unit_steps=UNIT_STEPS[:fine]))
+            fine += judge.best == before  # small moves of units when large ones no longer help
     best = judge.best
     return None if best is None or best == start else renamed(best, "stepped")
 
