@@ -179,7 +179,7 @@ def answer(document: Document) -> str:
         return "No recommendation: the run ended before a partition was simulated."
     if len(partition) == 1 and len(pe_names(document)) == 1:
         return f"There is one PE only, so it does all {partition[0]} {unit_of(document)}: nothing to apportion."
-    who = _who_gets_what(document, best)
+    who = f"{_who_gets_what(document, best)}{_grid_text(best)}"
     reference, named = reference_of(document)
     if reference and best.get("name") in {reference.get("name"), reference.get("same_as")}:
         if reference.get("name") == "as-now":
@@ -190,6 +190,11 @@ def answer(document: Document) -> str:
     if measured is not None and measured < 0.995:
         return f"Keep {named}: a real run with {who} was only {times(measured)} times as fast."
     return f"Give {who}: {_gain_text(document)}."
+
+
+def _grid_text(entry: Document) -> str:
+    grid = entry.get("grid")
+    return f" on a grid of {grid[0]} x {grid[1]} processes" if grid else ""
 
 
 def shares(document: Document, entry: Document) -> list[tuple[str, list[int]]]:

@@ -37,6 +37,7 @@ def advice_document(
         "reference": reference_of(recommendation),
         "partition": list(recommendation.configuration.partition),
         "placement": list(recommendation.configuration.placement),
+        "grid": None if recommendation.configuration.grid is None else list(recommendation.configuration.grid),
         "idle_cores": None if idle is None else idle.to_dict(),
         "varied": list(recommendation.varied),
         "objective": recommendation.objective,

@@ -99,6 +99,8 @@ def _searched(judge: Judge, most: int | None) -> Iterator[tuple[float, Configura
 def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
     """One process on some PEs written as one on each, those of the others without units, as partitions are."""
     pes, count = configuration.placement, len(scenario.platform.pes)
+    if configuration.grid is not None:
+        return configuration
     if len(set(pes)) < len(pes) or (scenario.application.work.has_master and pes[0] != 0):
         return configuration
     partition = np.zeros(count, dtype=np.int64)
@@ -140,7 +142,9 @@ def one_step_from(
     for number, (placed, wanted) in enumerate(steps):
         if runnable[len(placed)]:
             whole = whole_units(wanted * (work.units / wanted.sum()), work.units)
-            made.append(Configuration(f"step {number}", work.fitting(tuple(whole.tolist())), tuple(placed)))
+            grid = configuration.grid if len(placed) == len(configuration.placement) else None
+            parts = work.fitting(tuple(whole.tolist()), grid)
+            made.append(Configuration(f"step {number}", parts, tuple(placed), grid))
     return [over_all(scenario, one) for one in made if scenario.lacking_bytes(one) <= 0]
 
 

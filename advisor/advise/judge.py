@@ -6,6 +6,7 @@ on what both have seen, go on to more draws, until the least of all has been sim
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from advisor.advise.spending import Spending
 from simulator import Configuration, RunSet, Scenario, ties
 
 Floats = NDArray[np.float64]
-Key = tuple[tuple[int, ...], tuple[int, ...]]
+Key = tuple[tuple[int, ...], tuple[int, ...], tuple[int, int] | None]
 
 FEW = 4
 """Draws on which every configuration is simulated."""
@@ -151,7 +152,7 @@ class Judge:
     def _more(self, configurations: Sequence[Configuration], done: int, draws: int) -> None:
         if draws <= done:
             return
-        named = tuple(Configuration(f"team {n}", one.partition, one.placement) for n, one in enumerate(configurations))
+        named = tuple(replace(one, name=f"team {n}") for n, one in enumerate(configurations))
         asked = self.scenario.with_configurations(named)
         runs = self.spending.simulate(asked, replications=draws - done, first_replication=self._first + done)
         values = rates_of(self.scenario, configurations, self.objective)[:, np.newaxis] * runs.makespan_s
@@ -165,4 +166,4 @@ class Judge:
 
 
 def _key(configuration: Configuration) -> Key:
-    return configuration.partition, configuration.placement
+    return configuration.partition, configuration.placement, configuration.grid

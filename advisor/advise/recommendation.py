@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from advisor.advise.baselines import baselines, core_baselines
 from advisor.advise.bound import lower_bound_s, sizes
+from advisor.advise.grids import grids_of
 from advisor.advise.joint import UNIT_STEPS, one_step_from, search_jointly
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.objectives import UNITS, Objective, check_objective, over_runs, rates_of, statistic
@@ -46,6 +47,8 @@ MOST_CONFIRMED = 8_000
 """Rounds of all processes up to which the reference engine runs a configuration again: it takes its time."""
 CONFIRMING_S = 2.0
 """Seconds that have to be left for that."""
+GRIDDED = 3
+"""Configurations whose grids are looked at, and grids that are compared."""
 MOST_DRAWS = 16
 """Replications that a configuration is judged by in the search."""
 OPERATIONS = 4_000_000
@@ -123,6 +126,7 @@ class Recommendation:
                     "same_as": None if same == name else same,
                     "partition": list(by_name[same].partition),
                     "placement": list(by_name[same].placement),
+                    **_grid(by_name[same]),
                     "predicted_makespan_s": describe(makespans, deterministic=self.runs.deterministic),
                     f"objective{self._unit}": _ends(judged),
                     "gain_of_recommended": {"mean": against.mean, "low": against.low, "high": against.high},
@@ -296,6 +300,7 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
                 found += search_jointly(judge, most=asked.most)
         if "allocation" in varied and not asked.shared_unequally:
             found = _with_allocations(asked, found)
+        found += _on_grids(judge, [*own, *found])
     found, uneven = without_uneven(scenario, vary, found)
     return _with_own(own, found), (*left_out, *uneven, *unfit)
 
@@ -321,6 +326,19 @@ def adopted(scenario: Scenario, made: Recommendation, configuration: Configurati
     after = Recommendation(best, runs, compared, made.varied, ranking, spent, (), rates)
     again = len(made.confirmations[0].reference_s) if made.confirmations else 0
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
+
+
+def _on_grids(judge: Judge, found: Sequence[Configuration]) -> list[Configuration]:
+    """The best of what was found on the best grids of processes; none where the application knows no grids."""
+    scenario, tried = judge.scenario, list[Configuration]()
+    if all(len(scenario.application.work.grids(len(one.partition))) < 2 for one in found):
+        return []
+    held = [one for one in found if scenario.lacking_bytes(one) <= 0]
+    values = [value for value, _ in judge.of(held)]
+    for place in ties.in_order(values)[:GRIDDED].tolist():
+        tried += grids_of(scenario, held[place])
+    values = [value for value, _ in judge.of(tried)]
+    return [tried[place] for place in ties.in_order(values)[:GRIDDED].tolist() if math.isfinite(values[place])]
 
 
 def _check_budget(spending: Spending) -> None:
@@ -360,8 +378,8 @@ def _own(scenario: Scenario) -> tuple[list[Configuration], list[str]]:
 def _with_own(configurations: Sequence[Configuration], found: Sequence[Configuration]) -> list[Configuration]:
     """What was found, and the scenario's own configurations under their names: a strategy of the same name yields."""
     own = {one.name: one for one in configurations}
-    known = {one.name: (one.partition, one.placement) for one in found}
-    same = {name for name, one in own.items() if known.get(name) == (one.partition, one.placement)}
+    known = {one.name: one for one in found}
+    same = {name for name, one in own.items() if known.get(name) == one}
     yielding = [renamed(one, f"naive-{one.name}") if one.name in own.keys() - same else one for one in found]
     return [*yielding, *(one for name, one in own.items() if name not in same)]
 
@@ -598,6 +616,10 @@ def _functional(scenario: Scenario, sustained_speeds: NDArray[np.float64]) -> tu
 
 def _shown(value: float, objective: Objective) -> str:
     return f"{value:.4g} {UNITS[objective]}" if objective in UNITS else units.show_duration(value)
+
+
+def _grid(configuration: Configuration) -> dict[str, list[int]]:
+    return {} if configuration.grid is None else {"grid": list(configuration.grid)}
 
 
 def _ends(entry: Ranked) -> dict[str, float | None]:

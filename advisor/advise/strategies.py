@@ -53,7 +53,8 @@ def strategies(scenario: Scenario, found: Sequence[Configuration], *, left_out: 
     for one in found:
         placed = zip(one.placement, one.partition, strict=True)
         # a process without units does nothing, unless it is the master
-        key = tuple((pe, count) for process, (pe, count) in enumerate(placed) if count or (master and process == 0))
+        busy = tuple((pe, count) for process, (pe, count) in enumerate(placed) if count or (master and process == 0))
+        key = one.grid, busy
         if key in kept:
             if one.name != kept[key].name:
                 also.setdefault(one.name, kept[key].name)

@@ -73,19 +73,10 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     vary: Vary = None,
     objective: Sought = "mean",
     top: Annotated[int | None, typer.Option(min=1, metavar="K", help="Show the K best candidates.")] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="What all of it may take, such as 30s; the answer is then as good as it is."),
-    ] = None,
-    runs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Simulated runs that the search may take.")
-    ] = None,
-    oversubscribe: Annotated[
-        bool, typer.Option("--oversubscribe", help="Also more processes than cores on a PE.")
-    ] = False,
-    pareto: Annotated[
-        bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs.")
-    ] = False,
+    budget: Budget = None,
+    runs: Runs = None,
+    oversubscribe: Oversubscribe = False,
+    pareto: Pareto = False,
     output: Output = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,

@@ -1,9 +1,11 @@
 """Advice for every application on two PEs of speeds 3 and 1 with fast messages."""
 
+from dataclasses import replace
+
 import pytest
 
 from advisor import recommend
-from simulator import Application, LinkModel, Platform, Scenario
+from simulator import Application, Configuration, LinkModel, Platform, Scenario, run
 from tests.simulator.platform.platforms import pe
 
 SIZES = {
@@ -59,3 +61,25 @@ def test_what_is_refined_keeps_to_the_grid_too():
     advice = recommend(made)
     assert advice.configuration.name in {"refined", "joint", "stepped"}
     assert application.work.fitting(advice.configuration.partition) == advice.configuration.partition
+
+
+@pytest.mark.parametrize("application", ["hpl", "fft3d"])
+def test_the_grid_of_processes_is_chosen_too(application):
+    """Twelve cores that a slow network joins: no shape that was not tried is better, and the flat one is not chosen."""
+    parameters = {"hpl": {"n": 3000, "nb": 64, "phases": "main"}, "fft3d": {"n": 96}}[application]
+    pes = [replace(pe("a", 5e9), cores=8, node="a"), replace(pe("b", 5e9), cores=4, node="b")]
+    platform = Platform.uniform(tuple(pes), LinkModel.from_latency(2e-5, 1.25e8))
+    made = Scenario(platform, Application(application, "dgemm", parameters), (), 1)
+    found = recommend(made, confirm=0)
+    count = len(found.configuration.partition)
+    work = made.application.work
+    placed = found.configuration.placement
+    every = [
+        Configuration(f"{rows} x {columns}", work.fitting((1,) * count, (rows, columns)), placed, (rows, columns))
+        for rows, columns in work.grids(count)
+    ]
+    if application == "hpl":
+        assert found.configuration.grid is not None
+        assert found.configuration.grid[0] > 1
+    times = run(made.with_configurations(tuple(every))).makespan_s.mean(axis=1)
+    assert found.predicted["mean"] <= times.min() * (1 + 1e-9)
