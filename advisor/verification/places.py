@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.advise.export import ranks_of
-from simulator import Configuration, Machine, Scenario
+from simulator import Configuration, Machine, Scenario, some_names
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,15 @@ def places_on(machine: Machine, scenario: Scenario) -> tuple[Places, list[str]]:
     if len(scenario.platform.node_names) == 1 and all(pe.cpu is None for pe in pes):
         begins = [sum(one.cores for one in pes[:place]) for place in range(len(pes))]
     found: list[tuple[int, ...]] = []
-    faults: list[str] = []
+    silent = [pe.name for pe, begin in zip(pes, begins, strict=True) if begin is None and pe.cpu is None]
+    who = f"PEs {some_names(silent)} have" if silent[1:] else f"PE {silent[0]} has" if silent else ""
+    faults = [f"platform: {who} no cpu of this machine; say `cpu:` with each PE"] if silent else []
     owners: dict[int, str] = {}
     for pe, begin in zip(pes, begins, strict=True):
         where = f"platform: PE {pe.name}"
         if begin is None:
-            said = "says no cpu" if pe.cpu is None else f"says cpu {pe.cpu}, which this machine does not have for us"
-            faults.append(f"{where} {said}; really running it needs one of {listed}")
+            said = f"says cpu {pe.cpu}, which this machine does not have for us"
+            faults += [] if pe.cpu is None else [f"{where} {said}; really running it needs one of {listed}"]
             continue
         own = tuple(here[begin : begin + pe.cores])
         if len(own) < pe.cores:

@@ -64,10 +64,10 @@ def test_pes_of_one_node_without_a_cpu_take_the_cores_in_order():
     [
         ([on("a", 0, 2), on("b", 2, 1)], "PE b has cpu 2, which PE a has too"),
         ([on("a", 12, 3)], "PE a needs 3 cores from cpu 12 on, and this machine has no more than the cores 0, 2"),
-        ([on("a", 0, 1), on("b", None, 1)], "PE b says no cpu; really running it needs one of 0, 2"),
+        ([on("a", 0, 1), on("b", None, 1)], "PE b has no cpu of this machine; say `cpu:`"),
         ([on("a", 1, 1)], "PE a says cpu 1, which this machine does not have for us"),
         ([on("a", None, 8), on("b", None, 1)], "PE b needs a core, and this machine has no more than the cores"),
-        ([on("a", None, 1), replace(on("b", None, 1), node="other")], "PE a says no cpu"),
+        ([on("a", None, 1), replace(on("b", None, 1), node="other")], "PEs a, b have no cpu of this machine"),
     ],
 )
 def test_what_has_no_place_here_is_said(pes, found):
