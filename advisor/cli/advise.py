@@ -43,7 +43,7 @@ Sought = Annotated[
 ]
 Budget = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="What all of it may take, such as 30s; the answer is then as good as it is."),
+    typer.Option(metavar="TIME", help="What the search may take, such as 30s; the answer is then as good as it is."),
 ]
 Runs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Simulated runs that each search may take.")]
 Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Also more processes than cores on a PE.")]
@@ -89,35 +89,30 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion advise scenarios/tutorial/two-cores.yaml --replications 1000 -o out/advice
     """
-    begun_s = time.monotonic()
-    from advisor.advise.advice import advice_document
-    from advisor.advise.explanation import check_explained, explain
-    from advisor.advise.objectives import check_objective
-    from advisor.advise.pareto import pareto_fronts
-    from advisor.advise.recommendation import recommend
+    asked: dict[str, Any] = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
+    with search_lines() as (tell, end):
+        begun_s = time.monotonic()
+        from advisor.advise.advice import advice_document
+        from advisor.advise.explanation import check_explained, explain
+        from advisor.advise.objectives import check_objective
+        from advisor.advise.pareto import pareto_fronts
+        from advisor.advise.recommendation import recommend
 
-    loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
-    _check_asked(loaded, output, hostfile, pareto=pareto)
-    check_explained(objective if explained else "mean")
-    asked: dict[str, Any] = {
-        "replications": replications,
-        "seed": seed,
-        "vary": _varied(vary, loaded, oversubscribe=oversubscribe),
-        "objective": check_objective(objective),
-        "runs": runs,
-        "budget_s": _budget_s(budget, begun_s),
-        "oversubscribe": oversubscribe,
-    }
-    with _kept(output, loaded, asked):
-        with search_lines() as tell:
-            recommendation = recommend(loaded, **asked, tell=tell)
-        explanation = explain(loaded, recommendation) if explained else None
-        recommendation = recommendation if explanation is None else explanation.recommendation
-        fronts = pareto_fronts(loaded, recommendation) if pareto else None
-        document = advice_document(loaded, recommendation, top=top, fronts=fronts)
-        document |= {} if explanation is None else explanation.to_dict()
-        write = partial(_write_all, output, hostfile, document, loaded, recommendation)
-        finish(document, partial(_tell, document, top), as_json=as_json, write=write, said=None)
+        loaded = load_changed(scenario, resource_model=resource_model, oversized=True)
+        _check_asked(loaded, output, hostfile, pareto=pareto)
+        check_explained(objective if explained else "mean")
+        asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
+        asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
+        with _kept(output, loaded, asked | {"budget_s": budget}):
+            made = recommend(loaded, **asked, tell=tell)
+            explanation = explain(loaded, made) if explained else None
+            made = made if explanation is None else explanation.recommendation
+            fronts = pareto_fronts(loaded, made) if pareto else None
+            document = advice_document(loaded, made, top=top, fronts=fronts)
+            document |= {} if explanation is None else explanation.to_dict()
+            write = partial(_write_all, output, hostfile, document, loaded, made)
+            end()
+            finish(document, partial(_tell, document, top), as_json=as_json, write=write, said=None)
     if output is not None and not as_json:
         _tell_written(document, output)
 

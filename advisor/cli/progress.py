@@ -115,17 +115,20 @@ def counting_lines(what: str, *, hint: str = "") -> Iterator[Callable[[int, int]
         yield tell
 
 
-FIRST_LINE_S = 0.7
-"""After which a search is told of, where nobody watches: shorter ones need no line."""
+FIRST_LINE_S = 0.6
+"""After which a command that searches shows that it works: shorter ones need no line."""
 
 
 @contextmanager
-def search_lines() -> Iterator[Callable[["Progress"], None]]:
-    """One line on standard error that shows how far a search is; lines, ever more seldom, where it goes into a file."""
+def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], None]]]:
+    """One line on standard error that shows how far a search is; lines, ever more seldom, where it goes into a file.
+
+    The first one comes soon, whatever is loaded or simulated until then. Yields whom to tell, and what ends it.
+    """
     import sys
     import threading
 
-    watched, last, due = sys.stderr.isatty(), "reading the scenario", FIRST_LINE_S
+    watched, last, due = sys.stderr.isatty(), "loading: 0 runs in 0 s", FIRST_LINE_S
 
     def write() -> None:
         print(f"\r\x1b[K{last}" if watched else last, end="" if watched else "\n", file=sys.stderr, flush=True)
@@ -137,15 +140,18 @@ def search_lines() -> Iterator[Callable[["Progress"], None]]:
             due = max(due, 2 * progress.elapsed_s)
             write()
 
-    first = threading.Timer(FIRST_LINE_S, write)  # the first call of the simulator may be long
-    first.daemon = True
-    first.start()
-    try:
-        yield tell
-    finally:
+    def end() -> None:
         first.cancel()
         if watched:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    first = threading.Timer(FIRST_LINE_S, write)
+    first.daemon = True
+    first.start()
+    try:
+        yield tell, end
+    finally:
+        end()
 
 
 def _told(progress: "Progress") -> str:
