@@ -134,8 +134,8 @@ class Causes:
     """What each operation of a logged run waited for; logs and columns list the same operations in the same order."""
 
     def __init__(self, columns: Columns, log: tuple[LoggedOperation, ...], *, eager: NDArray[np.bool_]) -> None:
-        self.columns, self._log, self.eager = columns, log, eager.tolist()
-        self._kind, self._partner = columns.kind.tolist(), columns.partner.tolist()
+        self.columns, self._log, self.eager = columns, log, eager
+        self._kind, self._partner, self._eager = columns.kind.tolist(), columns.partner.tolist(), eager.tolist()
         self.sender_of: dict[int, int]
         """The operation that sent what each receive got."""
         self.receiver_of: dict[int, int]
@@ -157,7 +157,7 @@ class Causes:
         if latest[0] > mine[0]:
             return latest
         sender = self.sender_of.get(row)
-        if sender is not None and self.eager[sender] and self._log[row].end_ticks > mine[0]:
+        if sender is not None and self._eager[sender] and self._log[row].end_ticks > mine[0]:
             return self._log[sender].start_ticks, sender  # under way already when it was received
         return mine
 
@@ -180,7 +180,7 @@ class Causes:
         found = []
         if row in self.sender_of:
             found.append(self.sender_of[row])
-        if row in self.receiver_of and not self.eager[row]:
+        if row in self.receiver_of and not self._eager[row]:
             found.append(self.receiver_of[row])
         return found
 

@@ -16,3 +16,8 @@ def _lives(child):
         return child.status() != psutil.STATUS_ZOMBIE and TRACKER not in " ".join(child.cmdline())
     except psutil.NoSuchProcess:
         return False
+
+
+def without_progress(errors):
+    """The lines of standard error that do not say how far a search is."""
+    return [line for line in errors.splitlines() if " runs in " not in line]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from simulator.base.errors import CalibrationError
+from simulator.base.errors import CalibrationError, reason
 from simulator.calibration.bench.children import LIMIT_S, Children
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
@@ -67,9 +67,7 @@ class Ranks:
             inherited = [[*peers.values(), pool] for peers in own]
             self._children = Children(_RANK, arguments, inherited=inherited)
         except OSError as error:
-            raise CalibrationError(
-                f"{len(own)} ranks cannot be started: {(error.strerror or str(error)).lower()}"
-            ) from error
+            raise CalibrationError(f"{len(own)} ranks cannot be started: {reason(error)}") from error
         finally:
             for end in made:  # the ranks keep theirs
                 end.close()

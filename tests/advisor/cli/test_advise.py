@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import without_progress
+
 TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial"
 MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)
 SHARED = """
@@ -104,7 +106,7 @@ def test_objectives_are_what_is_ranked(advise, objective):
 )
 def test_bad_options_are_one_line(advise, shared, options, told):
     code, out, err = advise(shared, *options)
-    lines = [line for line in err.splitlines() if " runs in " not in line]  # how far the search is
+    lines = without_progress(err)
     assert (code, out, len(lines)) == (2, "", 1)
     assert lines[0].startswith("error: ")
     assert told in err

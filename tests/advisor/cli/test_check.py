@@ -89,21 +89,7 @@ def test_what_verify_lacks_is_said_before_it_looks_for_a_partition(apportion, ma
     assert json.loads(apportion("check", made(*one), "--json")[1])["ready"]["verify"] == []
     kernel = made(*one, ("dgemm", "mine"))
     (line,) = json.loads(apportion("check", kernel, "--json")[1])["ready"]["verify"]
-    assert line == "application: kernel 'mine' does not run for real without --command; dgemm or matmul does"
-    with pytest.raises(ScenarioError, match="'mine' does not run for real"):
+    assert line == "application: matmul really runs with the kernels dgemm, matmul, not with 'mine'"
+    with pytest.raises(ScenarioError, match="not with 'mine'"):
         plan_verification(kernel)
     assert isinstance(plan_verification(kernel, command=["sleep", "0.0{units}"]).scenario, Scenario)
-
-
-def test_configurations_that_matmul_cannot_run_for_real_are_left_out_by_a_line(made):
-    alone = [(f"    - {{name: {node}, pes: [{{name: {node}, speeds: {{dgemm: 2 Gflop/s}}}}]}}\n", "") for node in "bc"]
-    pair = "{one: {partition: equal}, pair: {partition: equal, pes: [a, a]}}"
-    path = made(*alone, ("{two: {partition: equal, pes: [a, b]}}", pair))
-    plan = plan_verification(path)
-    assert "pair" not in {one.name for one in plan.scenario.configurations}
-    assert plan.left_out == (
-        "configuration pair is left out: real runs of matmul have one process on each PE in order",
-    )
-    plan = plan_verification(path, command=["sleep", "0.0{units}"])
-    assert "pair" in {one.name for one in plan.scenario.configurations}
-    assert plan.left_out == ()

@@ -27,6 +27,7 @@ from tests.command_line import APPORTION, ROOT
 from tests.simulator.calibration.allocation.test_allocation_runs import CLUSTER, PROGRAM
 from tests.simulator.experiments.sweep.points import write
 from tests.simulator.experiments.sweep.test_sweep_survives import contents, finished
+from tests.support.processes import without_progress
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 PATIENCE_S = 300
@@ -102,7 +103,7 @@ def ended(long: Long, seed: int, by: signal.Signals) -> None:
             break
     assert long.amount() >= wanted
     assert long.left() == []
-    said = [line for line in err.splitlines() if not line.endswith("left") and " % after " not in line]
+    said = [line for line in without_progress(err) if not line.endswith("left") and " % after " not in line]
     if by == signal.SIGKILL:
         assert (process.returncode, said) == (-signal.SIGKILL, [])
     else:
@@ -191,7 +192,7 @@ def test_allocate_run(tmp_path, seed, by):
 
 def advice_of(folder: Path, *more: str) -> Long:
     scenario = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
-    options = ["--vary", "both", "--replications", "100", "--budget", "1500", *more]
+    options = ["--vary", "both", "--replications", "100", "--runs", "1500", *more]
     return Long(["advise", scenario, *options, "-o", folder / "out"], lambda: len(searched(folder / "out")), 20)
 
 

@@ -305,7 +305,7 @@ FAULTS = [
         (8, 8),
         "2 processes, but needs a multiple of grid_rows = 3",
     ),
-    ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, (6, 6), r"12 elements together, but n\*\*2 = 16; add 4"),
+    ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, (6, 6), r"12 elements of C together, but n\*\*2 = 16; add 4"),
     ("matmul_2d", {"n": 4, "nb": 2, "grid_rows": 2}, (6, 2, 2, 6), "process 0: 6 elements of C found, rows of its"),
     ("fft", {"n": 4}, (3, 2), "5 rows together, but n = 4; take 1 away"),
     ("stencil", {"n": 4, "iterations": 0}, (3, 1), "iterations: 0 found, an integer of at least 1 allowed"),
