@@ -5,7 +5,7 @@ from typing import Any
 
 from advisor.advise.pareto import Front
 from advisor.advise.recommendation import Recommendation
-from advisor.advise.strategies import uneven
+from advisor.advise.strategies import advisable, uneven
 from simulator import AS_NOW, Scenario, idle_cores, provenance
 
 REFERENCES = (AS_NOW, "one-per-core", "equal")
@@ -100,9 +100,24 @@ def _warnings(scenario: Scenario, recommendation: Recommendation) -> list[str]:
         for entry in recommendation.confirmations
         if not entry.agrees
     ]
+    lines += _oversubscribed(scenario, recommendation)
     name = scenario.application.name
     if uneven(scenario, recommendation.configuration):
         lines.append(
             f"{name} gives each process as much as any other: it cannot run the recommended shares as they are"
         )
     return lines
+
+
+def _oversubscribed(scenario: Scenario, recommendation: Recommendation) -> list[str]:
+    """What more processes than cores gain, and at whose expense."""
+    expense = "more processes than cores gain at the expense of other programs there"
+    if not advisable(scenario, recommendation.configuration, None):
+        return [f"configuration {recommendation.configuration.name}: {expense}"]
+    best = recommendation.ranking.best
+    return [
+        f"configuration {recommendation.candidates[entry.candidate].name} is predicted to be better, but {expense}; "
+        "it is advised with --oversubscribe only"
+        for entry in recommendation.ranking.ranked
+        if entry.p_best is None and best.p_best is not None and entry.value_s < best.value_s
+    ]

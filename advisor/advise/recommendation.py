@@ -25,6 +25,7 @@ from advisor.advise.spending import OutOfBudgetError, Spending, Tell
 from advisor.advise.strategies import (
     EQUAL_WORK,
     Strategies,
+    advisable,
     most_processes,
     renamed,
     strategies,
@@ -81,6 +82,8 @@ class Recommendation:
     """The best candidates by the reference engine, on the same draws."""
     rates: tuple[float, ...]
     """What a second of each candidate counts for: 1 where the objective is a time; see `rates_of`."""
+    most: int | None
+    """Most processes on one PE that may be advised; its cores if None. Others are compared, but ranked last."""
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
@@ -237,10 +240,10 @@ def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[st
     scenario, objective = asked.scenario, asked.objective
     compared, table = _compared(asked, found, left_out)
     bound_s = None if objective in UNITS else lower_bound_s(scenario, most=asked.most)
-    ranking = _ranking(scenario, objective, compared.candidates, table, bound_s)
+    ranking = _ranking(scenario, objective, compared.candidates, table, bound_s=bound_s, most=asked.most)
     best = compared.candidates[ranking.best.candidate]
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
-    return Recommendation(best, table, compared, asked.vary, ranking, asked.spending.runs, (), rates)
+    return Recommendation(best, table, compared, asked.vary, ranking, asked.spending.runs, (), rates, asked.most)
 
 
 @dataclass(frozen=True)
@@ -291,7 +294,8 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
     judge = asked.judge()
     with spending.stage("baselines", until=BASELINES_UNTIL):
         for one in [*own, *found]:  # the first one whatever it takes
-            judge.of([one])
+            if advisable(scenario, one, asked.most):
+                judge.of([one])
     _check_budget(spending)
     with spending.stage("search", until=SEARCH_UNTIL):
         if "partition" in varied:
@@ -319,11 +323,13 @@ def adopted(scenario: Scenario, made: Recommendation, configuration: Configurati
     if names == made.runs.configurations:
         return made
     runs = run_or_recall(scenario.with_configurations(compared.candidates))
-    ranking = _ranking(scenario, made.objective, compared.candidates, runs, made.ranking.bound_s)
+    ranking = _ranking(
+        scenario, made.objective, compared.candidates, runs, bound_s=made.ranking.bound_s, most=made.most
+    )
     best, spent = compared.candidates[ranking.best.candidate], made.evaluations + runs.makespan_ticks.shape[1]
     compared = replace(compared, also={**known.also, **compared.also})
     rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
-    after = Recommendation(best, runs, compared, made.varied, ranking, spent, (), rates)
+    after = Recommendation(best, runs, compared, made.varied, ranking, spent, (), rates, made.most)
     again = len(made.confirmations[0].reference_s) if made.confirmations else 0
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
@@ -422,14 +428,16 @@ def _stepped(asked: _Asked, table: RunSet, candidates: Sequence[Configuration]) 
     """The end of a descent from the best candidate, one step at a time on the same draws; None where it is the best."""
     judge = Judge(asked.scenario, asked.objective, asked.spending, draws=table.makespan_ticks.shape[1])
     for one in candidates:
-        judge.know(one, table, one.name)
+        if advisable(asked.scenario, one, asked.most):
+            judge.know(one, table, one.name)
     start, fine = judge.best, 1
     with asked.spending.stage("steps", until=STEPS_UNTIL):
         for _ in range(MOST_STEPS):
             before = judge.best
             if before is None or fine > len(UNIT_STEPS):
                 break
-            judge.of(one_step_from(asked.scenario, before, most=asked.most, unit_steps=UNIT_STEPS[:fine]))
+            near = one_step_from(asked.scenario, before, most=asked.most, unit_steps=UNIT_STEPS[:fine])
+            judge.of([one for one in near if advisable(asked.scenario, one, asked.most)])
             fine += judge.best == before  # small moves of units when large ones no longer help
     best = judge.best
     return None if best is None or best == start else renamed(best, "stepped")
@@ -440,21 +448,31 @@ def _ranking(
     objective: Objective,
     candidates: Sequence[Configuration],
     runs: RunSet,
+    *,
     bound_s: float | None,
+    most: int | None,
 ) -> Ranking:
-    """All candidates, with all replications of each."""
+    """All candidates, with all replications of each; those that may not be advised are last and have no chance."""
     table = rates_of(scenario, candidates, objective)[:, np.newaxis] * runs.makespan_s
+    may = np.array([advisable(scenario, one, most) for one in candidates])
+    places, others = np.flatnonzero(may | ~may.any()), np.flatnonzero(~may & may.any())
     found = rank(
-        lambda places, numbers: table[np.ix_(places, numbers)],
-        table.shape[0],
-        runs=table.size,
+        lambda chosen, numbers: table[np.ix_(places[chosen], numbers)],
+        places.size,
+        runs=table[places].size,
         objective=over_runs(objective),
         bound_s=bound_s,
-        finalists=table.shape[0],
+        finalists=places.size,
         seed=scenario.seed,
         deterministic=runs.deterministic,
     )
-    return replace(found, objective=objective)
+    ranked = [replace(entry, candidate=int(places[entry.candidate])) for entry in found.ranked]
+    values = statistic(table[others], objective)
+    ranked += [
+        Ranked(int(others[place]), float(values[place]), None, None, table.shape[1], None, None)
+        for place in ties.in_order(values).tolist()
+    ]
+    return replace(found, objective=objective, ranked=tuple(ranked))
 
 
 def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmation, ...]:

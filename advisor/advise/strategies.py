@@ -1,12 +1,13 @@
 """Strategies by name: each configuration once, those that cannot run left out, and what a scenario lets one vary."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from advisor.advise.partition.by_times import Times, by_times
-from simulator import Configuration, Scenario, ScenarioError, units
+from simulator import AS_NOW, Configuration, Scenario, ScenarioError, units
 
 EQUAL_WORK = ("hpl",)
 """Applications that give each process as much as any other: unequal PEs need unequal numbers of processes."""
@@ -175,6 +176,21 @@ def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bo
     ratio = max(speeds) / max(min(speeds), 1e-300)
     worth = int(min(MOST_RATIO, max(1, np.ceil(ratio - 1e-9))))
     return max(worth, 2 * cores) if oversubscribe else worth
+
+
+def advisable(scenario: Scenario, configuration: Configuration, most: int | None) -> bool:
+    """Whether a configuration may be advised: with more processes than cores only if that is so now, or allowed.
+
+    Parameters
+    ----------
+    most
+        Most processes on one PE in the search; its cores if None.
+    """
+    if configuration.name == AS_NOW:
+        return True
+    placed = zip(configuration.placement, configuration.partition, strict=True)
+    busy = Counter(pe for pe, units in placed if units)
+    return all(count <= max(scenario.platform.pes[pe].cores, most or 0) for pe, count in busy.items())
 
 
 def renamed(configuration: Configuration, name: str) -> Configuration:

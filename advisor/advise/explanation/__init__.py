@@ -15,6 +15,7 @@ from advisor.advise.explanation.simulations import EFFORT, OutOfRuns, Seen, Simu
 from advisor.advise.explanation.switch_points import Switches, SwitchPoint, switches_of_load, switches_of_size
 from advisor.advise.objectives import UNITS, statistic
 from advisor.advise.recommendation import Recommendation, adopted
+from advisor.advise.strategies import advisable
 from simulator import Configuration, Scenario, ScenarioError, notebook, ties
 
 __all__ = [
@@ -180,7 +181,8 @@ def _remembered(scenario: Scenario, recommendation: Recommendation, simulations:
     """The recommendation, its runs taken over."""
     named = {one.name: one for one in (*recommendation.candidates, recommendation.configuration)}
     for row, name in enumerate(recommendation.runs.configurations):
-        simulations.remember(scenario, named[name], recommendation.runs, row)
+        if advisable(scenario, named[name], recommendation.most):
+            simulations.remember(scenario, named[name], recommendation.runs, row)
     return recommendation
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor import recommend
+from advisor import advice_document, recommend
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.spending import OutOfBudgetError, Spending
 from simulator import Configuration, LinkModel, ScenarioError, dump_scenario, load_scenario, run
@@ -134,3 +134,18 @@ def test_more_processes_than_cores_only_where_asked_for():
     more = recommend(made, oversubscribe=True)
     assert more.configuration.placement.count(0) > 1
     assert more.predicted["mean"] < plain.predicted["mean"]
+
+
+def test_own_configurations_with_more_processes_than_cores_are_compared_but_not_advised():
+    busy = trace([0.0], [1.0], 1.0)
+    made = scenario([pe("a", 1e9, busy), pe("b", 1e9)], 200, link=LINK)
+    own = Configuration("crowded", (40, 40, 120), (0, 0, 1))
+    found = recommend(made.with_configurations((own,)))
+    assert found.configuration.name != "crowded"
+    assert found.baselines["crowded"].mean < 1
+    assert found.ranked()[-1]["name"] == "crowded"
+    lines = advice_document(made, found)["warnings"]
+    assert any("crowded is predicted to be better" in line and "--oversubscribe" in line for line in lines)
+    now = recommend(made.with_configurations((replace(own, name="as-now"),)))
+    assert now.configuration.name == "as-now"
+    assert any("at the expense of other programs" in line for line in advice_document(made, now)["warnings"])
