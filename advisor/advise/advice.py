@@ -5,7 +5,7 @@ from typing import Any
 
 from advisor.advise.pareto import Front
 from advisor.advise.recommendation import Recommendation
-from advisor.advise.strategies import advisable, uneven
+from advisor.advise.strategies import oversubscribed, uneven
 from simulator import AS_NOW, Scenario, idle_cores, provenance
 
 REFERENCES = (AS_NOW, "one-per-core", "equal")
@@ -112,7 +112,7 @@ def _warnings(scenario: Scenario, recommendation: Recommendation) -> list[str]:
 def _oversubscribed(scenario: Scenario, recommendation: Recommendation) -> list[str]:
     """What more processes than cores gain, and at whose expense."""
     expense = "more processes than cores gain at the expense of other programs there"
-    if not advisable(scenario, recommendation.configuration, None):
+    if oversubscribed(scenario, recommendation.configuration):
         return [f"configuration {recommendation.configuration.name}: {expense}"]
     best = recommendation.ranking.best
     return [

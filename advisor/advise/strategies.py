@@ -186,11 +186,14 @@ def advisable(scenario: Scenario, configuration: Configuration, most: int | None
     most
         Most processes on one PE in the search; its cores if None.
     """
-    if configuration.name == AS_NOW:
-        return True
+    return configuration.name == AS_NOW or not oversubscribed(scenario, configuration, most)
+
+
+def oversubscribed(scenario: Scenario, configuration: Configuration, most: int | None = None) -> bool:
+    """Whether a PE has more processes with units than cores, or than what is allowed if that is more."""
     placed = zip(configuration.placement, configuration.partition, strict=True)
     busy = Counter(pe for pe, units in placed if units)
-    return all(count <= max(scenario.platform.pes[pe].cores, most or 0) for pe, count in busy.items())
+    return any(count > max(scenario.platform.pes[pe].cores, most or 0) for pe, count in busy.items())
 
 
 def renamed(configuration: Configuration, name: str) -> Configuration:
