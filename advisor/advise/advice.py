@@ -5,7 +5,7 @@ from typing import Any
 
 from advisor.advise.pareto import Front
 from advisor.advise.recommendation import Recommendation
-from advisor.advise.strategies import oversubscribed, uneven
+from advisor.advise.strategies import advisable, oversubscribed, uneven
 from simulator import AS_NOW, Scenario, idle_cores, provenance
 
 REFERENCES = (AS_NOW, "one-per-core", "equal")
@@ -114,10 +114,9 @@ def _oversubscribed(scenario: Scenario, recommendation: Recommendation) -> list[
     expense = "more processes than cores gain at the expense of other programs there"
     if oversubscribed(scenario, recommendation.configuration):
         return [f"configuration {recommendation.configuration.name}: {expense}"]
-    best = recommendation.ranking.best
+    ranked = [(recommendation.candidates[entry.candidate], entry.value_s) for entry in recommendation.ranking.ranked]
     return [
-        f"configuration {recommendation.candidates[entry.candidate].name} is predicted to be better, but {expense}; "
-        "it is advised with --oversubscribe only"
-        for entry in recommendation.ranking.ranked
-        if entry.p_best is None and best.p_best is not None and entry.value_s < best.value_s
+        f"configuration {one.name} is predicted to be better, but {expense}; it is advised with --oversubscribe only"
+        for one, value_s in ranked
+        if value_s < ranked[0][1] and not advisable(scenario, one, recommendation.most)
     ]
