@@ -123,31 +123,40 @@ FIRST_LINE_S = 0.6
 def search_lines() -> Iterator[tuple[Callable[["Progress"], None], Callable[[], None]]]:
     """One line on standard error that shows how far a search is; lines, ever more seldom, where it goes into a file.
 
-    The first one comes soon, whatever is loaded or simulated until then. Yields whom to tell, and what ends it.
+    Yields whom to tell, and what ends it. In a file nothing stands before what was asked for was found to be sound.
     """
     import sys
     import threading
+    import time
 
-    watched, last, due = sys.stderr.isatty(), "loading: 0 runs in 0 s", FIRST_LINE_S
+    watched, last, due, begun = sys.stderr.isatty(), "reading the scenario", 0.0, time.monotonic()
+    timers: list[threading.Timer] = []
 
     def write() -> None:
         print(f"\r\x1b[K{last}" if watched else last, end="" if watched else "\n", file=sys.stderr, flush=True)
 
+    def later() -> None:
+        timers.append(threading.Timer(max(0.0, FIRST_LINE_S - (time.monotonic() - begun)), write))
+        timers[0].daemon = True
+        timers[0].start()
+
     def tell(progress: "Progress") -> None:
         nonlocal last, due
         last = _told(progress)
-        if watched or progress.elapsed_s >= due:
-            due = max(due, 2 * progress.elapsed_s)
+        if not timers:
+            later()  # the first call of the simulator may be long
+        if watched or progress.elapsed_s >= max(due, FIRST_LINE_S):
+            due = 2 * progress.elapsed_s
             write()
 
     def end() -> None:
-        first.cancel()
+        for timer in timers:
+            timer.cancel()
         if watched:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-    first = threading.Timer(FIRST_LINE_S, write)
-    first.daemon = True
-    first.start()
+    if watched:
+        later()
     try:
         yield tell, end
     finally:
