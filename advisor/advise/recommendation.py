@@ -524,7 +524,7 @@ def _by_functional(asked: _Asked) -> list[Configuration]:
 
 
 def _refined(asked: _Asked, start: tuple[int, ...]) -> tuple[int, ...]:
-    """A partition bettered by simulation in replications of its own, as far as that may go on."""
+    """A partition improved by simulation in replications of its own, until its part of the budget is spent."""
     scenario, work = asked.scenario, asked.scenario.application.work
     best = math.inf, start
 

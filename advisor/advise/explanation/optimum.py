@@ -329,7 +329,7 @@ def _least(
     starts: Sequence[Configuration],
     planned: tuple[int, int, int],
 ) -> Seen:
-    """The one with the least objective, bettered by moves of units as far as the plan goes."""
+    """The one with the least objective, improved by as many moves of units as the plan allows."""
     if not starts:
         raise ScenarioError(
             "application: none of the configurations that were tried can run: make it larger or smaller, "
