@@ -15,6 +15,7 @@ from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.models.load import AvailabilityRule, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
+from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.network import MessageModel
 from simulator.models.paging import ASSUMED, SWAP, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.resource import HardwareModel
@@ -41,6 +42,8 @@ class Load:
     """Whether a PE draws for itself alone; otherwise PEs of a node that have the same recording start together."""
     recording: LoadTrace | None = None
     """What `trace` is a changed copy of, where it is one: who starts together stays the same."""
+    demands: Mapping[str, float] = field(default_factory=dict)
+    """What a load of 1 takes of each level: bytes per second of `memory`, bytes of a cache by its name."""
 
     @property
     def draws(self) -> bool:
@@ -129,6 +132,8 @@ class Node:
     """Of the level past RAM; None: those of the disk, or assumed ones where it has no disk."""
     price_per_hour: float | None = None
     """What an hour of the node costs, whatever part of it is used, if that is said."""
+    uses: Mapping[str, KernelUses] = field(default_factory=dict)
+    """By kernel: what it takes of the node's caches and memory, where that was measured or said."""
 
     @property
     def paging_levels(self) -> tuple[MemoryLevel, ...]:
@@ -166,8 +171,11 @@ class Platform:
     network: Network
     nodes: tuple[Node, ...] = ()
     """Those of which more is known than their name."""
+    domains: tuple[SharingDomain, ...] = ()
+    """What PEs share, beside shared levels of nodes; a PE is in one domain of a kind, of caches in one of a level."""
 
     def __post_init__(self) -> None:
+        self._check_domains()
         names = [pe.name for pe in self.pes]
         if not names:
             raise ScenarioError("platform: PEs: none found, at least one allowed")
@@ -182,6 +190,16 @@ class Platform:
         if joined is not None and joined != len(self.node_names):
             found = f"platform: network: {joined} nodes joined, {len(self.node_names)} nodes with PEs found"
             raise ScenarioError(f"{found}, as many of each allowed")
+
+    def _check_domains(self) -> None:
+        found: dict[tuple[int, str], str] = {}
+        for domain in self.domains:
+            for pe in domain.pes:
+                other = found.setdefault((pe, domain.level), domain.name)
+                if other != domain.name:
+                    what = f"a cache {domain.level}" if domain.kind == "cache" else f"a {domain.kind}"
+                    where = f"platform: PE {self.pes[pe].name} is in two domains of {what}, {other} and {domain.name}"
+                    raise ScenarioError(f"{where}; leave it out of one of them")
 
     @classmethod
     def uniform(cls, pes: tuple[PE, ...], link: MessageModel) -> "Platform":
