@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, visits_kept, write_sweep_table
+    from simulator.calibration.apex.vectors import measure_vectors
     from simulator.calibration.bands.built import save_speed_model
     from simulator.calibration.bench.competitor import Competitor
     from simulator.calibration.bench.point_store import kept, points_kept
@@ -169,6 +170,7 @@ _HOMES = {
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_speeds": "simulator.calibration.ranks.measuring",
     "measure_sweep": "simulator.calibration.apex.sweep",
+    "measure_vectors": "simulator.calibration.apex.vectors",
     "measured_bands": "simulator.calibration.ranks.measuring",
     "model_kind": "simulator.models.speed_file",
     "parse_address": "simulator.calibration.pingpong.hosts",
@@ -302,6 +304,7 @@ __all__ = [
     "measure_link_times",
     "measure_speeds",
     "measure_sweep",
+    "measure_vectors",
     "measured_bands",
     "model_kind",
     "parse_address",

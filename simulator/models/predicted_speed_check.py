@@ -13,7 +13,7 @@ from simulator.base.provenance import provenance
 from simulator.models.memory.file import load_memory_model, named_levels
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
 from simulator.models.memory.model import MemoryModel
-from simulator.models.predicted_speed import KERNEL_USES, alone_s, speeds_from
+from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_of, unit_times_s
 from simulator.models.speed import SpeedBand
 from simulator.models.speed_file import load_speed_model
 
@@ -33,7 +33,7 @@ class SpeedForetold:
     by_levels: Floats
     """Predicted from the levels alone, as what-ifs do; (n,)."""
     by_model: Floats
-    """Predicted from the whole memory model, its correction included; (n,)."""
+    """Predicted from the whole memory model, its correction and sweeps included, and what calls take; (n,)."""
     reference: int
     """Place of the one measured speed that was used."""
     levels: tuple[MemoryLevel, ...]
@@ -41,6 +41,10 @@ class SpeedForetold:
     """Problem sizes at which the accesses outgrow a level."""
     beyond_trained: int
     """How many sizes lie outside those that the memory model was fitted to."""
+    call_s: float
+    """CPU seconds of a run that has next to nothing to do; 0 where that was not measured."""
+    swept: bool
+    """Whether the model says what words take that vector loops sweep, and the kernel's are."""
     inputs: Mapping[str, str]
 
     def errors(self, predicted: Floats) -> Floats:
@@ -76,6 +80,8 @@ class SpeedForetold:
             "kind": "predicted speed",
             "kernel": self.kernel,
             "use": vars(self.use),
+            "call_s": self.call_s,
+            "swept": self.swept,
             "reference": {
                 "size_elements": float(self.sizes[self.reference]),
                 "speed": float(self.measured[self.reference]),
@@ -100,6 +106,24 @@ class SpeedForetold:
             "warnings": list(self.warnings),
             "provenance": provenance(inputs=dict(self.inputs)),
         }
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What was measured of a kernel; all arrays (n,), by ascending size."""
+
+    call_s: float
+    """CPU seconds of a run that has next to nothing to do."""
+    sizes: Floats
+    measured: Floats
+    """Units per second."""
+    volumes: Floats
+    """Units of one run; infinite where that is not known."""
+
+    @property
+    def calls_s(self) -> Floats:
+        """Seconds of each unit's part of a call."""
+        return self.call_s / self.volumes
 
 
 def foretell_speed(
@@ -130,35 +154,41 @@ def foretell_speed(
     if use is None:
         known = ", ".join(KERNEL_USES)
         raise ScenarioError(f"{speed_model}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
-    points = sorted((float(p["size_elements"]), float(p["speed"]["mid"])) for p in document.get("points", ()))
+    points = sorted(
+        (float(p["size_elements"]), float(p["speed"]["mid"]), float(p.get("volume", np.inf)))
+        for p in document.get("points", ())
+    )
     points = [point for point in points if point[1] > 0]
     if len(points) < 2:
         raise ScenarioError(f"{speed_model}: points: {len(points)} found, at least 2 measured sizes allowed")
-    sizes, measured = np.array(points).T
+    runs = Runs(float(document.get("call_s", 0.0)), *np.array(points).T)
     levels = named_levels(model.levels, fitted)
-    return _foretold(kernel or "kernel", use, band, sizes, measured, model, levels, _hashes(speed_model, memory_model))
+    return _foretold(kernel or "kernel", use, band, runs, model, levels, _hashes(speed_model, memory_model))
 
 
 def _foretold(
     kernel: str,
     use: MemoryUse,
     band: SpeedBand,
-    sizes: Floats,
-    measured: Floats,
+    runs: Runs,
     model: MemoryModel,
     levels: tuple[MemoryLevel, ...],
     inputs: Mapping[str, str],
 ) -> SpeedForetold:
-    words = np.maximum(1.0, use.footprint_share * sizes)
-    runs = np.minimum(use.run_words, words)
+    sizes, measured = runs.sizes, runs.measured
+    words, footprints = np.maximum(1.0, use.footprint_share * sizes), WORD_BYTES * sizes
     reference = int(np.argmax(measured))
-    word_s = {
-        "levels": alone_s(levels, use, WORD_BYTES * sizes),
-        "model": model.predict(words, use.alpha, runs).mean_s,
-    }
-    by = {
-        name: speeds_from(times, use, reference=reference, speed=measured[reference]) for name, times in word_s.items()
-    }
+    known_s, calls_s, exponent = 1 / measured[reference], runs.calls_s, exponent_of(use, model)
+    by_levels = unit_times_s(
+        footprints, accesses_s(levels, use, footprints), at=reference, known_s=known_s, exponent=1.0
+    )
+    by_model = calls_s + unit_times_s(
+        footprints,
+        model.unit_s(use, footprints),
+        at=reference,
+        known_s=max(known_s - calls_s[reference], known_s / 2),
+        exponent=exponent,
+    )
     low, high = model.trained[0]
     return SpeedForetold(
         kernel=kernel,
@@ -166,12 +196,14 @@ def _foretold(
         band=band,
         sizes=sizes,
         measured=measured,
-        by_levels=by["levels"],
-        by_model=by["model"],
+        by_levels=1 / by_levels,
+        by_model=1 / by_model,
         reference=reference,
         levels=levels,
         edges_elements=np.array([level.capacity_bytes for level in levels[:-1]]) / WORD_BYTES / use.footprint_share,
         beyond_trained=int(np.count_nonzero((words < low) | (words > high))),
+        call_s=runs.call_s,
+        swept=model.knows_sweeps(use),
         inputs=inputs,
     )
 

@@ -13,6 +13,7 @@ from simulator.models.resource.file import load_resource_model
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
+    from simulator.models.memory.model import MemoryModel
     from simulator.models.network import FittedForm
     from simulator.models.regression.runtime_model import RuntimeModel
 
@@ -29,6 +30,7 @@ class NamedFiles:
     _bands: dict[str, SpeedBand] = field(default_factory=dict)
     _messages: dict[str, "FittedForm"] = field(default_factory=dict)
     _resources: dict[str, HardwareModel] = field(default_factory=dict)
+    _memory: dict[str, tuple["MemoryModel", tuple[MemoryLevel, ...]]] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         """Where a file lies that is used."""
@@ -50,10 +52,19 @@ class NamedFiles:
 
     def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
         """The levels of a memory model that `apportion calibrate memory` wrote; see `named_levels`."""
+        return self._memory_of(name)[1]
+
+    def memory_model(self, name: str) -> "MemoryModel":
+        """A memory model with all that was measured; the same object for the same file."""
+        return self._memory_of(name)[0]
+
+    def _memory_of(self, name: str) -> tuple["MemoryModel", tuple[MemoryLevel, ...]]:
         from simulator.models.memory.file import load_memory_model, named_levels  # only here: SciPy is slow to import
 
-        model, document = load_memory_model(self.path(name))
-        return named_levels(model.levels, document)
+        if name not in self._memory:
+            model, document = load_memory_model(self.path(name))
+            self._memory[name] = model, named_levels(model.levels, document)
+        return self._memory[name]
 
     def message_model(self, name: str) -> "FittedForm":
         """Message times of a network model; the same object for the same file."""

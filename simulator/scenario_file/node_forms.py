@@ -62,6 +62,9 @@ class MemoryUseForm(Form):
     """L, consecutive words of one access."""
     footprint_share: Annotated[float, Field(gt=0, le=1)] = 1.0
     """The part of what a process holds that these accesses go through."""
+    written_per_unit: Annotated[float, Field(ge=0)] = 0.0
+    """Words written without being read, each of which is two of the accesses: its line is fetched before and written
+    back later. Looked at where a memory model says what swept words take."""
 
 
 class PredictionForm(Form):

@@ -17,8 +17,10 @@ from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
 from simulator.scenario_file.memory_levels import (
+    KnownMemory,
     Levels,
     Measured,
+    known_of,
     levels_of,
     on_other_levels,
     predicted_speed,
@@ -142,8 +144,9 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     has_more = has_more or form.price is not None
     swap_bytes, swap_times = swap_of(form, document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
-    kinds = _kinds(form, document, named, here=here, levels=levels, memory=memory, parts=parts)
-    if place in measured.levels:
+    known = replace(measured.memory.get(place, known_of(form, levels, named)), now=levels)
+    kinds = _kinds(form, document, named, here=here, known=known, memory=memory, parts=parts)
+    if place in measured.memory:
         kinds = [
             _on_these_levels(
                 kind, document, measured, here=(*here, "pes", number), levels=levels, parts=parts, node=form.name
@@ -201,7 +204,7 @@ def _kinds(
     named: NamedFiles,
     *,
     here: tuple[str | int, ...],
-    levels: Levels,
+    known: KnownMemory,
     memory: bool,
     parts: _Parts,
 ) -> list[_Kind]:
@@ -211,7 +214,7 @@ def _kinds(
     for number, pe in enumerate(form.pes):
         at = (*here, "pes", number)
         with faults.at(*at):
-            kind = _kind(pe, document, named, here=at, node=form.name, levels=levels, memory=memory, parts=parts)
+            kind = _kind(pe, document, named, here=at, node=form.name, known=known, memory=memory, parts=parts)
             kinds.append(kind if pe.load is not None else replace(kind, load=shared))
     faults.tell()
     return kinds
@@ -224,7 +227,7 @@ def _kind(
     *,
     here: tuple[str | int, ...],
     node: str,
-    levels: Levels,
+    known: KnownMemory,
     memory: bool,
     parts: _Parts,
 ) -> _Kind:
@@ -235,7 +238,7 @@ def _kind(
         with faults.at(*here, "speeds", kernel):
             if isinstance(speed, PredictedForm):
                 pes = form.name.replace(NODE, node)
-                speeds[kernel], note = predicted_speed(speed.predicted, levels, kernel=kernel, pes=pes)
+                speeds[kernel], note = predicted_speed(speed.predicted, known, kernel=kernel, pes=pes)
                 parts.notes.append(note)
             else:
                 speeds[kernel] = _within_memory(_band(speed, named), kernel, form, parts, node=node, known=memory)
@@ -284,7 +287,7 @@ def _on_these_levels(
 ) -> _Kind:
     """Measured speeds taken to levels that the command line sets; what it sets as a speed stays."""
     kernel, place = measured.application.kernel, here[2]
-    on, use = measured.levels[int(place)], use_of(measured.application)
+    on, use = measured.memory[int(place)], use_of(measured.application)
     band = kind.speeds.get(kernel)
     if band is None or kernel in kind.predicted or document.setting((*here, "speeds", kernel)) is not None:
         return kind

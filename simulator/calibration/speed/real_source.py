@@ -238,6 +238,18 @@ class RealSource:
         self._used[n] = self._store.points[n]
         return self._used[n].measured()
 
+    def measure_call(self) -> float:
+        """CPU seconds of the smallest run there is: what a call costs that has next to nothing to do.
+
+        Raises
+        ------
+        CalibrationError
+            If a run fails.
+        """
+        if 1 not in self._store.points:
+            self._store.keep(sample_point(self._child.running(), self._subject, n=1, effort=self._effort))
+        return self._store.points[1].measured().ideal_s
+
     def fresh_runs(self, size: float) -> Iterator[tuple[PointMeasured, Usage]]:
         """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
 
