@@ -17,6 +17,9 @@ from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_o
 from simulator.models.speed import SpeedBand
 from simulator.models.speed_file import load_speed_model
 
+NEAR = 1.25
+"""Accesses that take no longer than so many times the fastest ones are near."""
+
 
 @dataclass(frozen=True)
 class SpeedForetold:
@@ -35,7 +38,9 @@ class SpeedForetold:
     by_model: Floats
     """Predicted from the whole memory model, its correction and sweeps included, and what calls take; (n,)."""
     reference: int
-    """Place of the one measured speed that was used."""
+    """Place of the one measured speed that `by_model` rests on."""
+    fastest: int
+    """Place of the one that `by_levels` rests on, as what-ifs do: the fastest."""
     levels: tuple[MemoryLevel, ...]
     edges_elements: Floats
     """Problem sizes at which the accesses outgrow a level."""
@@ -48,12 +53,15 @@ class SpeedForetold:
     inputs: Mapping[str, str]
 
     def errors(self, predicted: Floats) -> Floats:
-        """Relative errors of predicted speeds at all sizes but the reference; (n - 1,)."""
-        return np.delete(np.abs(predicted / self.measured - 1), self.reference)
+        """Relative errors of predicted speeds at all sizes but the one that they rest on; (n - 1,)."""
+        return np.delete(np.abs(predicted / self.measured - 1), self._known(predicted))
 
     def errors_above(self, predicted: Floats) -> Floats:
-        """Relative errors at sizes above the reference, across the edges of levels: below it, calls cost time too."""
-        return np.asarray(np.abs(predicted / self.measured - 1)[self.reference + 1 :])
+        """Relative errors at sizes above that one, across the edges of levels: below it, calls cost time too."""
+        return np.asarray(np.abs(predicted / self.measured - 1)[self._known(predicted) + 1 :])
+
+    def _known(self, predicted: Floats) -> int:
+        return self.fastest if predicted is self.by_levels else self.reference
 
     def _summed(self, predicted: Floats) -> dict[str, float | None]:
         errors, above = self.errors(predicted), self.errors_above(predicted)
@@ -125,13 +133,20 @@ class Runs:
         """Seconds of each unit's part of a call."""
         return self.call_s / self.volumes
 
+    @property
+    def inside_s(self) -> Floats:
+        """Seconds of a unit without its part of a call, of which no more than half its time is taken off."""
+        return np.maximum(1 / self.measured - self.calls_s, 0.5 / self.measured)
+
 
 def foretell_speed(
     speed_model: str | Path, memory_model: str | Path, *, kernel: str | None = None, use: MemoryUse | None = None
 ) -> SpeedForetold:
     """Predict the speeds of a measured kernel from a memory model and the speed at one size.
 
-    That size is the fastest measured one, as where a band is taken to other levels (`models.predicted_speed.rescaled`).
+    From the levels alone that is the fastest size, as where a band is taken to other levels
+    (`models.predicted_speed.rescaled`); from the whole model the middle one of those whose data are near, since the
+    fastest may be a size that fits vectors and lines by luck.
 
     Parameters
     ----------
@@ -177,18 +192,14 @@ def _foretold(
 ) -> SpeedForetold:
     sizes, measured = runs.sizes, runs.measured
     words, footprints = np.maximum(1.0, use.footprint_share * sizes), WORD_BYTES * sizes
-    reference = int(np.argmax(measured))
-    known_s, calls_s, exponent = 1 / measured[reference], runs.calls_s, exponent_of(use, model)
+    fastest, accesses = int(np.argmax(measured)), model.unit_s(use, footprints)
     by_levels = unit_times_s(
-        footprints, accesses_s(levels, use, footprints), at=reference, known_s=known_s, exponent=1.0
+        footprints, accesses_s(levels, use, footprints), at=fastest, known_s=1 / measured[fastest], exponent=1.0
     )
-    by_model = calls_s + unit_times_s(
-        footprints,
-        model.unit_s(use, footprints),
-        at=reference,
-        known_s=max(known_s - calls_s[reference], known_s / 2),
-        exponent=exponent,
-    )
+    reference = _middle_of_near(runs, accesses)
+    known_s = float(runs.inside_s[reference])
+    exponent = exponent_of(use, model)
+    by_model = runs.calls_s + unit_times_s(footprints, accesses, at=reference, known_s=known_s, exponent=exponent)
     low, high = model.trained[0]
     return SpeedForetold(
         kernel=kernel,
@@ -199,6 +210,7 @@ def _foretold(
         by_levels=1 / by_levels,
         by_model=1 / by_model,
         reference=reference,
+        fastest=fastest,
         levels=levels,
         edges_elements=np.array([level.capacity_bytes for level in levels[:-1]]) / WORD_BYTES / use.footprint_share,
         beyond_trained=int(np.count_nonzero((words < low) | (words > high))),
@@ -206,6 +218,15 @@ def _foretold(
         swept=model.knows_sweeps(use),
         inputs=inputs,
     )
+
+
+def _middle_of_near(runs: Runs, accesses: Floats) -> int:
+    """The size of middle speed, calls left out, of those whose accesses are as fast as any; else the fastest."""
+    near = np.flatnonzero((accesses <= NEAR * accesses.min()) & (runs.calls_s <= 0.5 / runs.measured))
+    if not near.size:
+        return int(np.argmax(runs.measured))
+    ordered = near[np.argsort(runs.inside_s[near], kind="stable")]
+    return int(ordered[(ordered.size - 1) // 2])
 
 
 def _hashes(*paths: Path) -> dict[str, str]:

@@ -69,12 +69,13 @@ class MemoryModel:
     def unit_s(self, use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
         """Seconds that the accesses of a unit of volume take by all that was measured; shape of `footprints_bytes`.
 
-        Words that are swept as vector loops sweep them, where that is known; others by levels and correction.
+        Words that are swept as vector loops sweep them, where that is known; others by levels and correction. Footprints
+        below the least M trained on take what that takes.
         """
         footprints = np.asarray(footprints_bytes, dtype=np.float64)
         if self.sweeps is not None and use.swept:
             return self.sweeps.unit_s(use, footprints)
-        words = np.maximum(1.0, use.footprint_share * footprints / WORD_BYTES).reshape(-1)
+        words = np.maximum(self.trained[0][0], use.footprint_share * footprints / WORD_BYTES).reshape(-1)
         found = self.predict(words, use.alpha, np.minimum(use.run_words, words))
         return np.asarray(use.accesses_per_unit * found.mean_s.reshape(footprints.shape))
 
