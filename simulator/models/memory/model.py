@@ -69,8 +69,8 @@ class MemoryModel:
     def unit_s(self, use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
         """Seconds that the accesses of a unit of volume take by all that was measured; shape of `footprints_bytes`.
 
-        Words that are swept as vector loops sweep them, where that is known; others by levels and correction. Footprints
-        below the least M trained on take what that takes.
+        Words that are swept as vector loops sweep them, where that is known; others by levels and correction.
+        Less memory than the least M trained on takes as long as that.
         """
         footprints = np.asarray(footprints_bytes, dtype=np.float64)
         if self.sweeps is not None and use.swept:
