@@ -131,6 +131,10 @@ def _characterised(given: Given) -> str:
 def _shown(given: Given) -> str:
     if given["model"].is_dir():
         return "with a folder of results"
+    from advisor.cli.show import is_network_model
+
+    if given["memory"] is None and is_network_model(given["model"]):
+        return _NETWORK
     return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
 
 
@@ -333,6 +337,7 @@ TABLE: Mapping[str, Rules] = {
                 _shown,
                 {
                     "with a folder of results": "json",
+                    "with a network model": "json",
                     "with a speed model alone": "plot held-out",
                     "with a speed model and --memory": "memory kernel plot json",
                 },
