@@ -285,7 +285,7 @@ TABLE: Mapping[str, Rules] = {
         ),
     ),
     "calibrate memory": Rules(
-        "replay output json",
+        "replay swept output json",
         (
             Axis(
                 _first("replay", otherwise="without --replay"),

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         read_network_table,
         save_network_model,
     )
-    from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed
+    from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed, swept_by_kernel
     from simulator.models.process_count.file import (
         AllocationFit,
         MeasuredAllocations,
@@ -201,6 +201,7 @@ _HOMES = {
     "save_runtime_fit": "simulator.models.regression.file",
     "save_speed_model": "simulator.calibration.bands.built",
     "sized_kernel": "simulator.calibration.kernels.table",
+    "swept_by_kernel": "simulator.models.predicted_speed_check",
     "visits_kept": "simulator.calibration.apex.sweep",
     "write_sweep_table": "simulator.calibration.apex.sweep",
 }
@@ -336,6 +337,7 @@ __all__ = [
     "save_runtime_fit",
     "save_speed_model",
     "sized_kernel",
+    "swept_by_kernel",
     "visits_kept",
     "write_sweep_table",
 ]

@@ -13,6 +13,7 @@ from simulator.base.provenance import provenance
 from simulator.models.memory.file import load_memory_model, named_levels
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
 from simulator.models.memory.model import MemoryModel
+from simulator.models.memory.sweeps import Sweeps
 from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_of, unit_times_s
 from simulator.models.speed import SpeedBand
 from simulator.models.speed_file import load_speed_model
@@ -165,20 +166,49 @@ def foretell_speed(
     band, document = load_speed_model(speed_model)
     model, fitted = load_memory_model(memory_model)
     kernel = kernel or document.get("kernel")
-    use = use or KERNEL_USES.get(str(kernel))
+    use = use or _use_of(kernel, speed_model)
+    runs = _runs(document, speed_model)
+    levels = named_levels(model.levels, fitted)
+    return _foretold(kernel or "kernel", use, band, runs, model, levels, _hashes(speed_model, memory_model))
+
+
+def swept_by_kernel(speed_model: str | Path) -> Sweeps:
+    """What words take that a measured kernel swept: all its time without calls, a word written as long as one read.
+
+    Where its data are near its computing is in it too: there words of others take no longer.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be used, fewer than two sizes were measured, or the kernel is none that is known.
+    """
+    speed_model = Path(speed_model)
+    _, document = load_speed_model(speed_model)
+    use, runs = _use_of(document.get("kernel"), speed_model), _runs(document, speed_model)
+    words = np.maximum(1.0, use.footprint_share * runs.sizes)
+    first = np.concatenate(([True], np.diff(words) > 0))
+    word_s = runs.inside_s / (use.read_per_unit + use.written_per_unit)
+    return Sweeps(words[first], word_s[first], word_s[first])
+
+
+def _use_of(kernel: object, path: Path) -> MemoryUse:
+    use = KERNEL_USES.get(str(kernel))
     if use is None:
         known = ", ".join(KERNEL_USES)
-        raise ScenarioError(f"{speed_model}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
+        raise ScenarioError(f"{path}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
+    return use
+
+
+def _runs(document: Mapping[str, Any], path: Path) -> Runs:
+    """The measured sizes of a speed model's file."""
     points = sorted(
         (float(p["size_elements"]), float(p["speed"]["mid"]), float(p.get("volume", np.inf)))
         for p in document.get("points", ())
     )
     points = [point for point in points if point[1] > 0]
     if len(points) < 2:
-        raise ScenarioError(f"{speed_model}: points: {len(points)} found, at least 2 measured sizes allowed")
-    runs = Runs(float(document.get("call_s", 0.0)), *np.array(points).T)
-    levels = named_levels(model.levels, fitted)
-    return _foretold(kernel or "kernel", use, band, runs, model, levels, _hashes(speed_model, memory_model))
+        raise ScenarioError(f"{path}: points: {len(points)} found, at least 2 measured sizes allowed")
+    return Runs(float(document.get("call_s", 0.0)), *np.array(points).T)
 
 
 def _foretold(

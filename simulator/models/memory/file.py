@@ -91,13 +91,13 @@ def read_memory_times(path: str | Path) -> MemoryTimes:
     return MemoryTimes(*where, time_s)
 
 
-def fit_memory_table(path: str | Path, *, machine: Machine | None = None) -> MemoryFit:
+def fit_memory_table(path: str | Path, *, machine: Machine | None = None, sweeps: Sweeps | None = None) -> MemoryFit:
     """Fit all forms to the times in a CSV file and choose; see `read_memory_times` and `fit_memory`."""
     path = locate(path)
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     times = read_memory_times(path)
     try:
-        return fit_memory(times, machine=machine, inputs=inputs)
+        return fit_memory(times, machine=machine, inputs=inputs, sweeps=sweeps)
     except ScenarioError as error:
         raise ScenarioError([f"{path}: {line}" for line in error.lines]) from error
 

@@ -93,6 +93,7 @@ CHANGES = {
         "output": "-o m.json",
         "json": "--json",
         "compare-with-this-machine": "--compare-with-this-machine",
+        "swept": "--swept {w}/swept.json",
     },
     "calibrate network": {"output": "-o m.json", "json": "--json"},
     "show": {
@@ -284,6 +285,7 @@ REFUSES = {
         "processes": "--processes 99999",
         "over": "--over x",
         "cpu": "--cpu 99999",
+        "swept": "--swept {w}/memory.json",
     },
     "calibrate network": {
         "medium": "--medium x",

@@ -11,6 +11,7 @@ from simulator import this_machine
 from simulator.base.errors import ScenarioError
 from simulator.calibration import RealSource, foretell_speed, measure_across
 from simulator.models.predicted_speed import KERNEL_USES
+from simulator.models.predicted_speed_check import swept_by_kernel
 from simulator.results.plots import plot_predicted_speed, predicted_speeds_svg
 from simulator.scenario_file.load import load_scenario, resolved_text
 
@@ -152,6 +153,37 @@ def test_swept_words_and_calls_make_a_measured_kernel_exact(memory, triad):
     assert found.by_model.tolist() == pytest.approx(speeds.tolist())
     assert found.errors(found.by_levels).mean() > 0.5
     assert found.to_dict()["errors"]["model"]["mean"] < 1e-9
+
+
+def test_another_kernels_speeds_say_what_swept_words_take(memory, triad, tmp_path, capsys):
+    """Triad takes 1.5 words for an operation; a product that sweeps half a word follows, with 0.2 ns of computing."""
+    triad_s = np.array([3e-10, 3e-10, 12e-10, 12e-10, 12e-10])
+
+    def measured(document, kernel, sizes, unit_s):
+        document["kernel"] = kernel
+        for point, size, seconds in zip(document["points"], sizes.tolist(), unit_s.tolist(), strict=True):
+            point["size_elements"], point["speed"]["mid"] = size, 1 / seconds
+
+    give(triad, lambda document: measured(document, "triad", SIZES, triad_s))
+    known = swept_by_kernel(triad)
+    assert known.m_words.tolist() == SIZES.tolist()
+    assert known.read_s.tolist() == pytest.approx((triad_s / 1.5).tolist())
+    assert known.write_s.tolist() == known.read_s.tolist()
+    give(memory, lambda document: document["model"].update(sweeps=known.to_dict()))
+    product_s = (2e-10**3 + (triad_s / 3) ** 3) ** (1 / 3)
+    give(triad, lambda document: measured(document, "matmul", 3 * SIZES, product_s))
+    found = foretell_speed(triad, memory)
+    assert found.by_model.tolist() == pytest.approx((1 / product_s).tolist())
+    give(triad, lambda document: document.update(kernel="qr"))
+    cells = [f"{m},{a},{run},{1e-9 * (1 + m / 1e5)}" for m in (1e3, 1e4, 1e5) for a in (0.5, 1) for run in (1, 16)]
+    (tmp_path / "t.csv").write_text("\n".join(["M_words,alpha,L,time_per_word_s", *cells]) + "\n")
+    assert _run(["calibrate", "memory", "--replay", str(tmp_path / "t.csv"), "--swept", str(triad)]) == 2
+    assert "kernel: 'qr' found, one whose accesses are known" in capsys.readouterr().err
+    give(triad, lambda document: document.update(kernel="matmul"))
+    made = tmp_path / "made.json"
+    given = ["--replay", str(tmp_path / "t.csv"), "--swept", str(triad), "-o", str(made)]
+    assert _run(["calibrate", "memory", *given]) == 0
+    assert json.loads(made.read_text())["model"]["sweeps"]["M_words"] == pytest.approx(SIZES.tolist())
 
 
 def test_the_size_taken_as_known_is_no_lucky_one(memory, triad):
