@@ -21,7 +21,7 @@ How the built-in kernels use memory:
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from simulator.models.memory.levels import (
     MemoryUse,
     access_time_s,
 )
+from simulator.models.neighbours import KernelUses
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ KERNEL_USES: Mapping[str, MemoryUse] = MappingProxyType(
 UNKNOWN_USE = MemoryUse(1.0, 1.0, SWEEP_WORDS)
 """Assumed, with a warning, where processes page and nothing is known of their accesses: a word per unit, swept."""
 PER_OCTAVE = 4
+_HARDLY_MORE = 1 + 1e-9
+"""What the capacity of a level that holds nothing is over that of the level before it."""
 _FAR = 100.0
 """Logarithm of a factor that no size is beyond."""
 OVERLAP = 3.0
@@ -230,6 +233,44 @@ def moved_s(
     there = _between_old_edges(measured, changed, use, footprints_bytes)
     here_s, there_s = alone_s(changed, use, footprints_bytes), alone_s(measured, use, there)
     return model.unit_s(use, there) * np.divide(here_s, there_s, out=np.ones_like(here_s), where=there_s > 0)
+
+
+def cache_uses(
+    band: SpeedBand,
+    use: MemoryUse,
+    *,
+    measured: Sequence[MemoryLevel],
+    changed: Sequence[MemoryLevel],
+    model: "MemoryModel | None" = None,
+) -> KernelUses:
+    """What a kernel takes of the shared caches among levels, and what its time grows by without one, over problem size.
+
+    It goes through its working set; without a cache, what that held is as far as the level behind it.
+
+    Parameters
+    ----------
+    band
+        Its speed on the changed levels, alone.
+    measured, changed, model
+        As for `rescaled`.
+    """
+    sizes = _grid(changed, use)
+    speeds = np.asarray(band.speed(sizes))
+    sizes, speeds = sizes[speeds > 0], speeds[speeds > 0]
+    footprints, exponent = WORD_BYTES * sizes, exponent_of(use, model)
+    memory_s = moved_s(measured, changed, use, footprints, model)
+    rest = np.maximum(0.0, (1 / speeds) ** exponent - memory_s**exponent)
+    alone_unit_s = (rest + memory_s**exponent) ** (1 / exponent)
+    demands, sensitivities = {}, {}
+    for place, level in enumerate(changed[:-1]):
+        if level.shared and 0 < level.capacity_bytes < np.inf:
+            nearer = changed[place - 1].capacity_bytes if place else WORD_BYTES
+            none = replace(level, capacity_bytes=nearer * _HARDLY_MORE)
+            without = (*changed[:place], none, *changed[place + 1 :])
+            farther_s = np.maximum(memory_s, moved_s(measured, without, use, footprints, model))
+            demands[level.name] = use.footprint_share * footprints
+            sensitivities[level.name] = (rest + farther_s**exponent) ** (1 / exponent) / alone_unit_s - 1
+    return KernelUses(sizes, demands, sensitivities)
 
 
 def _between_old_edges(

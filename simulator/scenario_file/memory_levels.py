@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
+from simulator.models.neighbours import KernelUses
 from simulator.models.paging import SWAP, SwapTimes, resident_levels
-from simulator.models.predicted_speed import KERNEL_USES, predicted_band, rescaled
+from simulator.models.predicted_speed import KERNEL_USES, cache_uses, predicted_band, rescaled
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.dump import Data, level_data
 from simulator.scenario_file.forms import ApplicationForm, NodesForm, ScenarioForm
@@ -168,6 +169,16 @@ def predicted_speed(form: PredictionForm, known: KnownMemory, *, kernel: str, pe
     said = f"speed of {kernel} on {pes}: predicted from memory levels and {units.show_rate(form.flop_rate, 'units/s')}"
     said += f" ({beyond})" if beyond else ""
     return band, f"{said}, not measured: a band of +-{form.half_width:.0%}"
+
+
+def uses_of_model(known: KnownMemory, application: ApplicationForm, band: SpeedBand | None) -> dict[str, KernelUses]:
+    """What the application's kernel takes of shared caches by all that a model says; none where levels say it all."""
+    use = use_of(application)
+    if use is None or band is None or known.model is None or not known.model.knows_more(use):
+        return {}
+    here, there = resident_levels(known.now), resident_levels(known.levels)
+    found = cache_uses(band, use, measured=there, changed=here, model=known.model)
+    return {application.kernel: found} if found.demands else {}
 
 
 def on_other_levels(

@@ -26,6 +26,7 @@ from simulator.scenario_file.memory_levels import (
     predicted_speed,
     swap_of,
     use_of,
+    uses_of_model,
 )
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import MAX_NAMES, counted, how_many
@@ -158,9 +159,17 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
             if len(names) > 1 and any(NODE not in name for name in kind.names):
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
+    band = next((kind.speeds[kernel] for kind in kinds if (kernel := measured.application.kernel) in kind.speeds), None)
+    uses = uses_of_model(known, measured.application, band)
+    for taken in uses.values():
+        caches = ", ".join(taken.demands)
+        said = "what its memory model says, not measured beside neighbours"
+        parts.notes.append(
+            f"{measured.application.kernel} on {form.name}: what it loses where {caches} is shared: {said}"
+        )
     for name in names:
         host = _host(form, name)
-        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price)
+        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
         parts.nodes[name] = node if has_more else None
         if maker is not None:
             parts.makers[name] = maker

@@ -218,11 +218,16 @@ def test_a_predicted_speed_takes_sweeps_from_the_model(memory, predicted):
     before = load_scenario(predicted)
     assert speeds_at(before, [5e3, 4e5]) == pytest.approx([0.5, 3.5])
     assert "(" not in before.notes[0]
+    assert not before.platform.known_nodes[0].uses
     give(memory, sweeps_of)
     now = load_scenario(predicted)
     compute = 0.5**3 - 0.15**3
     assert speeds_at(now, [5e3, 4e5]) == pytest.approx([0.5, (compute + 0.6**3) ** (1 / 3)])
     assert "(sweeps as measured by vector loops), not measured" in now.notes[0]
+    assert now.notes[1].startswith("triad on a: what it loses where L2 is shared: what its memory model says")
+    near_s, far_s = 0.5, (compute + 0.6**3) ** (1 / 3)
+    taken = now.platform.known_nodes[0].uses["triad"].at("L2", 4e3)  # the system says that L2 is shared
+    assert (taken.demand, taken.sensitivity) == (pytest.approx(8 * 4e3, rel=0.02), pytest.approx(far_s / near_s - 1))
 
 
 def test_a_predicted_speed_on_a_larger_cache_moves_the_sweeps_step(memory, predicted):

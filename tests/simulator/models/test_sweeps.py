@@ -12,7 +12,9 @@ from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import MemoryLevel, MemoryUse
 from simulator.models.memory.model import MemoryModel
 from simulator.models.memory.sweeps import Sweeps
-from simulator.models.predicted_speed import KERNEL_USES, moved_s, predicted_speeds, unit_times_s
+from simulator.models.neighbours import Occupancy
+from simulator.models.predicted_speed import KERNEL_USES, cache_uses, moved_s, predicted_speeds, unit_times_s
+from simulator.models.speed import SpeedBand
 
 SWEEPS = Sweeps(np.array([1e3, 1e5]), np.array([1e-10, 4e-10]), np.array([2e-10, 2e-10]))
 LEVELS = (MemoryLevel("L2", 8e4, 2e-9, 1e-9), MemoryLevel("RAM", np.inf, 6e-9, 3e-9))
@@ -95,6 +97,27 @@ def test_what_a_model_says_moves_with_the_edges():
     assert moved_s(LEVELS, LEVELS, use, sizes, model()).tolist() == pytest.approx(here.tolist())
     assert moved_s(LEVELS, wider, use, 2 * sizes, model()).tolist() == pytest.approx(here.tolist())
     assert moved_s(LEVELS, slower, use, sizes, model()).tolist() == pytest.approx((2 * here).tolist())
+
+
+def test_what_a_kernel_takes_of_a_shared_cache():
+    """A product waits 0.05 ns a unit for words near, 0.2 ns far: without the cache all of them are far."""
+    shared = (MemoryLevel("L2", 8e4, 2e-9, 1e-9, shared=True), LEVELS[1])
+    steps = Sweeps(np.array([1e3, 1e4, 10001.0, 1e6]), np.array([1, 1, 4, 4]) * 1e-10, np.full(4, 1e-10))
+    use, computing = KERNEL_USES["matmul"], 2e-10
+    near_s, far_s = ((computing**3 + word_s**3) ** (1 / 3) for word_s in (0.5e-10, 2e-10))
+    band = SpeedBand(np.array([1e2, 3e4, 3.001e4, 1e6]), *(1 / np.array([near_s, near_s, far_s, far_s]),) * 3)
+    found = cache_uses(band, use, measured=shared, changed=shared, model=model(steps))
+    inside, outside = found.at("L2", 2e4), found.at("L2", 9e4)
+    assert inside.demand == pytest.approx(8 * 2e4 / 3, rel=0.02)
+    assert inside.sensitivity == pytest.approx(far_s / near_s - 1, rel=1e-3)
+    assert outside.sensitivity == pytest.approx(0, abs=1e-9)
+    assert found.at("RAM", 2e4).demand == 0
+    # All of the cache kept: its lone speed; nothing of it: what words far away leave.
+    law = Occupancy(8e4)
+    kept = law.kept(inside, [0.0, 1e12])
+    assert kept.tolist() == pytest.approx([1, near_s / far_s], rel=1e-3)
+    private = cache_uses(band, use, measured=LEVELS, changed=LEVELS, model=model(steps))
+    assert not private.demands
 
 
 def test_the_loops_read_and_write_what_they_say():
