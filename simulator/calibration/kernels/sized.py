@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 LARGEST_N = 2**40
@@ -48,6 +49,11 @@ class SizedKernel:
         below = largest_within(self.size, size)
         found = {self.snap(max(1, below)), self.snap(below + 1)}
         return min(found, key=lambda n: (abs(self.size(n) - size), n))
+
+
+def touched(shape: int | tuple[int, ...], dtype: type = np.float64) -> NDArray[Any]:
+    """Zeros for results, every page of them there: pages of `np.zeros` are made in the first run, and timed with it."""
+    return np.full(shape, 0, dtype=dtype)
 
 
 def largest_within(measure: Callable[[int], float], limit: float) -> int:
