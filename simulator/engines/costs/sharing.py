@@ -60,6 +60,11 @@ class Sharing:
         bites = np.concatenate((self.biting, np.zeros((len(self.biting), 1), dtype=np.bool_)), axis=1)
         return np.asarray(bites[:, self.slots].any(axis=2))
 
+    @cached_property
+    def presses(self) -> NDArray[np.bool_]:
+        """PEs in domains that matter that have load; (configuration, PE)."""
+        return np.asarray(self.inside & np.array([load is not None for load in self.loads]))
+
     def of(self, places: Sequence[int]) -> "Sharing":
         """Of some of the configurations."""
         chosen = list(places)
@@ -267,7 +272,7 @@ class _Maker:
         demands, tables, load_demands = (np.array(rows) for rows in list(zip(*self._rows, strict=True))[:3])
         edges = np.cumsum([0, *(table.size for table in self._tables)])
         biting = np.array([row[3] for row in self._rows], dtype=np.bool_)
-        ever: list[bool] = biting.any(axis=0).tolist()
+        ever = np.atleast_1d(biting.any(axis=0)).tolist()
         loads = tuple(
             pressing(pe, tick_s=tick_s) if any(number >= 0 and ever[number] for number in numbers) else None
             for pe, numbers in zip(self._platform.pes, self.slots.tolist(), strict=True)

@@ -54,7 +54,7 @@ def _mix(volumes: dict[float, float], *, own: bool) -> Mix:
 
 @dataclass(frozen=True)
 class CacheUse:
-    """A process in a cache level whose access times are known: of all that is there it holds the part that is its own."""
+    """A process in a cache level of known access times: of all that is there it holds the part that is its own."""
 
     demand: float
     """Bytes that it goes through."""
