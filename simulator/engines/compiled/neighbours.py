@@ -65,14 +65,6 @@ def join(w: Words, process: int, nominal: int) -> bool:
 
 
 @subroutine
-def due(w: Words, number: int) -> None:
-    """The event of a group, which may be too early since its share fell."""
-    settle_group(w, number)
-    groups(w)[number].planned = NONE
-    _touch_group(w, number)
-
-
-@subroutine
 def next_done_of(w: Words, number: int) -> int:
     """A process of a group whose computation ends now, taken off it, or NONE; the group is settled."""
     group = groups(w)[number]
@@ -256,7 +248,7 @@ def _share_of(w: Words, number: int) -> int:
 
 
 @subroutine
-def _evaluate_group(w: Words, number: int) -> int:  # noqa: PLR0911 - one for each reason
+def _evaluate_group(w: Words, number: int) -> int:
     """A group's share and its next end; 0, or why that cannot be told."""
     group, now = groups(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT] + number
@@ -269,7 +261,6 @@ def _evaluate_group(w: Words, number: int) -> int:  # noqa: PLR0911 - one for ea
     same = share == group.share and m == group.m
     if same and top.key == group.planned and top.second == group.planned_low:
         return 0
-    later = pe.free and share < group.share
     if not same:
         if group.share > 0:
             settle_group(w, number)
@@ -281,8 +272,6 @@ def _evaluate_group(w: Words, number: int) -> int:  # noqa: PLR0911 - one for ea
             return group.mark
     if group.most - group.high >= share * FAR:
         return OVERFLOW
-    if later and top.key == group.planned and top.second == group.planned_low:
-        return 0  # its event comes too early, which it finds out by itself
     group.planned, group.planned_low = top.key, top.second
     return _foretell(w, number, event)
 
