@@ -5,6 +5,8 @@ attained service (in 2^-30 ticks, as ticks `high` and a fraction `low`), a heap 
 process is a group of its own. Once per instant, groups are looked at that are in a domain whose pressure changed.
 """
 
+from typing import Any
+
 import numpy as np
 
 from simulator.engines.compiled.cache import callee, subroutine
@@ -229,7 +231,8 @@ def evaluate_groups(w: Words) -> int:
 @callee
 def _share_of(w: Words, number: int) -> int:
     group, count = groups(w)[number], w[W.SHARING_SLOTS]
-    pe, share = pes(w)[group.pe], FULL
+    share: Any = FULL
+    pe = pes(w)[group.pe]
     over = PARTS * pe.m + pe.load_now > PARTS * pe.cores
     for slot in range(count):
         table, at = table_of(w)[group.process * count + slot], group.pe * count + slot
