@@ -150,7 +150,7 @@ def _small_benchmark(ranks: Ranks, pes: int) -> list[float]:
 
 def _scenario(state: Quickstart, n: int) -> Scenario:
     """The models as a platform of unequal PEs, and the application on it."""
-    found = measured_bands(state.measured)
+    found = measured_bands(state.measured, columns={KERNEL: n})
     kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
     pes = tuple(
         PE(

@@ -80,9 +80,13 @@ class Ranks:
     ) -> None:
         self._children.end()
 
-    def prepare(self, kernel: str, n: int, rows: int) -> None:
-        """Make the operands of a kernel ready on every rank and run it there once."""
-        self._all({"do": "prepare", "kernel": kernel, "n": n, "rows": rows})
+    def prepare(self, kernel: str, n: int, rows: int) -> list[float]:
+        """Make the operands of a kernel ready on every rank and run it there once; the wall seconds of those runs.
+
+        Panels of one order share their arrays if the one with most rows is made ready first.
+        """
+        answers = self._all({"do": "prepare", "kernel": kernel, "n": n, "rows": rows})
+        return [float(answer["wall_s"]) for answer in answers.values()]
 
     def measure(self, kernel: str, n: int, rows: int, *, inner: int, ranks: Sequence[int] | None = None) -> list[Usage]:
         """Run a prepared kernel `inner` times in a row, on all ranks at once (or on some), and say what it cost."""
