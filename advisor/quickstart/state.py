@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from advisor.quickstart.piece import Piece
 from advisor.verification import Verification
 from simulator import LinkModel, LoadTrace, Machine, files, provenance
 from simulator.calibration import Measurement
@@ -30,6 +31,7 @@ class Quickstart:
     seconds: dict[str, float] = field(default_factory=dict)
     measured: list[Measurement] = field(default_factory=list)
     link: LinkModel | None = None
+    pieces: tuple[Piece, ...] = ()
     benchmark_speeds: list[float] = field(default_factory=list)
     verification: Verification | None = None
 
@@ -49,6 +51,7 @@ class Quickstart:
             "format": 1,
             "kernels": kernels_document(self.measured),
             "link": None if self.link is None else self.link.to_dict(),
+            "pieces": [piece.to_dict() for piece in self.pieces],
             "benchmark_speeds": self.benchmark_speeds,
             "verification": {name: times.tolist() for name, times in self.verification.measured_s.items()}
             if self.verification

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, visits_kept, write_sweep_table
     from simulator.calibration.bands.built import save_speed_model
     from simulator.calibration.bench.competitor import Competitor
+    from simulator.calibration.bench.disturbance import clean_samples
     from simulator.calibration.bench.point_store import kept, points_kept
     from simulator.calibration.bench.usage import Usage
     from simulator.calibration.history.application import ApplicationPlan, make_application_plan
@@ -131,6 +132,7 @@ _HOMES = {
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.bench.usage",
     "add_runs": "simulator.calibration.history.store",
+    "clean_samples": "simulator.calibration.bench.disturbance",
     "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
@@ -263,6 +265,7 @@ __all__ = [
     "SweepPlan",
     "Usage",
     "add_runs",
+    "clean_samples",
     "export_runs",
     "fit_allocation_table",
     "fit_held_out",

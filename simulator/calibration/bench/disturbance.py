@@ -37,7 +37,7 @@ def is_disturbed(sample: Usage) -> bool:
     return taken_share(sample) > DISTURBED
 
 
-def clean(samples: Sequence[Usage]) -> tuple[Usage, ...]:
+def clean_samples(samples: Sequence[Usage]) -> tuple[Usage, ...]:
     """The undisturbed samples; all of them where too few are."""
     found = tuple(sample for sample in samples if not is_disturbed(sample))
     return found if len(found) >= min(LEAST_CLEAN, len(samples)) else tuple(samples)

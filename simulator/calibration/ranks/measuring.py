@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.bench.disturbance import clean, is_disturbed, may_be_off
+from simulator.calibration.bench.disturbance import clean_samples, is_disturbed, may_be_off
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import KERNELS
 from simulator.calibration.ranks.ranks import Ranks
@@ -66,7 +66,7 @@ class Measurement:
     @property
     def clean(self) -> tuple[Usage, ...]:
         """The samples that no other program disturbed; all of them where too few are: then `may_be_off` is above 0."""
-        return clean(self.samples)
+        return clean_samples(self.samples)
 
     @property
     def disturbed(self) -> int:
