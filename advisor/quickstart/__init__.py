@@ -24,6 +24,7 @@ from simulator import (
     Load,
     Platform,
     Scenario,
+    SpeedSurface,
     dump_scenario,
     files,
     matmul,
@@ -173,6 +174,8 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
     found = measured_bands(state.measured, columns={KERNEL: n})
     for piece in state.pieces:
         found[piece.pe, KERNEL] = corrected(found[piece.pe, KERNEL], piece.ratio)
+    for name in state.names:
+        found[name, KERNEL] = SpeedSurface((float(n),), (found[name, KERNEL],)).at(n)
     kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
     pes = tuple(
         PE(

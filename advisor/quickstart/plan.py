@@ -15,6 +15,8 @@ MEMORY_SHARE = 0.25
 """Most of the available memory that anything here uses."""
 SAMPLE_S = 0.08
 """About how long one run of a kernel may take at a general size: then it gets fewer rows."""
+ALIKE = 1.15
+"""Panels whose rows are not so many times apart are measured once."""
 SHORT_BUDGET_S = 30.0
 """Below it, fewer general sizes are measured."""
 PANEL_SHARE = 0.023
@@ -85,4 +87,5 @@ def panel_rows(n: int, pes: int, *, speed: float, budget_s: float) -> list[int]:
     """
     wanted = (n / (8 * pes), n / (2 * pes), n / pes, n / pes**0.5, n)
     most = max(8, int(PANEL_SHARE * budget_s * speed / (2 * n * n)))
-    return sorted({max(1, min(int(rows), most, n)) for rows in wanted})
+    found = sorted({max(1, min(int(rows), most, n)) for rows in wanted})
+    return [rows for rows, more in zip(found, [*found[1:], found[-1] * 9], strict=True) if more > ALIKE * rows]

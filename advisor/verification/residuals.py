@@ -88,9 +88,10 @@ def _residual(
     compute = (nominal_s - float(cpu_s[pe])) * stretch
     load = loaded_s - nominal_s * stretch
     whole = float(np.median(runs.of(configuration.name))) - measured_s
-    shares = [100 * part / measured_s for part in (compute, load, whole - compute - load)]
-    name = scenario.platform.pes[pe].name
-    return Residual(*shares, name, len(computing), float(nominal_s / cpu_s[pe]))
+    percent, name = 100 / measured_s, scenario.platform.pes[pe].name
+    rest = whole - compute - load
+    ratio = float(nominal_s / cpu_s[pe])
+    return Residual(percent * compute, percent * load, percent * rest, name, len(computing), ratio)
 
 
 def _busy_s(runs: RunSet, name: str, processes: Sequence[int]) -> float:
