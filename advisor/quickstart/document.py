@@ -9,8 +9,8 @@ from advisor.advise.recommendation import Recommendation, mean_shares
 from advisor.quickstart.plan import KERNEL
 from advisor.quickstart.state import Quickstart, kernels_document
 from advisor.report.timelines import median_replication, timelines
-from advisor.verification import bias_of, residuals
-from simulator import Configuration, Scenario, files, provenance, run
+from advisor.verification import Verification, bias_of, residuals
+from simulator import Scenario, files, provenance, run
 
 MEND = "stop other programs or raise --budget"
 DOUBTFUL = 0.1
@@ -72,14 +72,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         raise ValueError("nothing has been verified")
     best = recommendation.configuration
     n = int(scenario.application.parameters["n"])
-    off = may_be_off(state, n)
-    verified = [_verified(name, times, recommendation) for name, times in state.verification.measured_s.items()]
-    ran = [c for c in recommendation.candidates if c.name in state.verification.measured_s]
-    found = residuals(scenario.with_configurations(_in_order(ran, verified)), recommendation.runs, state.verification)
-    for entry in verified:
-        one = found.get(entry["name"])
-        entry["residual"] = None if one is None else one.to_dict()
-    bias = bias_of(verified, found)
+    verified, bias = _all_verified(state.verification, scenario, recommendation)
     medians = {entry["name"]: entry["measured_median_s"] for entry in verified}
     pes, loaded = len(state.cpus), len(state.cpus) - 1
     share, predicted_share = state.verification.share_of(loaded), float(mean_shares(scenario)[loaded])
@@ -95,14 +88,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "warnings": [*_warnings(state, share, predicted_share, n=n), *([f"bias: {bias['text']}"] if bias else [])],
         "machine": state.machine.to_dict(),
         "kernels": kernels_document(state.measured),
-        "calibration": {
-            "columns": n,
-            "disturbed_samples": sum(m.disturbed for m in state.measured),
-            "samples": sum(len(m.samples) for m in state.measured),
-            "may_be_off_percent": 100 * off,
-            "doubtful": off > DOUBTFUL,
-            "pieces": [piece.to_dict() for piece in state.pieces],
-        },
+        "calibration": _calibration(state, n),
         "load": {
             "pe": state.names[loaded],
             "rule": "fair",
@@ -137,10 +123,31 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
     }
 
 
-def _in_order(ran: list[Configuration], verified: list[dict[str, Any]]) -> tuple[Configuration, ...]:
-    """The configurations that really ran, in the order in which they took turns."""
-    named = {configuration.name: configuration for configuration in ran}
-    return tuple(named[entry["name"]] for entry in verified)
+def _calibration(state: Quickstart, n: int) -> dict[str, Any]:
+    """How far the application's speeds can be trusted."""
+    off = may_be_off(state, n)
+    return {
+        "columns": n,
+        "samples": sum(len(m.samples) for m in state.measured),
+        "disturbed_samples": sum(m.disturbed for m in state.measured),
+        "may_be_off_percent": 100 * off,
+        "doubtful": off > DOUBTFUL,
+        "pieces": [piece.to_dict() for piece in state.pieces],
+    }
+
+
+def _all_verified(
+    verification: Verification, scenario: Scenario, recommendation: Recommendation
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Every configuration that really ran, in the order in which they took turns, and the bias of all."""
+    entries = [_verified(name, times, recommendation) for name, times in verification.measured_s.items()]
+    named = {configuration.name: configuration for configuration in recommendation.candidates}
+    ran = scenario.with_configurations(tuple(named[entry["name"]] for entry in entries))
+    found = residuals(ran, recommendation.runs, verification)
+    for entry in entries:
+        one = found.get(entry["name"])
+        entry["residual"] = None if one is None else one.to_dict()
+    return entries, bias_of(entries, found)
 
 
 def _verified(name: str, times: np.ndarray[Any, Any], recommendation: Recommendation) -> dict[str, Any]:

@@ -6,7 +6,7 @@ EQUATIONS section 1 mends it: intervals are closed.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -255,7 +255,7 @@ class SpeedSurface:
     columns: tuple[float, ...]
     """Ascending, at least one."""
     bands: tuple[SpeedBand, ...]
-    """Over problem size, in elements, of panels of so many columns; speeds above 0."""
+    """Over problem size, in elements, of panels of so many columns; none ends at a speed of 0."""
 
     def __post_init__(self) -> None:
         if not self.columns or len(self.columns) != len(self.bands):
@@ -263,8 +263,8 @@ class SpeedSurface:
         ascending = all(one < other for one, other in zip(self.columns, self.columns[1:], strict=False))
         if not (ascending and self.columns[0] > 0 and self.columns[-1] < np.inf):
             raise ScenarioError("speed surface: ascending finite numbers of columns above zero allowed")
-        if any(np.any(band.low <= 0) for band in self.bands):
-            raise ScenarioError("speed surface: speeds above zero allowed")
+        if any(np.any(band.mid <= 0) for band in self.bands):
+            raise ScenarioError("speed surface: mid above zero allowed")
 
     def at(self, columns: float) -> SpeedBand:
         """The band of panels of so many columns; exactly what was measured where it was."""
@@ -276,16 +276,16 @@ class SpeedSurface:
         sizes = np.unique(np.concatenate([self.bands[p].sizes * scale for p, scale in zip(near, scales, strict=True)]))
         logs = np.log(np.array([self.columns[place] for place in near]))
         shares = np.array([1.0]) if len(near) == 1 else np.abs(np.log(columns) - logs[::-1]) / (logs[1] - logs[0])
-        curves = [
-            np.exp(
-                sum(
-                    share * np.log(np.interp(sizes, self.bands[place].sizes * scale, getattr(self.bands[place], name)))
-                    for place, scale, share in zip(near, scales, shares, strict=True)
-                )
-            )
-            for name in ("low", "mid", "high")
-        ]
-        return SpeedBand(sizes, np.minimum(curves[0], curves[1]), curves[1], np.maximum(curves[1], curves[2]), self)
+
+        def joined(name: Literal["low", "mid", "high"]) -> Floats:
+            curves = [
+                np.interp(sizes, self.bands[place].sizes * scale, getattr(self.bands[place], name))
+                for place, scale in zip(near, scales, strict=True)
+            ]
+            return np.asarray(np.prod(np.array(curves) ** shares[:, np.newaxis], axis=0))
+
+        mid = joined("mid")
+        return SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
