@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import units
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, some_names
 from simulator.base.machine import Machine, memory_available_bytes, require_linux, this_machine
 from simulator.base.randomness import stream
 from simulator.calibration.bands.source import PointMeasured
@@ -235,7 +235,7 @@ class RealSource:
     def warnings(self) -> tuple[str, ...]:
         """A line where the store was damaged, where too little is known of a point, and where time does not grow."""
         doubts = (line for point in self.points if (line := self._doubt(point)))
-        return (*self._store.warnings, *doubts, *self._idle())
+        return (*self._store.warnings, *self._busy(), *doubts, *self._idle())
 
     def measure(self, size: float) -> PointMeasured:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
@@ -371,6 +371,15 @@ class RealSource:
         """Whether a time cap far below this one cut a kept point off: it took at least half of its own cap."""
         return point.ended_by == "time cap" and point.cost_s < self._effort.time_cap_s / 2
 
+    def _busy(self) -> tuple[str, ...]:
+        """A line if other programs disturbed so many samples of a point that none could be left out."""
+        off = {point.n: found for point in self.points if (found := may_be_off(point.samples))}
+        if not off:
+            return ()
+        where = f"{len(off)} of {len(self.points)} points, n = {some_names([str(n) for n in off])}"
+        said = f"calibrated on a busy machine: up to {100 * max(off.values()):.0f} % too slow at {where}"
+        return (f"{self._subject.label}: {said}; end other work on processor {self._cpu}, and measure again",)
+
     def _idle(self) -> tuple[str, ...]:
         """A line if runs of very unlike volume take the same time: then the speed is that of starting a program."""
         if len(self.points) < 2:
@@ -384,12 +393,7 @@ class RealSource:
 
     def _doubt(self, point: RealPoint) -> str | None:
         half, count = point.half_interval, len(point.samples)
-        if off := may_be_off(point.samples):
-            return (
-                f"{self._subject.label}: n = {point.n} (size {point.size:g}): calibrated on a busy machine: up to "
-                f"{100 * off:.0f} % too slow; end other work on processor {self._cpu}, and measure again"
-            )
-        if half <= self._effort.precision:
+        if half <= self._effort.precision or may_be_off(point.samples):
             return None
         where = f"{self._subject.label}: n = {point.n} (size {point.size:g}): unstable"
         if math.isinf(half):

@@ -55,8 +55,9 @@ class KernelSubject:
 
     @property
     def label(self) -> str:
-        """`kernel NAME`."""
-        return f"kernel {self.kernel.name}"
+        """`kernel NAME`, and of which columns."""
+        name, _, columns = self.kernel.name.partition(MARK)
+        return f"kernel {name}" + (f" on {columns} columns" if columns else "")
 
     @property
     def least_n(self) -> int:
