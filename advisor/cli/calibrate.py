@@ -137,20 +137,15 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "store": _points_file(store, output, kernel or command),
     }
     half = band or ("5%" if replay is not None and load is None else None)
-    rule = _rule(half, (load, column), (window, history), availability, real=replay is None)
-    wanted = _accuracy(accuracy, method)
+    asked: dict[str, Any] = {
+        "rule": _rule(half, (load, column), (window, history), availability, real=replay is None),
+        "accuracy": _accuracy(accuracy, method),
+        "inputs": [path for path in (replay, load) if path is not None],
+    }
+    shape = {"columns": columns, "together": together}
     with kept(options["store"]):
-        shape = {"columns": columns, "together": together}
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
-        built = fit_speed(
-            source,
-            method=method,
-            rule=rule,
-            budget_s=seconds,
-            accuracy=wanted,
-            verify_largest=verify_largest,
-            inputs=[path for path in (replay, load) if path is not None],
-        )
+        built = fit_speed(source, method=method, budget_s=seconds, verify_largest=verify_largest, **asked)
     write = None if output is None else partial(save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
     tell = partial(_tell, built, options["store"])

@@ -105,8 +105,19 @@ def _without_loads(scenario: Scenario) -> Scenario:
     return replace(scenario, platform=replace(scenario.platform, pes=pes))
 
 
-def bias_of(entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual]) -> dict[str, Any] | None:
+def bias_of(
+    entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual], *, loaded: bool = True
+) -> dict[str, Any] | None:
     """The bias of a set of predictions, None where their errors have two signs or are small.
+
+    Parameters
+    ----------
+    entries
+        Each with its `error_percent`.
+    found
+        Where errors come from, by the name of a configuration.
+    loaded
+        Whether the scenario has a load.
 
     Returns
     -------
@@ -125,12 +136,14 @@ def bias_of(entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual])
         return {"percent": middle, "part": None, "cause": None, "text": f"{told}; where this comes from is not known"}
     parts = {part: float(np.median([one.of(part) for one in found.values()])) for part in PARTS}
     part = max(parts, key=lambda name: parts[name] * (1 if slow else -1))
-    cause = _cause(part, list(found.values()), slow=slow)
+    cause = _cause(part, list(found.values()), slow=slow, loaded=loaded)
     share = f"{abs(parts[part]):.1f} % of it from {PARTS[part]}"
     return {"percent": middle, "part": part, "cause": cause, "text": f"{told}, {share}: {cause}"}
 
 
-def _cause(part: Part, found: Sequence[Residual], *, slow: bool) -> str:
+def _cause(part: Part, found: Sequence[Residual], *, slow: bool, loaded: bool) -> str:
+    if part == "load" and not loaded:
+        return "other programs took a part of PEs that the scenario has no load on"
     if part == "load":
         return "the load left another share than the scenario's trace says, or other programs run here"
     if part == "rest":

@@ -235,7 +235,7 @@ class RealSource:
     def warnings(self) -> tuple[str, ...]:
         """A line where the store was damaged, where too little is known of a point, and where time does not grow."""
         doubts = (line for point in self.points if (line := self._doubt(point)))
-        return (*self._store.warnings, *self._busy(), *doubts, *self._idle())
+        return (*self._store.warnings, *doubts, *self._busy(), *self._idle())
 
     def measure(self, size: float) -> PointMeasured:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
@@ -393,7 +393,7 @@ class RealSource:
 
     def _doubt(self, point: RealPoint) -> str | None:
         half, count = point.half_interval, len(point.samples)
-        if half <= self._effort.precision or may_be_off(point.samples):
+        if half <= self._effort.precision:
             return None
         where = f"{self._subject.label}: n = {point.n} (size {point.size:g}): unstable"
         if math.isinf(half):
