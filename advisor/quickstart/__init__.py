@@ -11,7 +11,7 @@ from advisor.advise.partition import even_split
 from advisor.advise.recommendation import Recommendation, recommend
 from advisor.quickstart.document import result_document
 from advisor.quickstart.piece import corrected, run_pieces
-from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
+from advisor.quickstart.plan import KERNEL, SHORT_BUDGET_S, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
 from advisor.report.html import render_html
 from advisor.verification import Loads, ProgramRuns, Verification, even_starts, places_on, run_interleaved
@@ -33,7 +33,16 @@ from simulator import (
     require_linux,
     this_machine,
 )
-from simulator.calibration import Competitor, Measurement, Ranks, measure_link, measure_speeds, measured_bands
+from simulator.calibration import (
+    Competitor,
+    Measurement,
+    Point,
+    Ranks,
+    measure_kept,
+    measure_link,
+    measure_speeds,
+    measured_bands,
+)
 
 REPLICATIONS = 200
 MEASURE, LINK = 0.37, 0.05
@@ -132,6 +141,10 @@ def _measure(state: Quickstart, ranks: Ranks, competitor: Competitor) -> int:
     points = measuring_points(state.machine, len(state.cpus), n, speeds=speeds, budget_s=state.budget_s)
     budget_s = MEASURE * state.budget_s - (time.monotonic() - state.begun)
     measure_speeds(ranks, state.names, points, budget_s=budget_s, generator=generator, on_progress=keep)
+    if len(state.cpus) > 1 and state.budget_s >= SHORT_BUDGET_S:
+        rows = n // (2 * len(state.cpus))
+        which = (0, len(state.cpus) - 1)
+        state.kept = measure_kept(ranks, state.names, Point(KERNEL, n, rows), which=which)
     state.on_progress("measure messages", MEASURE)
     # messages and the small benchmark as one meets them: with the load on, at any place of its trace
     if len(state.cpus) > 1:

@@ -133,6 +133,7 @@ def _calibration(state: Quickstart, n: int) -> dict[str, Any]:
         "may_be_off_percent": 100 * off,
         "doubtful": off > DOUBTFUL,
         "pieces": [piece.to_dict() for piece in state.pieces],
+        "together": [one.to_dict() for one in state.kept],
     }
 
 

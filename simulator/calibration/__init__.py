@@ -41,7 +41,15 @@ if TYPE_CHECKING:
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
     from simulator.calibration.ranks.command_ranks import CommandRanks
     from simulator.calibration.ranks.links import measure_link
-    from simulator.calibration.ranks.measuring import LEAST_SAMPLE_S, Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.ranks.measuring import (
+        LEAST_SAMPLE_S,
+        Kept,
+        Measurement,
+        Point,
+        measure_kept,
+        measure_speeds,
+        measured_bands,
+    )
     from simulator.calibration.ranks.programs import RealProgram, program_fault
     from simulator.calibration.ranks.ranks import Ranks, RealRun
     from simulator.calibration.speed.across import measure_across
@@ -99,6 +107,7 @@ _HOMES = {
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "Kept": "simulator.calibration.ranks.measuring",
     "KernelSubject": "simulator.calibration.speed.subjects",
     "LEAST_SAMPLE_S": "simulator.calibration.ranks.measuring",
     "Limits": "simulator.calibration.allocation.campaign",
@@ -167,6 +176,7 @@ _HOMES = {
     "measure": "simulator.calibration.speed.speeds",
     "measure_across": "simulator.calibration.speed.across",
     "measure_chain": "simulator.calibration.pingpong.chain",
+    "measure_kept": "simulator.calibration.ranks.measuring",
     "measure_link": "simulator.calibration.ranks.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_speeds": "simulator.calibration.ranks.measuring",
@@ -235,6 +245,7 @@ __all__ = [
     "Effort",
     "Ends",
     "JudgedFit",
+    "Kept",
     "Kernel",
     "KernelSubject",
     "Limits",
@@ -301,6 +312,7 @@ __all__ = [
     "measure",
     "measure_across",
     "measure_chain",
+    "measure_kept",
     "measure_link",
     "measure_link_times",
     "measure_speeds",
