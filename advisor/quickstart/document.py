@@ -85,7 +85,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "command": "quickstart",
         "seed": state.seed,
         "budget_s": state.budget_s,
-        "warnings": [*_warnings(state, share, predicted_share, n=n), *([f"bias: {bias['text']}"] if bias else [])],
+        "warnings": [*([f"bias: {bias['text']}"] if bias else []), *_warnings(state, share, predicted_share, n=n)],
         "machine": state.machine.to_dict(),
         "kernels": kernels_document(state.measured),
         "calibration": _calibration(state, n),
