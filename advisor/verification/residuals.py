@@ -137,7 +137,7 @@ def bias_of(
     parts = {part: float(np.median([one.of(part) for one in found.values()])) for part in PARTS}
     part = max(parts, key=lambda name: parts[name] * (1 if slow else -1))
     cause = _cause(part, list(found.values()), slow=slow, loaded=loaded)
-    share = f"{abs(parts[part]):.1f} % of it from {PARTS[part]}"
+    share = f"of which {abs(parts[part]):.1f} points come from {PARTS[part]}"
     return {"percent": middle, "part": part, "cause": cause, "text": f"{told}, {share}: {cause}"}
 
 

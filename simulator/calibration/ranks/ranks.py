@@ -4,7 +4,8 @@ import json
 import socket
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -117,8 +118,22 @@ class Ranks:
         command = {"do": "prepare-program", "program": program.to_dict(), "number": number}
         self._children.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, limit_s=limit_s)
 
-    def run_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> RealRun:
+    def run_program(
+        self,
+        program: RealProgram,
+        *,
+        limit_s: float = LIMIT_S,
+        beside: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> RealRun:
         """Run a prepared program once, each rank where the program says; every rank checks its answer.
+
+        Parameters
+        ----------
+        limit_s
+            What takes longer is given up.
+        beside
+            What is on during the run, such as a load: it begins when all ranks are ready, so that the program meets it
+            from its start.
 
         Raises
         ------
@@ -128,10 +143,10 @@ class Ranks:
         """
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
         self._all(command | {"do": "ready"}, ranks=taking_part, limit_s=limit_s)
-        begin = time.perf_counter() + LEAD_S  # one clock serves all processes
-        answers = self._all(
-            command | {"do": "run-program", "start": begin}, ranks=taking_part, limit_s=limit_s
-        ).values()
+        with beside():
+            begin = {"start": time.perf_counter() + LEAD_S}  # one clock serves all processes
+            told_all = self._all(command | {"do": "run-program"} | begin, ranks=taking_part, limit_s=limit_s)
+        answers = told_all.values()
         told = [answer["told"] for answer in answers]
         if wrong := PROGRAMS[program.name].agree(program, told):
             raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")

@@ -68,8 +68,9 @@ class Made:
     def prepare(self, _configurations):
         self.order.append("prepare")
 
-    def run(self, configuration):
-        self.order.append(configuration.name)
+    def run(self, configuration, beside):
+        with beside():
+            self.order.append(configuration.name)
         return RealRun(self.times[configuration.name], (Usage(),))
 
 
