@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.machine import waited_seconds
 from simulator.calibration.bench import lifeline
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import kernel as find_kernel
@@ -80,9 +81,10 @@ class Rank:
 
     def _ping(self, peer: int, size_bytes: int, *, first: bool) -> dict[str, Any]:
         view = self._payload(size_bytes)
-        start = time.perf_counter()
+        waited, start = waited_seconds(), time.perf_counter()
         bounce(self._peers[peer], view, view, rounds=1, first=first)
-        return {"wall_s": time.perf_counter() - start}
+        wall_s = time.perf_counter() - start
+        return {"wall_s": wall_s, "waited_s": waited_seconds() - waited}
 
     def _payload(self, size_bytes: int) -> memoryview:
         """So many bytes whose pages are there: an application's are too, and making them would count as a message."""

@@ -12,10 +12,13 @@ from typing import Any, Self
 
 from simulator.base.errors import CalibrationError, reason
 from simulator.calibration.bench.children import LIMIT_S, Children
+from simulator.calibration.bench.disturbance import DISTURBED
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
 
 _RANK = "simulator.calibration.ranks.rank"
+WAKE_UP_S = 1e-4
+"""Seconds that a process may wait for its processor without anybody else computing there."""
 LEAD_S = 0.02
 """How long before all ranks start together their start is told, so that each is ready."""
 
@@ -100,10 +103,16 @@ class Ranks:
         self._all({"do": "forget"})
 
     def ping(self, size_bytes: int, *, peer: int) -> float:
-        """Seconds for a payload from rank 0 to a peer, half of there and back."""
+        """Seconds for a payload from rank 0 to a peer, half of there and back.
+
+        What rank 0 waited for its processor counts to no message, as far as it is more than a wake-up: no load of ours
+        is there. What the peer waited counts, for a load may be meant to be there.
+        """
         command = {"do": "ping", "size_bytes": size_bytes}
         commands = {0: command | {"peer": peer, "first": True}, peer: command | {"peer": 0, "first": False}}
-        return float(self._children.ask(commands)[0]["wall_s"]) / 2
+        told = self._children.ask(commands)[0]
+        waited_s = told["waited_s"] if told["waited_s"] > max(WAKE_UP_S, DISTURBED * told["wall_s"]) else 0.0
+        return max(float(told["wall_s"]) - waited_s, WAKE_UP_S / 100) / 2
 
     def prepare_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> None:
         """Give every rank of a program its part; those prepared before stay ready.
