@@ -277,8 +277,16 @@ TABLE: Mapping[str, Rules] = {
         (
             Axis(
                 _first("replay", "kernel", "command"),
-                {"with --replay": "", "with --kernel": "time-cap cpu", "with --command": "time-cap cpu size volume"},
-                {"with --replay": "where nothing is run", "with --kernel": "which knows its own"},
+                {
+                    "with --replay": "",
+                    "with --kernel": "time-cap cpu columns together",
+                    "with --command": "time-cap cpu size volume",
+                },
+                {
+                    "with --replay": "where nothing is run",
+                    "with --kernel": "which knows its own",
+                    "with --command": "which has no rows and columns of ours",
+                },
             ),
             _beside("method", {"adaptive": "accuracy verify-largest", "gbbp": "", "grid": ""}),
             _flag("load", "column window history availability"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from simulator.calibration.apex.vectors import measure_vectors
     from simulator.calibration.bands.built import save_speed_model
     from simulator.calibration.bench.competitor import Competitor
+    from simulator.calibration.bench.disturbance import clean_samples
     from simulator.calibration.bench.point_store import kept, points_kept
     from simulator.calibration.bench.usage import Usage
     from simulator.calibration.history.application import ApplicationPlan, make_application_plan
@@ -41,7 +42,15 @@ if TYPE_CHECKING:
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
     from simulator.calibration.ranks.command_ranks import CommandRanks
     from simulator.calibration.ranks.links import measure_link
-    from simulator.calibration.ranks.measuring import LEAST_SAMPLE_S, Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.ranks.measuring import (
+        LEAST_SAMPLE_S,
+        Kept,
+        Measurement,
+        Point,
+        measure_kept,
+        measure_speeds,
+        measured_bands,
+    )
     from simulator.calibration.ranks.programs import RealProgram, program_fault
     from simulator.calibration.ranks.ranks import Ranks, RealRun
     from simulator.calibration.speed.across import measure_across
@@ -100,6 +109,7 @@ _HOMES = {
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "Kept": "simulator.calibration.ranks.measuring",
     "KernelSubject": "simulator.calibration.speed.subjects",
     "LEAST_SAMPLE_S": "simulator.calibration.ranks.measuring",
     "Limits": "simulator.calibration.allocation.campaign",
@@ -133,6 +143,7 @@ _HOMES = {
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.bench.usage",
     "add_runs": "simulator.calibration.history.store",
+    "clean_samples": "simulator.calibration.bench.disturbance",
     "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
@@ -167,6 +178,7 @@ _HOMES = {
     "measure": "simulator.calibration.speed.speeds",
     "measure_across": "simulator.calibration.speed.across",
     "measure_chain": "simulator.calibration.pingpong.chain",
+    "measure_kept": "simulator.calibration.ranks.measuring",
     "measure_link": "simulator.calibration.ranks.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_speeds": "simulator.calibration.ranks.measuring",
@@ -238,6 +250,7 @@ __all__ = [
     "Effort",
     "Ends",
     "JudgedFit",
+    "Kept",
     "Kernel",
     "KernelSubject",
     "Limits",
@@ -268,6 +281,7 @@ __all__ = [
     "SweepPlan",
     "Usage",
     "add_runs",
+    "clean_samples",
     "export_runs",
     "fit_allocation_table",
     "fit_held_out",
@@ -303,6 +317,7 @@ __all__ = [
     "measure",
     "measure_across",
     "measure_chain",
+    "measure_kept",
     "measure_link",
     "measure_link_times",
     "measure_speeds",

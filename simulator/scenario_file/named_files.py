@@ -10,7 +10,7 @@ from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.resource import HardwareModel
 from simulator.models.resource.file import load_resource_model
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import SpeedBand, SpeedSurface
 
 if TYPE_CHECKING:
     from simulator.models.memory.model import MemoryModel
@@ -27,7 +27,7 @@ class NamedFiles:
     folder: Path
     used: dict[str, Path] = field(default_factory=dict)
     _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
-    _bands: dict[str, SpeedBand] = field(default_factory=dict)
+    _bands: dict[str, SpeedBand | SpeedSurface] = field(default_factory=dict)
     _messages: dict[str, "FittedForm"] = field(default_factory=dict)
     _resources: dict[str, HardwareModel] = field(default_factory=dict)
     _memory: dict[str, tuple["MemoryModel", tuple[MemoryLevel, ...]]] = field(default_factory=dict)
@@ -42,12 +42,12 @@ class NamedFiles:
             self._traces[name, after_end] = read_trace(self.path(name), after_end=after_end)
         return self._traces[name, after_end]
 
-    def speed_band(self, name: str) -> SpeedBand:
-        """The band of a speed model."""
-        from simulator.models.speed_file import load_speed_model  # only here: SciPy is slow to import
+    def speed(self, name: str) -> SpeedBand | SpeedSurface:
+        """The band or surface of a speed model."""
+        from simulator.models.speed_file import load_speed  # only here: SciPy is slow to import
 
         if name not in self._bands:
-            self._bands[name] = load_speed_model(self.path(name))[0]
+            self._bands[name] = load_speed(self.path(name))[0]
         return self._bands[name]
 
     def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:

@@ -44,6 +44,15 @@ class FunctionForm(Form):
     """Speed at each size, in units of volume per second; straight lines between."""
 
 
+class SurfaceForm(Form):
+    """Speed bands by number of columns: the application's n says which holds, or between which two it lies."""
+
+    columns: list[float]
+    """Columns of the panels that were measured, ascending."""
+    bands: list[BandForm]
+    """The band over problem size of each."""
+
+
 class ModelForm(Form):
     """A speed model."""
 
@@ -92,6 +101,8 @@ def _speed_kind(value: Any) -> str:
         return "<predicted>"
     if "model" in value:
         return "<model>"
+    if "columns" in value or "bands" in value:
+        return "<surface>"
     return "<function>" if "speeds" in value else "<band>"
 
 
@@ -99,6 +110,7 @@ SpeedForm = Annotated[
     Annotated[Speed, Tag("<constant>")]
     | Annotated[BandForm, Tag("<band>")]
     | Annotated[FunctionForm, Tag("<function>")]
+    | Annotated[SurfaceForm, Tag("<surface>")]
     | Annotated[ModelForm, Tag("<model>")]
     | Annotated[PredictedForm, Tag("<predicted>")],
     Discriminator(_speed_kind),

@@ -10,7 +10,7 @@ from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
 from simulator.models.paging import SWAP
 from simulator.models.resource import HardwareModel
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.foreign import read_simgrid
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Node, Platform
@@ -41,6 +41,7 @@ from simulator.scenario_file.node_forms import (
     PEForm,
     PredictedForm,
     ResourcePEForm,
+    SurfaceForm,
     TraceForm,
 )
 from simulator.scenario_file.scenario import Extrapolation
@@ -59,6 +60,8 @@ class _Parts:
     pe_names: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     extrapolations: list[Extrapolation] = field(default_factory=list)
+    columns: float | None = None
+    """Of the panels that the application computes: its order n; None without one."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
             inside = file.is_relative_to(named.folder)
             named.used[file.relative_to(named.folder).as_posix() if inside else str(file)] = file
         return MadePlatform(imported.platform, imported.notes)
-    parts = _Parts()
+    parts = _Parts(columns=_columns(measured))
     source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
     _check_number(form, document)
     faults = Faults(document)
@@ -250,7 +253,8 @@ def _kind(
                 speeds[kernel], note = predicted_speed(speed.predicted, known, kernel=kernel, pes=pes)
                 parts.notes.append(note)
             else:
-                speeds[kernel] = _within_memory(_band(speed, named), kernel, form, parts, node=node, known=memory)
+                band = _sliced(_speed(speed, named), kernel, form, parts, node=node)
+                speeds[kernel] = _within_memory(band, kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
         load = _load(form.load, named, faults, here=(*here, "load"))
@@ -315,15 +319,39 @@ def _on_these_levels(
     return replace(kind, speeds={**kept, kernel: found.band})
 
 
-def _band(form: BandForm | FunctionForm | ModelForm | float, named: NamedFiles) -> SpeedBand:
+def _speed(
+    form: BandForm | FunctionForm | SurfaceForm | ModelForm | float, named: NamedFiles
+) -> SpeedBand | SpeedSurface:
     if isinstance(form, float):
         return SpeedBand.constant(form)
     if isinstance(form, BandForm):
         return SpeedBand.from_dict(form.model_dump())
+    if isinstance(form, SurfaceForm):
+        return SpeedSurface.from_dict(form.model_dump())
     if isinstance(form, FunctionForm):
         speeds = np.array(form.speeds, dtype=np.float64)
         return SpeedBand(np.array(form.sizes, dtype=np.float64), speeds, speeds, speeds)
-    return named.speed_band(form.model)
+    return named.speed(form.model)
+
+
+def _columns(measured: Measured) -> float | None:
+    """The order n of the application, if it has one."""
+    n = measured.application.parameters.get("n")
+    return float(n) if isinstance(n, int | float) and not isinstance(n, bool) and n > 0 else None
+
+
+def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _Parts, *, node: str) -> SpeedBand:
+    """The band at the application's columns; a note where nothing was measured on either side of them."""
+    if isinstance(speed, SpeedBand):
+        return speed
+    if parts.columns is None:
+        raise ScenarioError("speeds by columns found, allowed with an application whose parameters say n, its columns")
+    if not speed.columns[0] <= parts.columns <= speed.columns[-1]:
+        nearest = speed.columns[0] if parts.columns < speed.columns[0] else speed.columns[-1]
+        pes = form.name.replace(NODE, node)
+        said = f"measured on {nearest:g} columns, the application has {parts.columns:g}: taken as they are there"
+        parts.notes.append(f"speeds of {kernel} on {pes}: {said}")
+    return speed.at(parts.columns)
 
 
 def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:

@@ -274,6 +274,7 @@ REFUSES = {
         "load": "--load none.csv --window 2",
         "time-cap": "--time-cap 0s",
         "cpu": "--cpu 99999",
+        "columns": "--columns 99999999",
         "size": "--size 'n('",
         "volume": "--volume 'n('",
     },
@@ -340,8 +341,8 @@ REASONED = {
     "quickstart": ("output seed json", "tests/advisor/quickstart/test_quickstart.py runs it"),
     "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_load_recording.py runs it"),
     "calibrate speed": (
-        "store output json",
-        "the same lines of code as with --replay; test_calibrate_resumed.py runs it",
+        "store output json together",
+        "the same lines of code as with --replay; test_calibrate_resumed.py runs it, and test_real_source.py together",
     ),
     "calibrate memory": (
         "table output seed json",
