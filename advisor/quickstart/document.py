@@ -33,8 +33,8 @@ def _disturbed(state: Quickstart) -> list[str]:
             off = max(m.may_be_off for m in taken)
             doubt = "doubtful: " if off > DOUBTFUL else ""
             found.append(
-                f"{doubt}calibrated on a busy machine: other programs took {share:.0%} of {name}, and its speeds are up "
-                f"to {100 * off:.0f} % too slow; {MEND}"
+                f"{doubt}calibrated on a busy machine: other programs took {share:.0%} of {name}, and its speeds are "
+                f"up to {100 * off:.0f} % too slow; {MEND}"
             )
     return found
 
