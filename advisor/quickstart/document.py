@@ -31,9 +31,10 @@ def _disturbed(state: Quickstart) -> list[str]:
         if taken:
             share = float(np.median([1 - m.cpu_s.sum() / m.wall_s.sum() for m in taken]))
             off = max(m.may_be_off for m in taken)
+            doubt = "doubtful: " if off > DOUBTFUL else ""
             found.append(
-                f"calibrated on a busy machine: other programs took {share:.0%} of {name}, and its speeds are up to "
-                f"{100 * off:.0f} % too slow; {MEND}"
+                f"{doubt}calibrated on a busy machine: other programs took {share:.0%} of {name}, and its speeds are "
+                f"up to {100 * off:.0f} % too slow; {MEND}"
             )
     return found
 

@@ -289,8 +289,7 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     for entry in entries:
         one = found.get(entry["name"])
         entry["residual"] = None if one is None else one.to_dict()
-    loaded = any(pe.load is not None for pe in plan.scenario.platform.pes)
-    bias = bias_of(entries, found, loaded=loaded)
+    bias = bias_of(entries, found)
     medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1

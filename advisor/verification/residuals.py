@@ -37,6 +37,8 @@ class Residual:
     """How many computed at once."""
     speed_ratio: float
     """Attained speed of that PE over the predicted one."""
+    loaded: bool
+    """Whether the scenario has a load on that PE."""
 
     def of(self, part: Part) -> float:
         """One part of it."""
@@ -91,7 +93,8 @@ def _residual(
     percent, name = 100 / measured_s, scenario.platform.pes[pe].name
     rest = whole - compute - load
     ratio = float(nominal_s / cpu_s[pe])
-    return Residual(percent * compute, percent * load, percent * rest, name, len(computing), ratio)
+    loaded = scenario.platform.pes[pe].load is not None
+    return Residual(percent * compute, percent * load, percent * rest, name, len(computing), ratio, loaded)
 
 
 def _busy_s(runs: RunSet, name: str, processes: Sequence[int]) -> float:
@@ -105,9 +108,7 @@ def _without_loads(scenario: Scenario) -> Scenario:
     return replace(scenario, platform=replace(scenario.platform, pes=pes))
 
 
-def bias_of(
-    entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual], *, loaded: bool = True
-) -> dict[str, Any] | None:
+def bias_of(entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual]) -> dict[str, Any] | None:
     """The bias of a set of predictions, None where their errors have two signs or are small.
 
     Parameters
@@ -116,8 +117,6 @@ def bias_of(
         Each with its `error_percent`.
     found
         Where errors come from, by the name of a configuration.
-    loaded
-        Whether the scenario has a load.
 
     Returns
     -------
@@ -136,13 +135,14 @@ def bias_of(
         return {"percent": middle, "part": None, "cause": None, "text": f"{told}; where this comes from is not known"}
     parts = {part: float(np.median([one.of(part) for one in found.values()])) for part in PARTS}
     part = max(parts, key=lambda name: parts[name] * (1 if slow else -1))
-    cause = _cause(part, list(found.values()), slow=slow, loaded=loaded)
+    cause = _cause(part, list(found.values()), slow=slow)
     share = f"of which {abs(parts[part]):.1f} points come from {PARTS[part]}"
     return {"percent": middle, "part": part, "cause": cause, "text": f"{told}, {share}: {cause}"}
 
 
-def _cause(part: Part, found: Sequence[Residual], *, slow: bool, loaded: bool) -> str:
-    if part == "load" and not loaded:
+def _cause(part: Part, found: Sequence[Residual], *, slow: bool) -> str:
+    idle = [one.load_percent for one in found if not one.loaded]
+    if part == "load" and idle and abs(np.median(idle)) > 100 * BIAS:
         return "other programs took a part of PEs that the scenario has no load on"
     if part == "load":
         return "the load left another share than the scenario's trace says, or other programs run here"

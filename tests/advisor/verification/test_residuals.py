@@ -64,6 +64,16 @@ def test_a_bias_is_of_one_sign_and_larger_than_chance():
     assert "another shape" in told["cause"]
 
 
+def test_other_programs_are_suspected_where_a_pe_without_load_lost_time():
+    told = bias_of(entries(-20.0, -20.0), {"c0": of(made(), 1.0, 1.25, 1.25)})
+    assert told is not None
+    assert (told["part"], "no load on" in told["cause"]) == ("load", True)
+    loaded = of(made(trace([0.0], [1.0], 1.0)), 1.0, 1.25, 1.25)
+    told = bias_of(entries(-20.0, -20.0), {"c0": loaded})
+    assert told is not None
+    assert "another share" in told["cause"]
+
+
 def test_neighbours_are_suspected_where_one_alone_is_right():
     from dataclasses import replace
 

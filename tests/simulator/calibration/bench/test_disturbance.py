@@ -52,21 +52,20 @@ def test_what_a_busy_machine_may_cost_is_the_larger_of_its_two_signs():
 def test_a_real_program_that_takes_a_fifth_of_the_core_is_seen():
     cpu = this_machine().cores[-1].cpu
     mine = os.sched_getaffinity(0)
-    child = subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)], stdout=subprocess.PIPE)
-    try:
-        assert child.stdout is not None
-        child.stdout.readline()
-        os.sched_setaffinity(0, {cpu})
-        others, samples = Others.since_now(), []
-        for _ in range(5):
-            before = Usage.now()
-            while time.perf_counter() - before.wall_s < 0.2:
-                pass
-            samples.append(Usage.now() - before)
-    finally:
-        os.sched_setaffinity(0, mine)
-        child.kill()
-        child.wait()
+    with subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)], stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()
+            os.sched_setaffinity(0, {cpu})
+            others, samples = Others.since_now(), []
+            for _ in range(5):
+                before = Usage.now()
+                while time.perf_counter() - before.wall_s < 0.2:
+                    pass
+                samples.append(Usage.now() - before)
+        finally:
+            os.sched_setaffinity(0, mine)
+            child.kill()
     assert all(map(is_disturbed, samples))
     assert may_be_off(samples) > 0.03
     assert others.seconds(sum(one.cpu_s for one in samples)) > 0.05
