@@ -14,7 +14,7 @@ from tests.simulator.engines.programs import with_domains
 from tests.simulator.engines.stepwise import TooLongError
 from tests.simulator.engines.test_stepwise import TICK, check_one
 
-EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "250"))
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "120"))
 quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
@@ -54,7 +54,7 @@ def test_three_readings_of_ten_thousand_programs_agree(case):
 
 
 @given(with_domains())
-@settings(quick, max_examples=60)
+@settings(quick, max_examples=40)
 def test_without_logs_and_with_replications_that_start_alike(case):
     """What the compiled engine does once for all that come out alike is what each would be."""
     made, draws = case
