@@ -131,6 +131,10 @@ def _characterised(given: Given) -> str:
 def _shown(given: Given) -> str:
     if given["model"].is_dir():
         return "with a folder of results"
+    from advisor.cli.show import is_network_model
+
+    if given["memory"] is None and is_network_model(given["model"]):
+        return _NETWORK
     return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
 
 
@@ -273,15 +277,23 @@ TABLE: Mapping[str, Rules] = {
         (
             Axis(
                 _first("replay", "kernel", "command"),
-                {"with --replay": "", "with --kernel": "time-cap cpu", "with --command": "time-cap cpu size volume"},
-                {"with --replay": "where nothing is run", "with --kernel": "which knows its own"},
+                {
+                    "with --replay": "",
+                    "with --kernel": "time-cap cpu columns together",
+                    "with --command": "time-cap cpu size volume",
+                },
+                {
+                    "with --replay": "where nothing is run",
+                    "with --kernel": "which knows its own",
+                    "with --command": "which has no rows and columns of ours",
+                },
             ),
             _beside("method", {"adaptive": "accuracy verify-largest", "gbbp": "", "grid": ""}),
             _flag("load", "column window history availability"),
         ),
     ),
     "calibrate memory": Rules(
-        "replay output json",
+        "replay swept output json",
         (
             Axis(
                 _first("replay", otherwise="without --replay"),
@@ -333,6 +345,7 @@ TABLE: Mapping[str, Rules] = {
                 _shown,
                 {
                     "with a folder of results": "json",
+                    "with a network model": "json",
                     "with a speed model alone": "plot held-out",
                     "with a speed model and --memory": "memory kernel plot json",
                 },

@@ -9,6 +9,8 @@ from advisor.cli.options import Json, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
 WRITER = "apportion calibrate"
+SIZES_BYTES = (1, 2**10, 2**16, 2**20, 2**24)
+"""Messages of a network model that are shown."""
 MOST_ROWS = 40
 """Rows of results that are shown."""
 
@@ -23,7 +25,7 @@ def show(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="Speed model of `calibrate speed`, or results of `simulate -o` or `whatif -o`.",
+            help="Model of `calibrate speed` or `network`, or results of `simulate -o` or `whatif -o`.",
             **INPUT,
         ),
     ],
@@ -45,6 +47,8 @@ def show(
 ) -> None:
     """Show a speed model: its points, its band, and what was assumed; or beside it what a memory model foretells.
 
+    Of a network model: message times, and what messages cost in CPU and memory.
+
     Of a folder of results: its table, and how each point of a what-if is run again.
 
     Example: apportion show model.json --plot model.svg
@@ -64,7 +68,40 @@ def show(
             _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
         return
     with files.understood(model, WRITER):
+        if is_network_model(model):
+            _show_network(model, as_json=as_json)
+            return
         _show_model(model, plot=plot, held_out=held_out)
+
+
+def is_network_model(path: Path) -> bool:
+    """Whether a file says that it is a network model; what cannot be read is refused by what reads it."""
+    from simulator import ApportionError
+    from simulator.calibration import model_kind
+
+    try:
+        return path.is_file() and model_kind(path) == "network"
+    except ApportionError:
+        return False
+
+
+def _show_network(path: Path, *, as_json: bool) -> None:
+    """Message times at a few sizes, and what messages cost."""
+    from simulator import units
+    from simulator.calibration import load_network_model, message_cost
+
+    model, document = load_network_model(path)
+    cost = message_cost(document, path)
+    if as_json:
+        print_json(document | {"command": "show"})
+        return
+    print(f"{path}: {model.name}, {len(document.get('points', {}).get('bytes', ()))} message times")
+    foretold = model.predict(SIZES_BYTES, 1.0)
+    for size, mean_s in zip(SIZES_BYTES, foretold.mean_s.tolist(), strict=True):
+        print(f"{units.show_size(size):>10}{units.show_duration(mean_s):>12}")
+    for line in ("CPU of messages: not measured",) if cost is None else cost.lines():
+        print(line)
+    print_warnings(document.get("warnings", ()))
 
 
 def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> None:
