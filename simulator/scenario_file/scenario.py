@@ -15,6 +15,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryUse
+from simulator.models.neighbours import ShareTable
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
@@ -270,6 +271,7 @@ class Scenario:
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
         lines = [*self.notes, *self.assumed, *_assumed_ends(self.platform), *self._paging_warnings()]
+        lines += _unknown_uses(self.platform, self.application)
         if self.application.written is not None:
             return tuple(lines)
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
@@ -502,6 +504,24 @@ class Draws:
     """Where in its trace each PE's load starts; axes (replication, PE). PEs of one clock start together."""
     band_positions: NDArray[np.float64]
     """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
+
+
+def _unknown_uses(platform: Platform, application: Application) -> list[str]:
+    """Levels of sharing domains of which it is not known what the kernel takes: neighbours slow nobody there."""
+    nodes, levels = platform.known_nodes, dict[str, None]()
+    for domain in platform.domains:
+        if isinstance(domain.law, ShareTable):
+            continue
+        for node in {number: nodes[number] for number in platform.node_of[list(domain.pes)].tolist()}.values():
+            uses = node.uses.get(application.kernel)
+            known = uses is not None and domain.level in uses.demands
+            derived = domain.kind == "memory" or domain.level in {level.name for level in node.levels}
+            if not known and not (application.memory is not None and derived):
+                levels[domain.level] = None
+    if not levels:
+        return []
+    found = f"what kernel {application.kernel!r} takes of {', '.join(levels)} is not known"
+    return [f"platform: {found}, so neighbours there slow nobody; measure its uses, or say how it uses memory"]
 
 
 def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
