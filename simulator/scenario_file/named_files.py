@@ -1,22 +1,43 @@
 """The files that a scenario file names: each read once, and remembered for provenance."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.resource import HardwareModel
 from simulator.models.resource.file import load_resource_model
 from simulator.models.speed import SpeedBand
+from simulator.scenario_file.domain_forms import NeighboursForm
+from simulator.scenario_file.faults import validated
+from simulator.scenario_file.yaml_text import Document
 
 if TYPE_CHECKING:
     from simulator.models.network import FittedForm
     from simulator.models.regression.runtime_model import RuntimeModel
 
 LIMIT_BYTES = 2**30
+
+
+def neighbours_of(document: Any, path: Path | str) -> NeighboursForm:
+    """The domains and uses of a model of neighbours, in the form in which a scenario file writes them.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none, with each fault.
+    """
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind != "neighbours":
+        found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
+        raise ScenarioError(f"{path}: {found} found, a model that `apportion calibrate neighbours` wrote allowed")
+    told = {name: document[name] for name in NeighboursForm.model_fields if name in document}
+    return validated(NeighboursForm, Document(Path(path), told, None))
 
 
 @dataclass(frozen=True)
@@ -54,6 +75,19 @@ class NamedFiles:
 
         model, document = load_memory_model(self.path(name))
         return named_levels(model.levels, document)
+
+    def neighbours(self, name: str) -> NeighboursForm:
+        """The domains and uses that `apportion calibrate neighbours` wrote; see `neighbours_of`."""
+        return neighbours_of(self._neighbours(name), self.path(name))
+
+    def neighbours_data(self, name: str) -> dict[str, Any]:
+        """The same as it stands in the file."""
+        data = self._neighbours(name)
+        neighbours_of(data, self.path(name))
+        return deepcopy({key: data[key] for key in NeighboursForm.model_fields if key in data})
+
+    def _neighbours(self, name: str) -> Any:
+        return files.read_json(self.path(name), limit_bytes=LIMIT_BYTES)
 
     def message_model(self, name: str) -> "FittedForm":
         """Message times of a network model; the same object for the same file."""

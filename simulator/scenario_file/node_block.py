@@ -9,8 +9,8 @@ from dataclasses import replace
 from simulator.base import units
 from simulator.base.machine import Core, SharedCache, Topology
 from simulator.models.memory import MemoryLevel
-from simulator.scenario_file.dump import duration, size
 from simulator.scenario_file.names import expanded
+from simulator.scenario_file.quantities import duration, size
 
 WIDTH = 116
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")

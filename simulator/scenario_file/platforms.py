@@ -8,12 +8,15 @@ import numpy as np
 from simulator.base.errors import ScenarioError
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
+from simulator.models.neighbours import SharingDomain
 from simulator.models.paging import SWAP
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.foreign import read_simgrid
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.scenario_file.domain_forms import DomainsModelForm
+from simulator.scenario_file.domains import PEsOf, load_demands, sharing, told_by_domains
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
 from simulator.scenario_file.memory_levels import (
@@ -52,6 +55,7 @@ class _Parts:
 
     pes: list[PE] = field(default_factory=list)
     nodes: dict[str, Node | None] = field(default_factory=dict)
+    domains: list[SharingDomain] = field(default_factory=list)
     makers: dict[str, Maker] = field(default_factory=dict)
     pe_names: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
@@ -98,7 +102,7 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
     with document.at("platform"):
         network = _network(form, source, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
-        platform = Platform(tuple(parts.pes), network, nodes)
+        platform = Platform(tuple(parts.pes), network, nodes, tuple(parts.domains))
     return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
 
 
@@ -139,7 +143,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
     levels = levels_of(form, document, named, here=here)
     has_more = form.memory is not None or disk is not None or levels or form.host is not None
-    has_more = has_more or form.price is not None
+    has_more = has_more or form.price is not None or bool(form.uses) or isinstance(form.domains, DomainsModelForm)
     swap_bytes, swap_times = swap_of(form, document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
     kinds = _kinds(form, document, named, here=here, levels=levels, memory=memory, parts=parts)
@@ -155,9 +159,13 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
             if len(names) > 1 and any(NODE not in name for name in kind.names):
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
+    pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
+    shared, uses = sharing(form, pes, document, named, here=here, levels=levels)
+    levels = told_by_domains(levels, shared)
     for name in names:
         host = _host(form, name)
-        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price)
+        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
+        parts.domains += [kind.of(name, len(parts.pes)) for kind in shared]
         parts.nodes[name] = node if has_more else None
         if maker is not None:
             parts.makers[name] = maker
@@ -319,10 +327,10 @@ def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str 
     with faults.at(*here, "trace"):
         trace = _trace(form, named)
         if form.start in ("drawn", "own"):
-            return Load(trace, form.rule, own=form.start == "own")
+            return Load(trace, form.rule, own=form.start == "own", demands=load_demands(form.demands))
         with faults.at(*here, "start"):
             start_s = 0.0 if isinstance(form.start, str) else trace.offset_s(form.start)
-            return Load(trace, form.rule, drawn=False, start_s=start_s)
+            return Load(trace, form.rule, drawn=False, start_s=start_s, demands=load_demands(form.demands))
     return None
 
 

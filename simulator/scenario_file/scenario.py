@@ -268,6 +268,7 @@ class Scenario:
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
         lines = [*self.notes, *self.assumed, *_assumed_ends(self.platform), *self._paging_warnings()]
+        lines += self._unknown_uses()
         if self.application.written is not None:
             return tuple(lines)
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
@@ -297,6 +298,26 @@ class Scenario:
     def pages(self) -> bool:
         """Whether processes of some configuration need more than the memory of their node."""
         return bool(self._paging_warnings())
+
+    def _unknown_uses(self) -> list[str]:
+        """Domains of memory and caches in which nothing is known of what the kernel takes, in one line."""
+        application, platform = self.application, self.platform
+        nodes = {node.name: node for node in platform.nodes}
+        silent = []
+        for domain in platform.domains:
+            known = nodes.get(platform.pes[domain.pes[0]].node)
+            uses = None if known is None else known.uses.get(application.kernel)
+            said = application.memory is not None if uses is None else domain.level in uses.demands
+            if domain.kind in ("memory", "cache") and not said:
+                silent.append(domain)
+        if not silent:
+            return []
+        kernel, first = application.kernel, silent[0]
+        taken = "demand: 12GB/s, sensitivity: 0.9" if first.kind == "memory" else "demand: 20MiB, sensitivity: 0.4"
+        where = f"{first.name}{f' and {len(silent) - 1} more domains' if len(silent) > 1 else ''}"
+        written = f"uses: {{{kernel}: {{{first.level}: {{{taken}}}}}}} in the node"
+        told = f"{where}: what {kernel} takes of them is not known, so neighbours do not slow it there"
+        return [f"{told}; measure it (apportion calibrate neighbours) or write it, such as {written}"]
 
     def _paging_warnings(self) -> list[str]:
         """Nodes whose processes need more than its memory, and what is assumed of that."""

@@ -11,7 +11,6 @@ from typing import Any
 from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
-from simulator.scenario_file.dump import bandwidth, duration
 from simulator.scenario_file.joined.doubts import doubts
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
 from simulator.scenario_file.joined.likeness import RULE, Likeness, common_band, kinds_of, likeness
@@ -20,6 +19,7 @@ from simulator.scenario_file.joined.text import Kind, Links, scenario_text
 from simulator.scenario_file.names import compact, expanded
 from simulator.scenario_file.networks import model_of
 from simulator.scenario_file.node_block import safe_name
+from simulator.scenario_file.quantities import bandwidth, duration
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 

@@ -7,10 +7,11 @@ from typing import Any
 from simulator.base import units
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.dump import level_data, size, speed_data
+from simulator.scenario_file.dump import level_data, speed_data
 from simulator.scenario_file.joined.inputs import CalibratedNode
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.node_block import printable
+from simulator.scenario_file.quantities import size
 from simulator.scenario_file.yaml_writing import yaml_text
 
 # An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
