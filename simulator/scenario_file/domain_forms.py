@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from simulator.models.neighbours import MOST_SOFTNESS
+from simulator.models.neighbours import MOST_SOFTNESS, Kind
 from simulator.scenario_file.form import Amount, Bandwidth, FileName, Form, Name, Taken, TakenRate
 from simulator.scenario_file.names import MAX_NAMES
 from simulator.scenario_file.network_forms import Names
@@ -85,7 +85,12 @@ class CoreDomainForm(DomainForm):
 AnyDomainForm = Annotated[
     MemoryDomainForm | CacheDomainForm | ClockDomainForm | CoreDomainForm, Field(discriminator="kind")
 ]
-DOMAIN_FORMS = (MemoryDomainForm, CacheDomainForm, ClockDomainForm, CoreDomainForm)
+DOMAIN_FORMS: dict[Kind, type[DomainForm]] = {
+    "memory": MemoryDomainForm,
+    "cache": CacheDomainForm,
+    "clock": ClockDomainForm,
+    "core": CoreDomainForm,
+}
 
 
 class DomainsModelForm(Form):

@@ -201,7 +201,7 @@ def _check_not_twice(
         if other != number:
             what = f"caches {level}" if isinstance(form, CacheDomainForm) else f"domains of kind {level}"
             who = pes.names[place].replace(NODE, pes.node)
-            raise ScenarioError(f"PE {who} is in two {what}, of domains[{other}] too: leave it out of one of them")
+            raise ScenarioError(f"PE {who} is in two {what}, this one and domains.{other}: leave it out of one of them")
 
 
 def kernel_uses(form: KernelUsesForm) -> KernelUses:
@@ -224,7 +224,7 @@ def kernel_uses(form: KernelUsesForm) -> KernelUses:
             value = getattr(use, name)
             if isinstance(value, list) and len(value) != len(sizes):
                 counted = f"{len(value)} values for {len(sizes)} sizes" if form.sizes else "a list without sizes"
-                raise ScenarioError(f"{level}.{name}: {counted} found, one value for each of sizes allowed")
+                raise ScenarioError(f"{level}: {name}: {counted} found, one value for each of sizes allowed")
             column.append(np.array(value if isinstance(value, list) else [value] * len(sizes), dtype=np.float64))
     demands, sensitivities = (dict(zip(told, column, strict=True)) for column in columns.values())
     return KernelUses(np.array(sizes, dtype=np.float64), demands, sensitivities)
