@@ -364,7 +364,7 @@ TABLE: Mapping[str, Rules] = {
             ),
         ),
     ),
-    "machine": Rules("hwloc name speed memory output json"),
+    "machine": Rules("hwloc name speed memory neighbours output json"),
     "platform": Rules("names kernel topology max-age output json", (_flag("topology", "uplink"),)),
     "scenarios": Rules("output json"),
     "check": Rules(

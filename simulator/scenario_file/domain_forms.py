@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from simulator.models.neighbours import MOST_SOFTNESS, Kind
 from simulator.scenario_file.form import Amount, Bandwidth, FileName, Form, Name, Taken, TakenRate
 from simulator.scenario_file.names import MAX_NAMES
-from simulator.scenario_file.network_forms import Names
+from simulator.scenario_file.network_forms import text_or_list
 
 
 def _one_or_list(value: object) -> str:
@@ -17,6 +17,10 @@ def _one_or_list(value: object) -> str:
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Growth = Annotated[float, Field(ge=0)]
 _OneOrList = Discriminator(_one_or_list)
+_PE = Annotated[
+    Annotated[int, Field(ge=0, lt=MAX_NAMES), Tag("<place>")] | Annotated[str, Tag("<name>")],
+    Discriminator(lambda value: "<place>" if isinstance(value, int) else "<name>"),
+]
 
 
 class DomainForm(Form):
@@ -30,8 +34,15 @@ class DomainForm(Form):
     each: Annotated[int, Field(ge=1, le=MAX_NAMES)] | None = None
     """So many cores in the order of the node's PEs make one domain, the next so many another; the last one has what is
     left. A PE counts with its `cores`."""
-    pes: Names | None = None
-    """In place of `each`: the names of the PEs, all of this node, ranges and `{node}` as in their names."""
+    pes: (
+        Annotated[
+            Annotated[list[_PE], Field(min_length=1), Tag("<list>")] | Annotated[str, Tag("<text>")],
+            Discriminator(text_or_list),
+        ]
+        | None
+    ) = None
+    """In place of `each`: the names of the PEs, all of this node, ranges and `{node}` as in their names; or their
+    places among the node's PEs, from 0."""
 
     @model_validator(mode="after")
     def _whose_one_way(self) -> "DomainForm":

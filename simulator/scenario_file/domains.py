@@ -172,23 +172,35 @@ def _members(form: AnyDomainForm, pes: PEsOf) -> Iterator[tuple[int, ...]]:
             yield tuple(np.flatnonzero(first == group).tolist())
 
 
-def _named(patterns: str | Sequence[str], pes: PEsOf) -> tuple[int, ...]:
-    """The places of PEs that are named, each once."""
-    written = [patterns] if isinstance(patterns, str) else list(patterns)
-    if len(pes.nodes) > 1 and (bare := next((name for name in written if NODE not in name), None)):
-        raise ScenarioError(f"pes: {bare!r} found for PEs of {len(pes.nodes)} nodes, a name with {NODE} in it allowed")
-    places = {name.replace(NODE, pes.node): place for place, name in enumerate(pes.names)}
+def _named(wanted: str | Sequence[str | int], pes: PEsOf) -> tuple[int, ...]:
+    """The places of PEs that are named or numbered, each once."""
+    written = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in written:
+        if len(pes.nodes) > 1 and isinstance(name, str) and NODE not in name:
+            raise ScenarioError(
+                f"pes: {name!r} found for PEs of {len(pes.nodes)} nodes, a name with {NODE} in it allowed"
+            )
+    names = [name.replace(NODE, pes.node) for name in pes.names]
+    places = {name: place for place, name in enumerate(names)}
     found: list[int] = []
-    for pattern in written:
-        for name in expanded(pattern.replace(NODE, pes.node)):
-            if name not in places:
-                close = meant(name, places)
-                told = f"pes: {name!r} found, PEs of node {pes.node} alone allowed: a domain lies within one node"
-                raise ScenarioError(f"{told}{close}")
-            if places[name] in found:
-                raise ScenarioError(f"pes: {name!r} named twice found, each once allowed")
-            found.append(places[name])
+    for name in _each_name(written, names, pes.node):
+        if name not in places:
+            told = f"pes: {name!r} found, PEs of node {pes.node} alone allowed: a domain lies within one node"
+            raise ScenarioError(f"{told}{meant(name, places)}")
+        if places[name] in found:
+            raise ScenarioError(f"pes: {name!r} named twice found, each once allowed")
+        found.append(places[name])
     return tuple(sorted(found))
+
+
+def _each_name(written: Sequence[str | int], names: Sequence[str], node: str) -> Iterator[str]:
+    for one in written:
+        if isinstance(one, str):
+            yield from expanded(one.replace(NODE, node))
+        elif one < len(names):
+            yield names[one]
+        else:
+            raise ScenarioError(f"pes: place {one} found, 0 to {len(names) - 1} allowed")
 
 
 def _check_not_twice(

@@ -214,6 +214,8 @@ def write_tables(folder):
     (folder / "bitbrains.csv").write_text(f"Timestamp [ms];CPU usage [%]\n{stamps}")
     (folder / "matmul.seg.yaml").write_bytes(shipped.path_of("scenarios/tutorial/segs/matmul.seg.yaml").read_bytes())
     (folder / "band.json").write_text(json.dumps(speeds))
+    shared = {"kind": "neighbours", "domains": [{"kind": "memory", "capacity": "20GB/s"}], "uses": {}}
+    (folder / "neighbours.json").write_text(json.dumps(shared))
 
 
 def reached(name, mode, prepared):

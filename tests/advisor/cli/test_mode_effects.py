@@ -142,6 +142,7 @@ CHANGES = {
         "name": "--name n",
         "speed": "--speed {w}/speed.json",
         "memory": "--memory {w}/memory.json",
+        "neighbours": "--neighbours {w}/neighbours.json",
         "output": "-o x.yaml",
         "json": "--json",
     },
