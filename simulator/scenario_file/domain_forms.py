@@ -162,3 +162,5 @@ class NeighboursForm(Form):
     """As a node's."""
     uses: dict[Name, KernelUsesForm] = Field(default={})
     """As a node's."""
+    pe_count: int | None = Field(default=None, ge=1)
+    """PEs that were measured."""

@@ -18,6 +18,7 @@ from simulator.scenario_file.domain_forms import (
     KernelUsesForm,
     LoadDemandsForm,
     MemoryDomainForm,
+    NeighboursForm,
 )
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.named_files import NamedFiles
@@ -64,9 +65,20 @@ class PEsOf:
         return self.nodes[0] if self.nodes else NODE
 
 
+@dataclass(frozen=True)
+class Sharing:
+    """What the PEs of a node's entry share."""
+
+    domains: tuple[DomainKind, ...]
+    uses: dict[str, KernelUses]
+    """By kernel."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of it."""
+
+
 def sharing(
     form: NodeForm, pes: PEsOf, document: Document, named: NamedFiles, *, here: Place, levels: Levels
-) -> tuple[list[DomainKind], dict[str, KernelUses]]:
+) -> Sharing:
     """What a node's PEs share, and what kernels use of it: of a model, unless the file says it itself.
 
     Parameters
@@ -81,10 +93,11 @@ def sharing(
     ScenarioError
         With all that is wrong with it.
     """
-    faults, domains, told = Faults(document), form.domains, form.uses
+    faults, domains, told, notes = Faults(document), form.domains, form.uses, tuple[str, ...]()
     if isinstance(domains, DomainsModelForm):
         with document.at(*here, "domains"):
             measured = named.neighbours(domains.model)
+        notes = unlike_pes(measured, sum(pes.cores), domains.model)
         domains, told = measured.domains, {**measured.uses, **told}
     shared = _domain_kinds(domains, pes, levels, here=(*here, "domains"), faults=faults)
     uses = {}
@@ -92,7 +105,14 @@ def sharing(
         with faults.at(*here, "uses", kernel):
             uses[kernel] = kernel_uses(use)
     faults.tell()
-    return shared, uses
+    return Sharing(tuple(shared), uses, notes)
+
+
+def unlike_pes(measured: NeighboursForm, cores: int | None, source: str) -> tuple[str, ...]:
+    """A line where a model was measured on fewer or more PEs than a node has."""
+    if measured.pe_count is None or cores is None or measured.pe_count == cores:
+        return ()
+    return (f"{source}: neighbours were measured on {measured.pe_count} PEs, and the node has {cores}",)
 
 
 def told_by_domains(levels: Levels, shared: Sequence[DomainKind]) -> Levels:

@@ -160,12 +160,13 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
-    shared, uses = sharing(form, pes, document, named, here=here, levels=levels)
-    levels = told_by_domains(levels, shared)
+    shared = sharing(form, pes, document, named, here=here, levels=levels)
+    parts.notes += shared.notes
+    levels = told_by_domains(levels, shared.domains)
     for name in names:
         host = _host(form, name)
-        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
-        parts.domains += [kind.of(name, len(parts.pes)) for kind in shared]
+        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, shared.uses)
+        parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
         parts.nodes[name] = node if has_more else None
         if maker is not None:
             parts.makers[name] = maker

@@ -9,6 +9,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
+from simulator.scenario_file.domains import unlike_pes
 from simulator.scenario_file.joined.documents import (
     FORMAT,
     MachineFacts,
@@ -24,7 +25,7 @@ from simulator.scenario_file.joined.documents import (
     parsed,
     read_document,
 )
-from simulator.scenario_file.named_files import neighbours_of
+from simulator.scenario_file.named_files import neighbours_data, neighbours_of
 from simulator.scenario_file.node_block import shared_levels
 from simulator.scenario_file.proposed_domains import CacheGroups
 
@@ -230,13 +231,14 @@ def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) ->
 def _with_neighbours(node: CalibratedNode, document: dict[str, Any], source: str) -> CalibratedNode:
     if node.neighbours is not None:
         raise ScenarioError(f"{source}: a second neighbours model of {node.source} found, one for each node allowed")
-    neighbours_of(document, source)
+    found = neighbours_of(document, source)
+    data = neighbours_data(document, source)
     made = parsed(Made, document.get("provenance") or {}, f"{source}: provenance")
     return replace(
         node,
-        neighbours={"domains": document["domains"], "uses": document.get("uses", {})},
+        neighbours={"domains": data["domains"], "uses": data["uses"]},
         calibrations=(*node.calibrations, Calibration(source, "neighbours", made)),
-        warnings=(*node.warnings, *_own_warnings(document, source)),
+        warnings=(*node.warnings, *_own_warnings(document, source), *unlike_pes(found, node.pe_count, source)),
     )
 
 

@@ -155,3 +155,34 @@ def test_a_platform_of_many_nodes_has_its_domains_at_once(written):
     assert len({id(one.law) for one in platform.domains}) == len({id(node.uses) for node in platform.nodes}) == 1
     assert isinstance(platform.nodes[0].uses["dgemm"], KernelUses)
     np.testing.assert_array_equal([one.pes[0] for one in platform.domains], np.arange(0, 20000, 4))
+
+
+def test_a_model_of_other_pes_names_them_by_place_and_says_what_uses_nothing(written):
+    """As `apportion calibrate neighbours` writes it: its PEs have names of their own, and places beside them."""
+    path = written("")
+    path.write_text(path.read_text().replace("domains: []", "domains: {model: measured.json}"))
+    model = {
+        "format": 1,
+        "kind": "neighbours",
+        "pe_count": 8,
+        "domains": [
+            {"kind": "memory", "name": "near", "capacity": "20GB/s", "pes": ["pe2", "pe3"]},
+            {"kind": "cache", "name": "L3", "level": "L3", "capacity": "1234567.5B"},
+        ],
+        "places": [[1, 2], [0, 1, 2, 3]],
+        "kernels": ["dgemm", "triad"],
+        "uses": {"triad": {"sizes": [1e3, 1e6], "memory": {"demand": ["1B/s", "2B/s"], "sensitivity": [0.5, 1]}}},
+    }
+    path.with_name("measured.json").write_text(json.dumps(model))
+    scenario = load_scenario(path)
+    assert [(one.name, one.pes) for one in scenario.platform.domains[:2]] == [
+        ("near of n1", (1, 2)),
+        ("L3 of n1", (0, 1, 2, 3)),
+    ]
+    assert scenario.platform.domains[1].law == Occupancy(1234567.5)
+    assert scenario.warnings == ("measured.json: neighbours were measured on 8 PEs, and the node has 4",)
+    assert [scenario.platform.nodes[0].uses[kernel].at("L3", 1e4).demand for kernel in ("dgemm", "triad")] == [0, 0]
+    model["places"][0] = [1, 9]
+    path.with_name("measured.json").write_text(json.dumps(model))
+    with pytest.raises(ScenarioError, match="place 9 found, 0 to 3 allowed"):
+        load_scenario(path)
