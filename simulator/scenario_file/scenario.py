@@ -305,9 +305,10 @@ class Scenario:
         nodes = {node.name: node for node in platform.nodes}
         silent = []
         for domain in platform.domains:
-            known = nodes.get(platform.pes[domain.pes[0]].node)
-            uses = None if known is None else known.uses.get(application.kernel)
-            said = application.memory is not None if uses is None else domain.level in uses.demands
+            node = nodes.get(platform.pes[domain.pes[0]].node) or Node("")
+            uses, levels = node.uses.get(application.kernel), [level.name for level in node.levels[:-1]]
+            said = uses is not None and domain.level in uses.demands
+            said |= application.memory is not None and (domain.kind == "memory" or domain.level in levels)
             if domain.kind in ("memory", "cache") and not said:
                 silent.append(domain)
         if not silent:
