@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform.nodes import PE, Load, Platform
+    from simulator.platform.sharing import Meeting, capacity_of, kept_shares, meetings
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
     from simulator.results import plots
@@ -89,6 +90,10 @@ _HOMES = {
     "TraceError": "simulator.base.errors",
     "WriteError": "simulator.base.errors",
     "availability": "simulator.models.load",
+    "capacity_of": "simulator.platform.sharing",
+    "kept_shares": "simulator.platform.sharing",
+    "Meeting": "simulator.platform.sharing",
+    "meetings": "simulator.platform.sharing",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.results.tables",
     "compare": "simulator.results.comparison",
@@ -166,6 +171,7 @@ __all__ = [
     "Load",
     "LoadTrace",
     "Machine",
+    "Meeting",
     "Message",
     "NodeDescription",
     "Part",
@@ -182,6 +188,7 @@ __all__ = [
     "availability",
     "cache_folder",
     "calibration",
+    "capacity_of",
     "characterisation",
     "check_form",
     "compare",
@@ -200,6 +207,7 @@ __all__ = [
     "interval_note",
     "job_lines",
     "join_platform",
+    "kept_shares",
     "load_either",
     "load_platform",
     "load_profiles",
@@ -207,6 +215,7 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
+    "meetings",
     "notebook",
     "on_compile",
     "plots",

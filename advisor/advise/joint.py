@@ -78,8 +78,17 @@ def search_jointly(judge: Judge, *, most: int | None = None) -> list[Configurati
 
 
 def _searched(judge: Judge, most: int | None) -> Iterator[tuple[float, Configuration]]:
-    """The best teams with their units levelled, and their objective."""
-    kinds = kinds_of(judge.scenario, most=most)
+    """The best teams with their units levelled, and their objective.
+
+    Where PEs share domains and there are several nodes, both are searched: node after node, and all nodes alike.
+    """
+    platform = judge.scenario.platform
+    for across in (False, True) if platform.domains and len(platform.node_names) > 1 else (False,):
+        yield from _searched_in(judge, kinds_of(judge.scenario, most=most, across=across))
+
+
+def _searched_in(judge: Judge, kinds: Sequence[Kind]) -> Iterator[tuple[float, Configuration]]:
+    """The best teams of the first PEs of each kind."""
     found = _judged(judge, kinds, _likeliest(judge, kinds, _starts(judge.scenario, kinds), STARTS))
     for _ in range(ROUNDS):
         best = _best(found)

@@ -114,6 +114,11 @@ def without_sharing(scenario: Scenario) -> Scenario:
     return replace(scenario, application=replace(scenario.application, memory=None))
 
 
+def without_domains(scenario: Scenario) -> Scenario:
+    """Neighbours that cost nothing: no sharing domains."""
+    return replace(scenario, platform=replace(scenario.platform, domains=()))
+
+
 def _with_bands(scenario: Scenario, pes: Sequence[int], change: Any) -> Scenario:
     kernel, all_pes = scenario.application.kernel, list(scenario.platform.pes)
     for place in pes:
