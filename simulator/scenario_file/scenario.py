@@ -536,6 +536,9 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
         Leave out PEs without a process in any configuration: on a large platform most of them may be such.
     """
     placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
+    for domain in scenario.platform.domains:  # the loads of neighbours are felt
+        if not placed.isdisjoint(domain.pes):
+            placed.update(domain.pes)
     shape = (scenario.replications, len(scenario.platform.pes))
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
     wide, loaded = [], []  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
