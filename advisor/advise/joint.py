@@ -20,7 +20,7 @@ from advisor.advise.partition import even_split, refined
 from advisor.advise.partition.by_times import by_times
 from advisor.advise.partition.whole import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import kinds_of, mean_share, process_times, runs_as
+from advisor.advise.simulated import crowds, kinds_of, mean_share, process_times, runs_as
 from advisor.advise.spending import OutOfBudgetError
 from advisor.advise.strategies import renamed
 from simulator import Configuration, Scenario, ScenarioError, ties
@@ -249,10 +249,11 @@ def _groups(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[list
     """Processes that are alike, and the PE of each process: in the order of the PEs, those of one PE side by side."""
     of_pe = {pe: place for place, (kind, (pes, _)) in enumerate(zip(kinds, team, strict=True)) for pe in kind.pes[:pes]}
     placement = [pe for pe in sorted(of_pe) for _ in range(team[of_pe[pe]][1])]
-    members: dict[tuple[int, bool], list[int]] = {}
+    members: dict[tuple[object, ...], list[int]] = {}
+    crowded = crowds(scenario, placement)
     for process, pe in enumerate(placement):
         leads = scenario.application.work.has_master and process == 0
-        members.setdefault((of_pe[pe], leads), []).append(process)
+        members.setdefault((of_pe[pe], leads, crowded.get(pe)), []).append(process)
     return [tuple(processes) for processes in members.values()], tuple(placement)
 
 

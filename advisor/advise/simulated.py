@@ -275,6 +275,16 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     return process_s
 
 
+def crowds(scenario: Scenario, placement: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """How many processes there are in each sharing domain of a PE, by PE; empty without domains."""
+    busy, found = Counter(placement), dict[int, tuple[int, ...]]()
+    for domain in scenario.platform.domains:
+        here = sum(busy[pe] for pe in domain.pes)
+        for pe in domain.pes:
+            found[pe] = (*found.get(pe, ()), here)
+    return found
+
+
 def _kept(scenario: Scenario, placement: Sequence[int], units: int) -> dict[int, float]:
     """What processes keep of their speed beside each other, by PE; empty without sharing domains."""
     if not scenario.platform.domains:
