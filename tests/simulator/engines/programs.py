@@ -129,10 +129,10 @@ def domains(draw, count):
     """Of every kind, caches of two levels; each PE at most once in those of a level."""
     found = []
     for kind, level in (("core", "core"), ("cache", "L2"), ("cache", "L3"), ("memory", "memory"), ("clock", "clock")):
-        groups = draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))
+        groups = draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, 2]), min_size=count, max_size=count))
         for number in range(2):
             members = tuple(pe for pe, group in enumerate(groups) if group == number)
-            if members and draw(st.integers(0, 2)):
+            if members and draw(st.integers(0, 3)):
                 found.append(SharingDomain(kind, f"{level}{number}", level, members, draw(laws(kind))))
     return tuple(found)
 
@@ -153,6 +153,10 @@ def with_domains(draw):
     shared = draw(domains(len(pes)))
     platform = replace(platform, pes=pes, nodes=tuple(nodes), domains=shared)
     program = made.application.written
+    rows = [(*row, *(Compute(v, float(v)) for v in draw(volumes)), *row) for row in program.operations]
+    if draw(st.booleans()):
+        rows = [(*row[len(old) :],) for row, old in zip(rows, program.operations, strict=True)]
+    program = replace(program, operations=tuple(rows))
     footprints = tuple(draw(st.lists(st.sampled_from([0, 4, 12]), min_size=1, max_size=1)) * len(program.operations))
     memory = draw(st.none() | st.builds(MemoryUse, st.sampled_from([0.3, 2.0]), st.sampled_from([0.5, 1.0])))
     application = replace(made.application, written=replace(program, footprints_bytes=footprints), memory=memory)
@@ -160,6 +164,7 @@ def with_domains(draw):
 
 
 LEVELS = (("L2", 6.0, 0.1), ("L3", 14.0, 0.4), ("RAM", 0.0, 2.0))
+volumes = st.lists(st.integers(1, 12), min_size=1, max_size=2)
 USED = ("L2", "L3", "memory")
 
 
