@@ -226,6 +226,9 @@ def _starts(scenario: Scenario, kinds: Sequence[Kind]) -> Iterator[Team]:
         for part in PARTS:
             yield _team((math.ceil(part * kind.count), each[n]) for n, kind in enumerate(kinds))
         yield _team((int(n == order[0]), each[n]) for n in range(len(kinds)))
+    if scenario.platform.domains:  # where neighbours slow each other down, fewer processes on each PE
+        for part in PARTS:
+            yield _team((kind.count, math.ceil(part * pe.cores)) for kind, pe in zip(kinds, pes, strict=True))
 
 
 def _team(parts: Iterable[tuple[int, int]]) -> Team:

@@ -194,7 +194,8 @@ def model_of(
 
     A PE with m processes computes the largest of P equal shares at the middle of its band and under the mean of its
     load, m / cores times as long if m is above its cores. Messages take what they take on PEs that compute in no time,
-    simulated at a few P. What depends on where processes run, on waiting for each other and on fluctuation is left out.
+    simulated at a few P. In sharing domains they keep what they keep where all PEs of a kind work. What depends on
+    where processes run, on waiting for each other and on fluctuation is left out.
     """
     processes = np.arange(sum(kind.count * kind.most for kind in kinds) + 1)
     shares = _pe_s(scenario, kinds, processes)
@@ -228,6 +229,7 @@ def _pe_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64
         pe = scenario.platform.pes[kind.pes[0]]
         alone_s = volumes / pe.speed_of(scenario.application.kernel).speed(sizes)
         each = np.array([mean_share(pe, processes=count) for count in range(1, kind.most + 1)])
+        each = each * _kept_by_count(scenario, kind)
         pe_s[place, : kind.most] = alone_s / each[:, np.newaxis]
     pe_s[:, :, work.units + 1 :] = np.inf  # the others would have nothing to do
     return pe_s
@@ -282,6 +284,16 @@ def crowds(scenario: Scenario, placement: Sequence[int]) -> dict[int, tuple[int,
         here = sum(busy[pe] for pe in domain.pes)
         for pe in domain.pes:
             found[pe] = (*found.get(pe, ()), here)
+    return found
+
+
+def _kept_by_count(scenario: Scenario, kind: Kind) -> Floats:
+    """What processes keep of their speed with so many on each PE of a kind, from 1 on; (most,)."""
+    work, found = scenario.application.work, np.ones(kind.most)
+    for count in range(1, kind.most + 1) if scenario.platform.domains else ():
+        placement = tuple(pe for pe in sorted(kind.pes) for _ in range(count))
+        if len(placement) <= work.units:
+            found[count - 1] = min(_kept(scenario, placement, -(-work.units // len(placement))).values())
     return found
 
 

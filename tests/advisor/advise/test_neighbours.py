@@ -36,6 +36,15 @@ def test_as_many_on_a_channel_as_it_serves(capacity, advised):
     assert at_work(made.configuration) == advised
 
 
+def test_fewer_processes_on_a_pe_of_many_cores():
+    """One channel for a PE of 16 cores: two streams take what sixteen do, 9.6e10 / 2.5e9 / (2 x 0.8) = 24 s."""
+    pes = "platform.nodes.0.pes=[{name: node1, cores: 16, speeds: {triad: 2.5 Gunits/s}}]"
+    scenario = read_template("channels").scenario([pes, "platform.nodes.0.domains.0.each=16"])
+    made = recommend(scenario, confirm=0)
+    assert at_work(made.configuration) == 2
+    assert made.runs.of(made.configuration.name)[0] == pytest.approx(24.0, rel=1e-4)
+
+
 def test_without_domains_all_cores_are_advised(channels):
     plain = replace(channels, platform=replace(channels.platform, domains=()))
     assert at_work(recommend(plain, confirm=0).configuration) == 16
