@@ -5,6 +5,8 @@ attained service (in 2^-30 ticks, as ticks `high` and a fraction `low`), a heap 
 process is a group of its own. Once per instant, groups are looked at that are in a domain whose pressure changed.
 """
 
+import numpy as np
+
 from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.memory import (
     NONE,
@@ -60,6 +62,14 @@ def join(w: Words, process: int, nominal: int) -> bool:
     pes(w)[one.pe].running += 1
     _appear(w, process, 1)
     return True
+
+
+@subroutine
+def due(w: Words, number: int) -> None:
+    """The event of a group, which may be too early since its share fell."""
+    settle_group(w, number)
+    groups(w)[number].planned = NONE
+    _touch_group(w, number)
 
 
 @subroutine
@@ -241,23 +251,25 @@ def _share_of(w: Words, number: int) -> int:
             others -= pressed(w)[at]
         first = table_first(w)[table]
         place = min(first + others + domain.total, table_first(w)[table + 1] - 1)
-        share = max(1, (share * shares(w)[place]) >> BITS)
+        share = max(1, (share * np.int64(shares(w)[place])) >> BITS)
     return share
 
 
 @subroutine
-def _evaluate_group(w: Words, number: int) -> int:
+def _evaluate_group(w: Words, number: int) -> int:  # noqa: PLR0911 - one for each reason
     """A group's share and its next end; 0, or why that cannot be told."""
     group, now = groups(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT] + number
     if group.running == 0:
         cancel(w, event)
         return 0
-    share, top, pe = _share_of(w, number), group_targets(w)[group.first], pes(w)[group.pe]
+    share: int = _share_of(w, number)
+    top, pe = group_targets(w)[group.first], pes(w)[group.pe]
     m = 1 if pe.free else pe.m
     same = share == group.share and m == group.m
     if same and top.key == group.planned and top.second == group.planned_low:
         return 0
+    later = pe.free and share < group.share
     if not same:
         if group.share > 0:
             settle_group(w, number)
@@ -267,16 +279,26 @@ def _evaluate_group(w: Words, number: int) -> int:
         group.settled, group.mark = now, _reached(w, number, now)
         if group.mark < 0:
             return group.mark
-    if (group.most - group.high) // share >= FAR:
+    if group.most - group.high >= share * FAR:
         return OVERFLOW
+    if later and top.key == group.planned and top.second == group.planned_low:
+        return 0  # its event comes too early, which it finds out by itself
     group.planned, group.planned_low = top.key, top.second
+    return _foretell(w, number, event)
+
+
+@callee
+def _foretell(w: Words, number: int, event: int) -> int:
+    """Plan the event of a group's least target; 0, or why there is none."""
+    group = groups(w)[number]
+    share, top, pe = group.share, group_targets(w)[group.first], pes(w)[group.pe]
     whole = (top.key - group.high) // share
     rest = ((top.key - group.high - whole * share) << BITS) + top.second - group.low
     target = group.mark + (whole << BITS) - (-rest // share)
     if pe.free and target <= EXACT:
         schedule(w, event, target)
         return 0
-    end = _when(w, pe.table + m - 1, target, pe.start + now)
+    end = _when(w, pe.table + group.m - 1, target, pe.start + w[W.NOW])
     if end < 0:
         return end
     schedule(w, event, end - pe.start)

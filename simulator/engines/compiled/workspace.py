@@ -291,7 +291,7 @@ class Workspace:
             return
         self._keep(W.GROUP_TARGETS, np.zeros(int(self.w[W.PROCESS_COUNT]), memory.ENTRY))
         self._keep(W.TABLE_FIRST, _straight(sharing.first))
-        self._keep(W.SHARES, _straight(sharing.shares))
+        self._keep(W.SHARES, np.require(sharing.shares, np.int32, ["C", "A"]))
         self._keep(W.PRESENT, np.zeros(sharing.slots.size, dtype=np.int64))
         self._keep(W.PRESSED, np.zeros(sharing.slots.size, dtype=np.int64))
         loads = [(place, load) for place, load in enumerate(sharing.loads) if load is not None]

@@ -23,7 +23,7 @@ FULL = 2**30
 """The whole of a lone speed."""
 ONE = 16
 """Units of one that computes, where a law counts how many do: background loads lie between."""
-UNITS = 4096
+UNITS = 1024
 """Units of all that can meet in a domain whose law is of bytes."""
 CACHE, MEMORY = KINDS.index("cache"), KINDS.index("memory")
 """Places in `KINDS`."""
@@ -44,7 +44,7 @@ class Sharing:
     """Number of its table, -1 where it loses nothing; (configuration, process, K)."""
     first: Ticks
     """Where each table begins in `shares`, and the end."""
-    shares: Ticks
+    shares: NDArray[np.int32]
     """By the pressure of the others in units; the last entry of a table holds for more."""
     load_demands: Ticks
     """Units that a load of 1 presses with; (configuration, PE, K)."""
@@ -76,7 +76,7 @@ class Sharing:
             biting=self.biting[chosen],
         )
 
-    def table(self, number: int) -> Ticks:
+    def table(self, number: int) -> NDArray[np.int32]:
         """The shares of one table."""
         return self.shares[self.first[number] : self.first[number + 1]]
 
@@ -134,7 +134,7 @@ class _Maker:
             (pe, int(number)): slot for pe, row in enumerate(self.slots.tolist()) for slot, number in enumerate(row)
         }
         self._known: dict[Hashable, int] = {}
-        self._tables: list[Ticks] = []
+        self._tables: list[NDArray[np.int32]] = []
         self._rows: list[tuple[Ticks, Ticks, Ticks, tuple[bool, ...]]] = []
 
     def _slots(self) -> Ticks:
@@ -258,7 +258,7 @@ class _Maker:
             return self._known[key]
         others = np.arange(most + 1, dtype=np.float64) * scale
         kept = use.kept(others, nearer) if isinstance(use, CacheUse) else domain.law.kept(use, others)
-        table = np.clip(np.rint(kept * FULL), 1, FULL).astype(np.int64)
+        table = np.clip(np.rint(kept * FULL), 1, FULL).astype(np.int32)
         self._known[key] = -1
         if np.any(table < FULL):
             self._known[key] = len(self._tables)

@@ -153,9 +153,7 @@ def with_domains(draw):
     shared = draw(domains(len(pes)))
     platform = replace(platform, pes=pes, nodes=tuple(nodes), domains=shared)
     program = made.application.written
-    rows = [(*row, *(Compute(v, float(v)) for v in draw(volumes)), *row) for row in program.operations]
-    if draw(st.booleans()):
-        rows = [(*row[len(old) :],) for row, old in zip(rows, program.operations, strict=True)]
+    rows = [(*(Compute(v, float(v)) for v in draw(volumes)), *row) for row in program.operations]
     program = replace(program, operations=tuple(rows))
     footprints = tuple(draw(st.lists(st.sampled_from([0, 4, 12]), min_size=1, max_size=1)) * len(program.operations))
     memory = draw(st.none() | st.builds(MemoryUse, st.sampled_from([0.3, 2.0]), st.sampled_from([0.5, 1.0])))

@@ -201,5 +201,5 @@ def test_processes_that_share_a_level_lose_time():
     assert sharing.tables[0, 0, 0] == sharing.tables[0, 1, 0] >= 0
     assert sharing.tables[1].max() == -1, "nobody shares a cache with the other node"
     table = sharing.table(int(sharing.tables[0, 0, 0])).tolist()
-    assert (table[0], table[2048]) == (2**30, round(2**30 / (1 + lost)))
+    assert (table[0], table[512]) == (2**30, round(2**30 / (1 + lost)))
     assert table == sorted(table, reverse=True)
