@@ -99,6 +99,10 @@ def test_the_explanation_names_the_domain_that_binds(channels):
     assert alone["makespan_s"] == pytest.approx(4.8, rel=1e-4)
     assert alone["divided_anew"] == pytest.approx(0.6, rel=1e-4)
     assert told["explanation"]["adopted_instead_of"] is None
+    capacity = next(one for one in told["sensitivity"] if one["what"] == "capacity")
+    assert capacity["parameter"] == "capacity of memory 1 of node1 (and 3 alike)"
+    down, up = (effect["makespan"] for effect in capacity["effects"])
+    assert (down, up) == pytest.approx((1 / 0.9 - 1, 1 / 1.1 - 1), rel=1e-3)  # of a saturated channel
     rows = {one["change"]: one["longer"] for one in told["why"]["others"]}
     assert rows["with"] == pytest.approx(0, abs=0.005)  # three on one channel ask for more and get no more
     assert rows["without"] == pytest.approx(6.4 / 5.8 - 1, abs=0.01)
