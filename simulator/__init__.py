@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand
     from simulator.platform.nodes import PE, Load, Platform
-    from simulator.platform.sharing import Meeting, capacity_of, kept_shares, meetings
+    from simulator.platform.sharing import Meeting, capacity_of, kept_shares
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
     from simulator.results import plots
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from simulator.results.job_files import JOB_FILES, job_lines
     from simulator.results.platform_export import SimgridExport, export_simgrid
     from simulator.results.process_table import process_lines
+    from simulator.results.sharing import domain_meetings
     from simulator.results.tables import check_form
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.loads import load_profiles
@@ -93,7 +94,7 @@ _HOMES = {
     "capacity_of": "simulator.platform.sharing",
     "kept_shares": "simulator.platform.sharing",
     "Meeting": "simulator.platform.sharing",
-    "meetings": "simulator.platform.sharing",
+    "domain_meetings": "simulator.results.sharing",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.results.tables",
     "compare": "simulator.results.comparison",
@@ -196,6 +197,7 @@ __all__ = [
     "describe",
     "describe_node",
     "describe_seg",
+    "domain_meetings",
     "dump_scenario",
     "dump_seg",
     "expanded",
@@ -215,7 +217,6 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
-    "meetings",
     "notebook",
     "on_compile",
     "plots",

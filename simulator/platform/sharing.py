@@ -60,7 +60,7 @@ def meetings(platform: Platform, kernel: str, placement: Sequence[int], sizes: S
         else:
             known: dict[float, Use] = {}
             each = [known.setdefault(size, uses.at(domain.level, size)) for size in (sizes[one] for one in here)]
-        asked = sum(use.demand for use in each) + _of_loads(platform, domain, counted=counted)
+        asked = sum(use.demand for use in each) + taken_by_loads(platform, domain)
         shares = {use: float(domain.law.kept(use, max(0.0, asked - use.demand))) for use in set(each)}
         found.append(Meeting(domain, here, asked, np.array([shares[use] for use in each])))
     return tuple(found)
@@ -80,9 +80,9 @@ def capacity_of(domain: SharingDomain) -> float | None:
     return None if isinstance(law, ShareTable) else float(law.capacity)
 
 
-def _of_loads(platform: Platform, domain: SharingDomain, *, counted: bool) -> float:
+def taken_by_loads(platform: Platform, domain: SharingDomain) -> float:
     """What the mean background load of a domain's PEs takes there."""
-    total = 0.0
+    total, counted = 0.0, isinstance(domain.law, ShareTable)
     for place in domain.pes:
         load = platform.pes[place].load
         if load is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator import Configuration, Meeting, Scenario, capacity_of, meetings, ties
+from simulator import Configuration, Meeting, Scenario, capacity_of, domain_meetings, ties
 
 LEAST_LOST = 0.005
 """A domain in which each keeps more than 1 less this does not bind."""
@@ -29,13 +29,8 @@ class Binding:
 
 
 def bindings(scenario: Scenario, configuration: Configuration) -> tuple[Binding, ...]:
-    """The domains in which the processes with units keep least, first; by what `uses` say of the kernel."""
-    busy = [(pe, units) for pe, units in zip(configuration.placement, configuration.partition, strict=True) if units]
-    if not scenario.platform.domains or scenario.application.written is not None:
-        return ()
-    compute = scenario.application.work.compute(len(busy))
-    sizes = [float(compute(units).size) for _, units in busy]
-    met = meetings(scenario.platform, scenario.application.kernel, [pe for pe, _ in busy], sizes)
+    """The domains in which the processes with units keep least, first."""
+    met = domain_meetings(scenario, configuration)
     bound = [one for one in met if one.least < 1 - LEAST_LOST]
     found: dict[tuple[object, ...], list[Meeting]] = {}
     for place in ties.in_order([one.least for one in bound]).tolist():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from simulator import capacity_of, kept_shares, load_scenario, meetings, run
+from simulator import capacity_of, domain_meetings, kept_shares, load_scenario, run
+from simulator.platform.sharing import meetings
 from simulator.programs.configuration import Configuration
 
 FILE = """
@@ -54,6 +55,26 @@ def test_what_each_keeps_is_the_product_over_its_domains(made):
         ("clock of n", 4, None),
         ("L3 of n", 2**22, 2**20),
     ]
+
+
+def test_the_same_from_a_configuration(made):
+    """By the engines' own uses: of these, those that the node says."""
+    scenario = made(load=LOAD.replace("values: [1]", "values: [0.5]"))
+    for pes in ((0, 1, 2, 3), (0, 2)):
+        found = domain_meetings(scenario, Configuration("one", (400 // len(pes),) * len(pes), pes))
+        plain = meetings(scenario.platform, "sort", pes, [1e6] * len(pes))
+        assert [(one.domain, one.asked, one.processes) for one in found] == [
+            (one.domain, pytest.approx(one.asked), one.processes) for one in plain
+        ]
+        np.testing.assert_allclose([one.least for one in found], [one.least for one in plain])
+
+
+def test_what_follows_from_memory_levels_binds_too():
+    """Two look-ups of 16 MiB each in an L3 of 8 MiB that both share: by hand, from the tutorial, 44.4 and 61.9 ns."""
+    scenario = load_scenario("memory")
+    (found,) = domain_meetings(scenario, scenario.configurations[1])
+    assert (found.domain.name, found.asked, capacity_of(found.domain)) == ("L3 of desk", 2 * 2**24, 2**23)
+    assert found.least == pytest.approx(44.4375 / 61.9375, rel=1e-3)
 
 
 def test_a_kernel_of_which_nothing_is_known_loses_to_the_clock_alone(made):
