@@ -315,9 +315,9 @@ class Scenario:
             return []
         kernel, first = application.kernel, silent[0]
         taken = "demand: 12GB/s, sensitivity: 0.9" if first.kind == "memory" else "demand: 20MiB, sensitivity: 0.4"
-        where = f"{first.name}{f' and {len(silent) - 1} more domains' if len(silent) > 1 else ''}"
+        where = f"{first.name}{f' and {len(silent) - 1} more' if len(silent) > 1 else ''}"
         written = f"uses: {{{kernel}: {{{first.level}: {{{taken}}}}}}} in the node"
-        told = f"{where}: what {kernel} takes of them is not known, so neighbours do not slow it there"
+        told = f"{where}: what {kernel} takes there is not known, so neighbours do not slow it there"
         return [f"{told}; measure it (apportion calibrate neighbours) or write it, such as {written}"]
 
     def _paging_warnings(self) -> list[str]:

@@ -20,6 +20,7 @@ THREE = TUTORIAL / "three-pes.yaml"
 READ = {
     *("scenario", "model", "runs", "plan", "cluster", "source", "trace", "file", "what", "speeds", "inputs", "at"),
     *("hardware", "link", "held_out", "memory", "hwloc", "speed", "topology", "before", "recording", "replay", "load"),
+    "neighbours",
 }
 """Parameters of commands that name what is read."""
 BESIDE = {("allocate run", "folder"), ("calibrate memory", "table"), ("calibrate network", "table")}

@@ -131,8 +131,8 @@ def test_a_name_that_does_not_name_the_node_is_not_written():
 @pytest.mark.parametrize(
     ("kernel", "uses", "silent"),
     [
-        ("dgemm", "", "memory of n1 and 3 more domains"),
-        ("dgemm", "dgemm: {memory: {demand: 1GB/s}}", "L3 of n1 and 1 more domains"),
+        ("dgemm", "", "memory of n1 and 3 more"),
+        ("dgemm", "dgemm: {memory: {demand: 1GB/s}}", "L3 of n1 and 1 more"),
         ("dgemm", "dgemm: {memory: {demand: 1GB/s}, L3: {demand: 1MiB, sensitivity: 0}}", None),
         ("triad", "", None),  # its use of memory is known
     ],
@@ -142,7 +142,7 @@ def test_a_kernel_of_which_nothing_is_known_is_told_once(written, kernel, uses, 
     said = [line for line in load_scenario(written(domains, uses=uses, kernel=kernel)).warnings if "neighbours" in line]
     assert len(said) == (silent is not None)
     if silent:
-        assert said[0].startswith(f"{silent}: what {kernel} takes")
+        assert said[0].startswith(f"{silent}: what {kernel} takes there")
         assert f"such as uses: {{{kernel}: {{" in said[0]
 
 
