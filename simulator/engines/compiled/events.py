@@ -40,7 +40,7 @@ from simulator.engines.compiled.memory import (
     ticks,
 )
 from simulator.engines.compiled.messages import ask, fill_slot, grant_receives, may_post_ahead, post, receive
-from simulator.engines.compiled.neighbours import due, next_done_of
+from simulator.engines.compiled.neighbours import next_done_of, settle_group
 from simulator.engines.compiled.queues import (
     DEADLOCK,
     DONE,
@@ -165,7 +165,7 @@ def _end(w: Words, number: int) -> None:
 @subroutine
 def _group_due(w: Words, number: int) -> None:
     """The end of some computation of a group in sharing domains."""
-    due(w, number)
+    settle_group(w, number)
     process = next_done_of(w, number)
     while process != NONE:
         _computed(w, process)

@@ -1,7 +1,6 @@
 """Sharing domains of a configuration as the event engine reads them: groups, their domains, and loads that press."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,23 +57,28 @@ def grouped(sharing: Sharing, configuration: int, placement: Ints, free: NDArray
     made["pe"] = placement[made["process"]]
     domains = np.zeros(len(sharing.domains), memory.DOMAIN)
     domains["kind"] = sharing.kinds
-    members = [np.flatnonzero((slots[made["pe"]] == place).any(axis=1)) for place in range(domains.size)]
     has_load = np.array([load is not None for load in sharing.loads])
-    loaded = [np.flatnonzero((slots == place).any(axis=1) & has_load) for place in range(domains.size)]
-    for name, lists in (("", members), ("loaded_", loaded)):
-        ends = np.cumsum([one.size for one in lists])
-        domains[f"{name}first"], domains[f"{name}end"] = ends - [one.size for one in lists], ends
+    members, counts = _by_domain(slots[made["pe"]], domains.size)
+    loaded, loads = _by_domain(np.where(has_load[:, np.newaxis], slots, -1), domains.size)
+    for name, sizes in (("", counts), ("loaded_", loads)):
+        domains[f"{name}first"], domains[f"{name}end"] = np.cumsum(sizes) - sizes, np.cumsum(sizes)
     bound = ~free[made["pe"]]
     group_first, group_count = np.zeros(free.size, dtype=np.int64), np.zeros(free.size, dtype=np.int64)
     np.add.at(group_count, made["pe"][bound], 1)
     numbers = np.flatnonzero(bound)[::-1]
     group_first[made["pe"][numbers]] = numbers
-    joined: Any = np.concatenate
     return Grouping(
-        group, made, domains, joined(members), joined(loaded), np.ascontiguousarray(slots),
+        group, made, domains, members, loaded, np.ascontiguousarray(slots),
         np.ascontiguousarray(demands), np.ascontiguousarray(tables),
         np.ascontiguousarray(sharing.load_demands[configuration]), group_first, group_count,
     )  # fmt: skip
+
+
+def _by_domain(slots: Ints, count: int) -> tuple[Ints, Ints]:
+    """Rows in which each domain stands, domain after domain, and how many they are."""
+    rows, columns = np.nonzero(slots >= 0)
+    found = slots[rows, columns]
+    return rows[np.argsort(found, kind="stable")], np.bincount(found, minlength=count)
 
 
 def _matter(sharing: Sharing, configuration: int) -> NDArray[np.bool_]:

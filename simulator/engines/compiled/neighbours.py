@@ -5,6 +5,8 @@ attained service (in 2^-30 ticks, as ticks `high` and a fraction `low`), a heap 
 process is a group of its own. Once per instant, groups are looked at that are in a domain whose pressure changed.
 """
 
+from typing import Any
+
 import numpy as np
 
 from simulator.engines.compiled.cache import callee, subroutine
@@ -62,14 +64,6 @@ def join(w: Words, process: int, nominal: int) -> bool:
     pes(w)[one.pe].running += 1
     _appear(w, process, 1)
     return True
-
-
-@subroutine
-def due(w: Words, number: int) -> None:
-    """The event of a group, which may be too early since its share fell."""
-    settle_group(w, number)
-    groups(w)[number].planned = NONE
-    _touch_group(w, number)
 
 
 @subroutine
@@ -237,7 +231,8 @@ def evaluate_groups(w: Words) -> int:
 @callee
 def _share_of(w: Words, number: int) -> int:
     group, count = groups(w)[number], w[W.SHARING_SLOTS]
-    pe, share = pes(w)[group.pe], FULL
+    share: Any = FULL
+    pe = pes(w)[group.pe]
     over = PARTS * pe.m + pe.load_now > PARTS * pe.cores
     for slot in range(count):
         table, at = table_of(w)[group.process * count + slot], group.pe * count + slot
@@ -256,7 +251,7 @@ def _share_of(w: Words, number: int) -> int:
 
 
 @subroutine
-def _evaluate_group(w: Words, number: int) -> int:  # noqa: PLR0911 - one for each reason
+def _evaluate_group(w: Words, number: int) -> int:
     """A group's share and its next end; 0, or why that cannot be told."""
     group, now = groups(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT] + number
@@ -269,7 +264,6 @@ def _evaluate_group(w: Words, number: int) -> int:  # noqa: PLR0911 - one for ea
     same = share == group.share and m == group.m
     if same and top.key == group.planned and top.second == group.planned_low:
         return 0
-    later = pe.free and share < group.share
     if not same:
         if group.share > 0:
             settle_group(w, number)
@@ -281,8 +275,6 @@ def _evaluate_group(w: Words, number: int) -> int:  # noqa: PLR0911 - one for ea
             return group.mark
     if group.most - group.high >= share * FAR:
         return OVERFLOW
-    if later and top.key == group.planned and top.second == group.planned_low:
-        return 0  # its event comes too early, which it finds out by itself
     group.planned, group.planned_low = top.key, top.second
     return _foretell(w, number, event)
 

@@ -246,6 +246,7 @@ class _Maker:
     ) -> int:
         """The number of a table of shares over 0 to `most` units; -1 if it holds nothing below `FULL`."""
         if isinstance(domain.law, ShareTable):
+            most = ONE * (len(domain.law.shares) - 1)  # more press alike: loads, and processes that poll
             key: Hashable = (domain.law, most)
         elif isinstance(use, CacheUse):
             key = (domain.law, use, scale, most, tuple(sorted(held.items())))

@@ -29,10 +29,12 @@ def mixes(columns: Columns) -> list[Mix]:
     """Of each process; of a farm every one of its processes has an equal part."""
     volumes: list[dict[float, float]] = [{} for _ in range(columns.processes)]
     rows, process = np.flatnonzero(columns.kind == Kind.COMPUTE), columns.process
-    sizes, place = np.unique(columns.size[rows], return_inverse=True)
-    keys, inverse = np.unique(process[rows].astype(np.int64) * max(1, sizes.size) + place, return_inverse=True)
-    sums = np.bincount(inverse, columns.amount[rows], minlength=keys.size)
-    for key, volume in zip(keys.tolist(), sums.tolist(), strict=True):
+    sizes, place = columns.size[rows][:1], np.zeros(1, dtype=np.int64)
+    if np.any(columns.size[rows] != sizes):
+        sizes, place = np.unique(columns.size[rows], return_inverse=True)
+    pairs = process[rows].astype(np.int64) * max(1, sizes.size) + (place if rows.size else 0)
+    sums, keys = np.bincount(pairs, columns.amount[rows]), np.flatnonzero(np.bincount(pairs))
+    for key, volume in zip(keys.tolist(), sums[keys].tolist(), strict=True):
         number, size = divmod(key, max(1, sizes.size))
         volumes[number][float(sizes[size])] = volume
     for table in columns.farms.tolist():
