@@ -316,6 +316,23 @@ TABLE: Mapping[str, Rules] = {
             _flag("connect", "token"),
         ),
     ),
+    "calibrate neighbours": Rules(
+        "json",
+        (
+            Axis(
+                _first("replay", "against", otherwise="without --replay and --against"),
+                {
+                    "with --replay": "replay cache output",
+                    "with --against": "against command size volume budget seed",
+                    "without --replay and --against": "kernel command size volume budget table output seed",
+                },
+                {
+                    "with --replay": "where nothing is measured",
+                    "with --against": "where the model says which kernels",
+                },
+            ),
+        ),
+    ),
     "calibrate resource": Rules("output budget memory seed json"),
     "calibrate load-check": Rules("kernel load period interval history durations runs cpu output seed json"),
     "characterise": Rules(
