@@ -178,9 +178,9 @@ def fit_neighbours(
         raise ScenarioError("neighbours: no visit found, times alone and together needed")
     cells = cells_of(visits)
     found = fit_cells(cells, proposed, footprints=footprints)
-    held_out = {}
+    held_out: dict[str, Any] = {}
     if judge:
-        foretold, judged = foretold_held_out(cells, proposed, footprints=footprints)
+        foretold, judged = foretold_held_out(cells, proposed, found, footprints=footprints)
         chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
         held_out = errors_of(chosen, foretold[judged], all_cells=cells) if chosen else {}
     beyond = {level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())}

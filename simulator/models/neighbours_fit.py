@@ -150,6 +150,7 @@ class Found:
     beyond: Mapping[str, float]
     """Level without a domain -> the effect up to which that was looked at, as a share of time; infinite: not at all."""
     notes: tuple[str, ...] = ()
+    structure: "Structure | None" = None
 
 
 def cells_of(visits: Sequence[Together]) -> tuple[Cell, ...]:
@@ -186,7 +187,11 @@ def _scatter(logs: Floats) -> float:
 
 
 def fit_cells(
-    cells: Sequence[Cell], proposed: Sequence[Proposed], *, footprints: Mapping[Computation, float] | None = None
+    cells: Sequence[Cell],
+    proposed: Sequence[Proposed],
+    *,
+    footprints: Mapping[Computation, float] | None = None,
+    structure: "Structure | None" = None,
 ) -> Found:
     """Find domains, demands and sensitivities.
 
@@ -196,6 +201,8 @@ def fit_cells(
         What PEs may share; of caches the nearest first.
     footprints
         Bytes of computations that do not store 8 for each element.
+    structure
+        Which domains of memory and caches there are; by default those that explain most.
     """
     items = tuple(sorted({one for cell in cells for one in (cell.subject, *cell.beside)}))
     stores = footprints or {}
@@ -203,7 +210,7 @@ def fit_cells(
     cores, clock, beyond, notes = _computing(cells, proposed)
     kept = np.array([_kept_computing(cell, (*cores, *clock)) for cell in cells])
     problem = Problem(tuple(cells), items, held, -np.log(kept), tuple(proposed))
-    best = _chosen(problem)
+    best = _chosen(problem) if structure is None else _solved(problem, structure)
     domains = [*cores, *best.domains(), *clock]
     unseen = problem.resolution(best)
     order = {"core": 0, "cache": 1, "memory": 2, "clock": 3}
@@ -214,6 +221,7 @@ def fit_cells(
         items,
         beyond | unseen,
         (*notes, *best.notes),
+        best.structure,
     )
 
 
@@ -250,7 +258,8 @@ def _computing(
         for one in told
         if len(one) > 1 and not any(one & set(core.pes) for core in cores)
     ]
-    apart = [cell for cell in probes if _kept_computing(cell, cores) == 1]
+    beside_probes = [cell for cell in cells if all(one.kernel == COMPUTES for one in cell.beside)]
+    apart = [cell for cell in beside_probes if _kept_computing(cell, cores) == 1]
     tables, beyond = _clocks(apart, clocks)
     return cores, tables, beyond, notes
 
@@ -275,7 +284,8 @@ def _clocks(cells: Sequence[Cell], clocks: Sequence[Proposed]) -> tuple[list[Sha
             continue
         at = {count: [cell for cell in inside if len(cell.pes) == count] for count in counts}
         logs = [float(np.median([np.log(cell.ratio) for cell in at[count]])) for count in counts]
-        error = max(_LEAST_ERROR, min(cell.error for cell in at[counts[-1]]))
+        error = float(np.median([cell.error for cell in at[counts[-1]]]) / np.sqrt(len(at[counts[-1]])))
+        error = max(_LEAST_ERROR, error)
         if logs[-1] <= max(LEAST_EFFECT, SURE * error):
             beyond["clock"] = max(LEAST_EFFECT, max(logs[-1], 0.0) + 2 * error)
             continue
@@ -301,7 +311,7 @@ def _kept_computing(cell: Cell, domains: Sequence[SharingDomain]) -> float:
 
 
 @dataclass(frozen=True)
-class _Structure:
+class Structure:
     """Which domains a fit has, and what is not fitted of their laws."""
 
     levels: tuple[str, ...]
@@ -337,7 +347,7 @@ class Problem:
         """Which computation is the subject of each cell; (N,)."""
         return np.array([self.items.index(cell.subject) for cell in self.cells], dtype=np.int64)
 
-    def beside(self, level: str) -> Floats:
+    def _beside(self, level: str) -> Floats:
         """How often each computation is beside a cell's subject in its domain of a level; (N, K)."""
         found = np.zeros((len(self.cells), len(self.items)))
         for row, cell in enumerate(self.cells):
@@ -348,8 +358,8 @@ class Problem:
 
     @cached_property
     def counts(self) -> dict[str, Floats]:
-        """`beside` of every level."""
-        return {level: self.beside(level) for level in dict.fromkeys(one.level for one in self.proposed)}
+        """How often each computation is beside a cell's subject in its domain, by level; (N, K) each."""
+        return {level: self._beside(level) for level in dict.fromkeys(one.level for one in self.proposed)}
 
     @cached_property
     def stream(self) -> int | None:
@@ -376,10 +386,17 @@ class Problem:
         for level in self.counts:
             if level in best.structure.levels or level in {"core", "clock"}:
                 continue
+            left = self.logs + self.known - best.explained()
             at = [row for row in range(len(self.cells)) if self._probes(level, row)]
-            effects = [max(float(self.logs[row]), 0.0) + 2 * float(self.errors[row]) for row in at]
+            effects = [max(float(left[row]), 0.0) + 2 * float(self.errors[row]) for row in at]
             found[level] = max(LEAST_EFFECT, *effects) if effects else np.inf
         return found
+
+    def evidence(self, level: str) -> float:
+        """The largest effect, logarithmic, that probes of a level clearly show; 0 if they show none."""
+        clear = self.logs > np.maximum(LEAST_EFFECT, SURE * self.errors)
+        shown = [float(self.logs[row]) for row in np.flatnonzero(clear) if self._probes(level, int(row))]
+        return max(shown, default=0.0)
 
     def _probes(self, level: str, row: int) -> bool:
         """Whether a cell would show a domain of a level: streams beside each other, in it or beyond it."""
@@ -388,8 +405,9 @@ class Problem:
             return False
         if level == "memory":
             return self.stream is not None and cell.subject == self.items[self.stream]
-        together = self.held[self.subjects[row]] + float(self.counts[level][row] @ self.held)
-        return bool(together > self.capacity(level) * 0.5)
+        own = float(self.held[self.subjects[row]])
+        together = own + float(self.counts[level][row] @ self.held)
+        return own <= self.capacity(level) < 2 * together
 
 
 @dataclass(frozen=True)
@@ -397,7 +415,7 @@ class Fitted:
     """A structure with its numbers."""
 
     problem: Problem
-    structure: _Structure
+    structure: Structure
     capacity: float
     """Of memory, in parts of the stream's rate."""
     demand: Floats
@@ -449,7 +467,7 @@ def _short(value: float) -> float:
 
 
 def _effects(
-    problem: Problem, structure: _Structure, level: str, capacity: float, demand: Floats, waits: Floats
+    problem: Problem, structure: Structure, level: str, capacity: float, demand: Floats, waits: Floats
 ) -> Floats:
     """The laws of `models.neighbours` on all cells at once; (N,)."""
     subjects, sensitivity = problem.subjects, waits[problem.subjects]
@@ -467,10 +485,14 @@ def _effects(
 
 
 def _chosen(problem: Problem) -> Fitted:
-    """The fit that explains most for the fewest numbers; of equals the one with fewest domains."""
+    """The fit that explains most for the fewest numbers; of equals the one with fewest domains.
+
+    A domain is looked at only where its own probes show an effect: what others lose may have many reasons.
+    """
     caches = [one.level for one in problem.proposed if one.kind == "cache"]
-    caches = list(dict.fromkeys(level for level in caches if problem.counts[level].any()))
-    memory = ["memory"] if problem.stream is not None and "memory" in problem.counts else []
+    caches = list(dict.fromkeys(caches))
+    caches = [level for level in caches if problem.evidence(level)]
+    memory = ["memory"] if problem.stream is not None and problem.evidence("memory") else []
     sets = [(), *[(level,) for level in (*memory, *caches)]]
     sets += [(*memory, level) for level in caches if memory] + ([(*memory, *caches)] if len(caches) > 1 else [])
     best = [_tuned(problem, levels) for levels in sets]
@@ -480,9 +502,9 @@ def _chosen(problem: Problem) -> Fitted:
 
 def _tuned(problem: Problem, levels: tuple[str, ...]) -> Fitted:
     """A set of domains with the part of each cache and the softness that explain most."""
-    best = _solved(problem, _Structure(levels))
+    best = _solved(problem, Structure(levels))
     for level in levels:
-        tried: list[_Structure] = []
+        tried: list[Structure] = []
         if level == "memory":
             tried = [replace(best.structure, softness=softness) for softness in _SOFTNESSES[1:]]
         else:
@@ -492,7 +514,7 @@ def _tuned(problem: Problem, levels: tuple[str, ...]) -> Fitted:
     return best
 
 
-def _solved(problem: Problem, structure: _Structure, *, frozen: Mapping[str, Any] | None = None) -> Fitted:
+def _solved(problem: Problem, structure: Structure, *, frozen: Mapping[str, Any] | None = None) -> Fitted:
     """Least squares of all logarithms of ratios; numbers that nothing shows stay at 0.
 
     Parameters
@@ -533,7 +555,7 @@ def _solved(problem: Problem, structure: _Structure, *, frozen: Mapping[str, Any
 
 
 def _unpacked(
-    problem: Problem, structure: _Structure, layout: Sequence[tuple[str, Any]], values: Floats
+    problem: Problem, structure: Structure, layout: Sequence[tuple[str, Any]], values: Floats
 ) -> tuple[float, Floats, dict[str, Floats]]:
     """Capacity, demands and sensitivities of the unknowns of a fit."""
     count, at, capacity = len(problem.items), 0, 1.0
@@ -554,7 +576,7 @@ def _unpacked(
 
 
 def _scored(
-    problem: Problem, structure: _Structure, capacity: float, demand: Floats, waits: dict[str, Floats]
+    problem: Problem, structure: Structure, capacity: float, demand: Floats, waits: dict[str, Floats]
 ) -> Fitted:
     """With what it leaves unexplained and the numbers that it needs: those that matter to some cell."""
     fitted = Fitted(problem, structure, capacity, demand, waits, 0.0)
@@ -568,7 +590,7 @@ def _scored(
 def _matters(fitted: Fitted, level: str) -> tuple[Any, Any]:
     """Which computations' demands, and which sensitivities, move some cell by more than can be seen; (K,) each."""
     problem = fitted.problem
-    seen = fitted.effects(level) > np.maximum(LEAST_EFFECT / 2, 2 * problem.errors)
+    seen = fitted.effects(level) > np.maximum(LEAST_EFFECT / 2, 1.5 * problem.errors)
     feels = np.zeros(len(problem.items), dtype=bool)
     feels[problem.subjects[seen]] = True
     beside = problem.counts[level][seen] > 0
@@ -594,7 +616,7 @@ def _pruned(fitted: Fitted) -> Fitted:
         if part < 1:
             notes.append(f"{level}: {part:.0%} of the capacity told explains what was measured better than all of it")
     if not levels:
-        return _solved(problem, _Structure(()))
+        return _solved(problem, Structure(()))
     refitted = _solved(problem, replace(structure, levels=tuple(levels)), frozen=free)
     return replace(refitted, notes=tuple(notes))
 
@@ -662,12 +684,20 @@ def _use(uses: Mapping[str, KernelUses], domain: SharingDomain, one: Computation
 
 
 def foretold_held_out(
-    cells: Sequence[Cell], proposed: Sequence[Proposed], *, footprints: Mapping[Computation, float] | None = None
+    cells: Sequence[Cell],
+    proposed: Sequence[Proposed],
+    whole: Found,
+    *,
+    footprints: Mapping[Computation, float] | None = None,
 ) -> tuple[Floats, Any]:
     """Ratios of cells foretold by fits that did not see them, and which cells these are; (N,) each.
 
-    One in five is left out at a time; never probes beside themselves, on which everything rests. The domains are those
-    of the whole fit.
+    One in five is left out at a time; never probes beside themselves, on which everything rests.
+
+    Parameters
+    ----------
+    whole
+        The fit of all cells, whose domains of memory and caches the others have too.
     """
     foretold, judged = np.ones(len(cells)), np.zeros(len(cells), dtype=bool)
     mixed = [place for place, cell in enumerate(cells) if not (cell.is_copies and cell.subject.kernel in PROBES)]
@@ -676,7 +706,7 @@ def foretold_held_out(
         rest = [cell for place, cell in enumerate(cells) if place not in set(out)]
         if {cell.subject for cell in rest} != {cell.subject for cell in cells}:
             continue
-        found = fit_cells(rest, proposed, footprints=footprints)
+        found = fit_cells(rest, proposed, footprints=footprints, structure=whole.structure)
         for place in out:
             cell = cells[place]
             foretold[place] = 1 / foretell(found.domains, kernel_uses(found), cell.subject, cell.beside, cell.pes)
