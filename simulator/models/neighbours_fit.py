@@ -164,7 +164,7 @@ def cells_of(visits: Sequence[Together]) -> tuple[Cell, ...]:
         seen.setdefault((visit.subject, tuple(sorted(visit.beside)), tuple(sorted(pes))), []).append(visit)
     logs = [np.array([np.log(visit.together_s / visit.lone_s) for visit in row]) for row in seen.values()]
     scatters = [_scatter(row) for row in logs]
-    known = [scatter for row, scatter in zip(logs, scatters, strict=True) if row.size >= 3]
+    known = [scatter for row, scatter in zip(logs, scatters, strict=True) if row.size >= 2]
     whole = float(np.median(known)) if known else _ASSUMED_SPREAD
     found = []
     for (row, ratios), scatter in zip(zip(seen.values(), logs, strict=True), scatters, strict=True):
@@ -182,8 +182,9 @@ def _in_order(beside: tuple[Computation, ...], pes: tuple[int, ...]) -> tuple[tu
 
 
 def _scatter(logs: Floats) -> float:
-    """A standard deviation that single visits do not move; (visits,) -> number."""
-    return float(1.4826 * np.median(np.abs(logs - np.median(logs))))
+    """A standard deviation whose median over cells is the true one (Wilson and Hilferty); (visits,) -> number."""
+    free = logs.size - 1
+    return float(np.std(logs, ddof=1) / (1 - 2 / (9 * free)) ** 1.5) if free else 0.0
 
 
 def fit_cells(
