@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.base import files, units
+from simulator.base import files, ties, units
 from simulator.base.errors import MALFORMED, ScenarioError, meant, some_names
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.models.neighbours import (
@@ -20,6 +20,7 @@ from simulator.models.neighbours import (
     SharingDomain,
 )
 from simulator.models.neighbours_fit import (
+    WEAK,
     Cell,
     Computation,
     Found,
@@ -35,6 +36,8 @@ from simulator.models.neighbours_fit import (
 FORMAT, KIND = 1, "neighbours"
 COLUMNS = ("subject", "size_elements", "beside", "lone_s", "together_s")
 """Of a table of visits; `pass` and `pes` may follow."""
+_WORTH = 0.001
+"""Mean error that a domain with a weak effect has to spare."""
 _LEVELS = {"core": "core", "memory": "memory", "clock": "clock"}
 
 
@@ -178,11 +181,10 @@ def fit_neighbours(
         raise ScenarioError("neighbours: no visit found, times alone and together needed")
     cells = cells_of(visits)
     found = fit_cells(cells, proposed, footprints=footprints)
-    held_out: dict[str, Any] = {}
-    if judge:
-        foretold, judged = foretold_held_out(cells, proposed, found, footprints=footprints)
-        chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
-        held_out = errors_of(chosen, foretold[judged], all_cells=cells) if chosen else {}
+    held_out = _judged(cells, proposed, found, footprints) if judge else {}
+    if 0 < found.evidence < WEAK and not _is_worth_it(held_out):
+        found = fit_cells(cells, proposed, footprints=footprints, structure=found.without)
+        held_out = _judged(cells, proposed, found, footprints) if judge else {}
     beyond = {level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())}
     return NeighboursModel(
         found.domains,
@@ -195,6 +197,21 @@ def fit_neighbours(
         (*warnings, *found.notes, *_unseen(found)),
         provenance or {},
     )
+
+
+def _judged(
+    cells: Sequence[Cell], proposed: Sequence[Proposed], found: Found, footprints: Mapping[Computation, float] | None
+) -> dict[str, Any]:
+    foretold, judged = foretold_held_out(cells, proposed, found, footprints=footprints)
+    chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
+    return errors_of(chosen, foretold[judged], all_cells=cells) if chosen else {}
+
+
+def _is_worth_it(held_out: Mapping[str, Any]) -> bool:
+    """Whether a model foretells what it did not see clearly better than no interaction does."""
+    if not held_out:
+        return False
+    return ties.is_less(held_out["model_mean"], held_out["no_interaction_mean"], floor=_WORTH)
 
 
 def _unseen(found: Found) -> list[str]:

@@ -34,6 +34,8 @@ COMPUTES, STREAMS = "integration", "triad"
 PROBES = (COMPUTES, STREAMS)
 LEAST_EFFECT = 0.02
 """Smaller effects are not modelled."""
+WEAK = 0.05
+"""Domains of memory and caches whose probes lose less have to show on cells held out that they are worth having."""
 SURE = 3.0
 """An effect counts if it is so many standard errors of a cell's ratio."""
 SIBLINGS = 1.15
@@ -151,6 +153,13 @@ class Found:
     """Level without a domain -> the effect up to which that was looked at, as a share of time; infinite: not at all."""
     notes: tuple[str, ...] = ()
     structure: "Structure | None" = None
+    evidence: float = 0.0
+    """The largest effect on probes of memory or caches, logarithmic."""
+
+    @property
+    def without(self) -> "Structure":
+        """No domain of memory or caches."""
+        return Structure(())
 
 
 def cells_of(visits: Sequence[Together]) -> tuple[Cell, ...]:
@@ -223,6 +232,7 @@ def fit_cells(
         beyond | unseen,
         (*notes, *best.notes),
         best.structure,
+        max((problem.evidence(level) for level in best.structure.levels), default=0.0),
     )
 
 
@@ -703,9 +713,13 @@ def foretold_held_out(
     foretold, judged = np.ones(len(cells)), np.zeros(len(cells), dtype=bool)
     mixed = [place for place, cell in enumerate(cells) if not (cell.is_copies and cell.subject.kernel in PROBES)]
     for fold in range(min(_FOLDS, len(mixed))):
-        out = mixed[fold::_FOLDS]
+        without = set(mixed[fold::_FOLDS])
+        known = {
+            one for place, cell in enumerate(cells) if place not in without for one in (cell.subject, *cell.beside)
+        }
+        out = [place for place in sorted(without) if {cells[place].subject, *cells[place].beside} <= known]
         rest = [cell for place, cell in enumerate(cells) if place not in set(out)]
-        if {cell.subject for cell in rest} != {cell.subject for cell in cells}:
+        if not out:
             continue
         found = fit_cells(rest, proposed, footprints=footprints, structure=whole.structure)
         for place in out:

@@ -45,6 +45,8 @@ SAMPLE_S = 0.1
 BUSY = 0.97
 """CPU over wall seconds below which other programs disturbed a sample."""
 _TRIES = 2
+_PILOT = 0.4
+"""Share of the budget after which no further computation is begun with."""
 _OVERHEAD_S = 0.06
 _SWITCHES_PER_S = 50.0
 """Involuntary ones of a command above which others disturbed it: it may sleep, so its wall seconds tell nothing."""
@@ -200,6 +202,7 @@ def measure_neighbour_visits(
     on_progress: Progress = lambda _stage, _share: None,
     make_plan: Callable[[list[Item], int], list[CellPlan]] = make_cells,
     items: tuple[list[Item], list[str]] | None = None,
+    most_passes: int = MOST_PASSES,
 ) -> MeasuredNeighbours:
     """Measure, or go on with what was broken off.
 
@@ -211,13 +214,15 @@ def measure_neighbour_visits(
         File that keeps every visit as soon as it is made.
     make_plan, items
         Which cells of which items; by default those of a calibration.
+    most_passes
+        After which the rest of the budget is left.
 
     Raises
     ------
     ScenarioError
         If the budget is too small for the probes, with what is needed; or if the store holds another campaign.
     CalibrationError
-        If one core only may be used, or a run fails.
+        If a run fails.
     """
     if budget_s < LEAST_BUDGET_S:
         found = units.show_duration(budget_s)
@@ -235,7 +240,8 @@ def measure_neighbour_visits(
             if visits.plan is None:
                 pilot = _pilot(processes, made, budget_s, lambda share: on_progress("sizes", share * 0.1))
                 visits.keep_plan(_affordable(pilot, make_plan(pilot[0], count), begin, budget_s, notes))
-            _spend(processes, visits, wishes.seed, begin=begin, budget_s=budget_s, on_progress=on_progress)
+            limits = _Limits(begin, budget_s, most_passes)
+            _spend(processes, visits, wishes.seed, limits=limits, on_progress=on_progress)
         return _summed(visits, wishes)
 
 
@@ -247,12 +253,13 @@ def _pilot(
     slow: dict[str, float] = {}
     for number, item in enumerate(items):
         tell(number / len(items))
-        late = item.role == "kernel" and time.monotonic() - begin > 0.25 * budget_s
-        foretold = slow.get(item.kernel, 0.0) * item.volume
-        if late or (item.role == "kernel" and foretold > cap_s):
+        if item.role == "kernel" and time.monotonic() - begin > _PILOT * budget_s:
+            notes.append(f"{item.computation.label}: left out: the budget has no time to begin with it")
+            continue
+        if item.role == "kernel" and slow.get(item.kernel, 0.0) * item.volume > cap_s:
             notes.append(f"{item.computation.label}: left out: a run takes more than the budget has for it")
             continue
-        processes.prepare(number, 0)
+        processes.prepare_on(number, (0, 1))
         once = processes.sample(number, 0, 1)
         inner = max(1, math.ceil(SAMPLE_S / max(once.wall_s, 1e-6)))
         if inner > 1:  # the first run was slower than those that follow
@@ -306,24 +313,31 @@ def _cost_s(items: Sequence[Item], cell: CellPlan) -> float:
     return 2 * max(SAMPLE_S, own.once_s) * 1.2 + longest + 2 * own.once_s + _OVERHEAD_S
 
 
-def _spend(
-    processes: Processes, visits: Visits, seed: int, *, begin: float, budget_s: float, on_progress: Progress
-) -> None:
+@dataclass(frozen=True)
+class _Limits:
+    """When a campaign ends."""
+
+    begin: float
+    budget_s: float
+    most_passes: int
+
+
+def _spend(processes: Processes, visits: Visits, seed: int, *, limits: _Limits, on_progress: Progress) -> None:
     """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
     plan = visits.plan
     if plan is None:
         raise TypeError("a campaign without a plan")
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
-    for number in range(int(done.min()), MOST_PASSES):
+    for number in range(int(done.min()), limits.most_passes):
         draws = stream(seed, "neighbours", "order", number)
         order, flips = draws.permutation(len(plan.cells)), draws.random(len(plan.cells)) < 0.5
         for index in (int(index) for index in order if done[index] <= number):
-            elapsed = time.monotonic() - begin
-            if elapsed > budget_s and number >= 1:
+            elapsed = time.monotonic() - limits.begin
+            if elapsed > limits.budget_s and number >= 1:
                 return
             visits.keep(_visit(processes, plan, index, number=number, lone_first=bool(flips[index])))
             done[index] += 1
-            on_progress(f"pass {number + 1}", min(1.0, 0.1 + 0.9 * elapsed / budget_s))
+            on_progress(f"pass {number + 1}", min(1.0, 0.1 + 0.9 * elapsed / limits.budget_s))
         visits.sync()
 
 
@@ -388,8 +402,11 @@ def _summed(visits: Visits, wishes: NeighboursWishes) -> MeasuredNeighbours:
         )
     only = [visit for visit in used if visit.disturbed]
     if only:
-        cells, off = len({visit.cell for visit in only}), float(np.median([visit.disturbed for visit in only]))
-        warnings.append(f"{cells} cells rest on disturbed visits alone: their ratios may be off by {off:.0%} or more")
+        cells, lost = len({visit.cell for visit in only}), float(np.median([visit.disturbed for visit in only]))
+        warnings.append(
+            f"{cells} of {len(plan.cells)} cells rest on disturbed visits alone, in which others had about "
+            f"{lost / (1 + lost):.0%} of a core: their ratios may be off by as much"
+        )
     found = []
     for visit in used:
         first, *others = (plan.items[number].computation for number in plan.cells[visit.cell].items)
@@ -458,9 +475,9 @@ def neighbours_wishes(
     Raises
     ------
     ScenarioError
-        If a kernel is unknown or a command cannot be used.
+        If a kernel is unknown, a command cannot be used, or one core only may be.
     CalibrationError
-        If one core only may be used, or the system is not Linux.
+        If the system is not Linux.
     """
     require_linux()
     topology = this_topology() if cpus is None else _topology(cpus)
@@ -491,9 +508,9 @@ def measure_neighbours(
     Raises
     ------
     ScenarioError
-        If the budget is too small.
+        If the budget is too small or there is one PE only.
     CalibrationError
-        If there is one PE only, or a run fails.
+        If a run fails.
     """
     wishes = neighbours_wishes(kernels=kernels, seed=seed, cpus=cpus, small=True)
     return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from simulator.base.errors import CalibrationError, ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.base.machine import INSTRUCTION, Machine, Topology
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.calibration.kernels.table import sized_kernel
@@ -89,11 +89,11 @@ def check_cores(topology: Topology) -> None:
 
     Raises
     ------
-    CalibrationError
+    ScenarioError
         If one PE only may be used.
     """
     if topology.pe_count < 2:
-        raise CalibrationError("neighbours: one core found that may be used here, at least 2 needed for two to meet")
+        raise ScenarioError("neighbours: one core found that may be used here, at least 2 needed for two to meet")
 
 
 def proposals(topology: Topology) -> tuple[Proposed, ...]:
@@ -147,9 +147,9 @@ def make_items(
     middle = int(min(_MOST_CACHED_BYTES, last / 4, allowed / 16))
     sizes = [middle] if small else [near, middle]
     subjects: list[tuple[Subject, str, int | None]] = [
-        (KernelSubject(sized_kernel(name)), name, None) for name in dict.fromkeys(kernels) if name != STREAMS
+        (subject, command_name(subject), number) for number, subject in enumerate(commands)
     ]
-    subjects += [(subject, command_name(subject), number) for number, subject in enumerate(commands)]
+    subjects += [(KernelSubject(sized_kernel(name)), name, None) for name in dict.fromkeys(kernels) if name != STREAMS]
     names = [name for _, name, _ in subjects]
     if len(set(names)) < len(names):
         raise ScenarioError(f"command: two are called {max(names, key=names.count)!r}; other words needed for one")

@@ -66,6 +66,16 @@ class Processes:
             self._runners[item.command, pe] = runner
         self._ready.add((number, pe))
 
+    def prepare_on(self, number: int, pes: Sequence[int]) -> None:
+        """Make an item ready on several PEs at once."""
+        item = self._items[number]
+        if item.command is None:
+            ask = {"do": "prepare", "key": number, "kernel": item.kernel, "n": item.n}
+            self._children.ask({pe: ask for pe in pes if (number, pe) not in self._ready}, limit_s=_LIMIT_S)
+            self._ready.update((number, pe) for pe in pes)
+        for pe in pes:
+            self.prepare(number, pe)
+
     def sample(self, number: int, pe: int, inner: int) -> Usage:
         """What so many runs in a row cost in all."""
         self.prepare(number, pe)
