@@ -195,7 +195,7 @@ def tell(document: dict[str, Any]) -> None:
     """Domains, what each computation keeps beside copies of itself, and what to know."""
     for domain in document["domains"]:
         more = ", ".join(f"{name} {value}" for name, value in domain.items() if name not in {"kind", "name"})
-        print(f"{domain['name']} ({domain['kind']}): {more}")
+        print(f"{domain.get('name', domain.get('level', domain['kind']))} ({domain['kind']}): {more}")
     if not document["domains"]:
         print("no domain: nothing on this machine was seen to slow anything else beyond what is said below")
     pairs = document["pairs"]

@@ -103,7 +103,7 @@ class NeighboursModel:
     @property
     def domains(self) -> list[dict[str, Any]]:
         """As the field `domains` of a scenario's node."""
-        return [_domain_entry(domain, self.pe_count) for domain in self.sharing]
+        return [_domain_entry(alike, self.pe_count) for alike in _alike(self.sharing, self.pe_count)]
 
     @property
     def uses(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class NeighboursModel:
             "kind": KIND,
             "pe_count": self.pe_count,
             "domains": self.domains,
-            "places": [list(domain.pes) for domain in self.sharing],
+            "places": [[list(one.pes) for one in alike] for alike in _alike(self.sharing, self.pe_count)],
             "uses": self.uses,
             "kernels": sorted(self.kernels),
             "beyond": {
@@ -138,7 +138,7 @@ class NeighboursModel:
         kernels = {name: _read_uses(entry) for name, entry in document["uses"].items()}
         nothing = KernelUses(np.array([1.0]), {}, {})
         return cls(
-            tuple(_read_domain(entry, places) for entry, places in pairs),
+            tuple(domain for entry, places in pairs for domain in _read_domains(entry, places)),
             {name: kernels.get(name, nothing) for name in document["kernels"]},
             count,
             tuple(document["pairs"]),
@@ -283,11 +283,29 @@ def read_neighbours(path: str | Path) -> NeighboursModel:
         raise ScenarioError(f"{path}: {error}; a file written by `apportion calibrate neighbours` allowed") from error
 
 
-def _domain_entry(domain: SharingDomain, pe_count: int) -> dict[str, Any]:
-    entry: dict[str, Any] = {"kind": domain.kind, "name": domain.name}
+def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:
+    """Domains of one level and law that cut all PEs into blocks, together; all others by themselves."""
+    found: list[list[SharingDomain]] = []
+    for domain in sharing:
+        same = [one for one in sharing if one.level == domain.level and one.law == domain.law]
+        size = len(same[0].pes)
+        blocks = [tuple(range(first, min(first + size, pe_count))) for first in range(0, pe_count, size)]
+        if [one.pes for one in same] != blocks:
+            found.append([domain])
+        elif domain is same[0]:
+            found.append(same)
+    return found
+
+
+def _domain_entry(alike: Sequence[SharingDomain], pe_count: int) -> dict[str, Any]:
+    domain = alike[0]
+    entry: dict[str, Any] = {"kind": domain.kind}
+    entry |= {"name": domain.name} if len(alike) == 1 else {}
     if domain.kind == "cache":
         entry["level"] = domain.level
-    if len(domain.pes) < pe_count:
+    if len(alike) > 1:
+        entry["each"] = len(domain.pes)
+    elif len(domain.pes) < pe_count:
         entry["pes"] = [f"pe{place + 1}" for place in domain.pes]
     law = domain.law
     if isinstance(law, Bandwidth):
@@ -298,7 +316,7 @@ def _domain_entry(domain: SharingDomain, pe_count: int) -> dict[str, Any]:
     return entry | {"shares": list(law.shares)}
 
 
-def _read_domain(entry: Mapping[str, Any], places: Sequence[int]) -> SharingDomain:
+def _read_domains(entry: Mapping[str, Any], places: Sequence[Sequence[int]]) -> list[SharingDomain]:
     kind = entry["kind"]
     level = entry["level"] if kind == "cache" else _LEVELS[kind]
     law: Law
@@ -309,7 +327,10 @@ def _read_domain(entry: Mapping[str, Any], places: Sequence[int]) -> SharingDoma
         law = Occupancy(units.parse(entry["capacity"], units.SIZE, field="capacity"))
     else:
         law = ShareTable(tuple(map(float, entry["shares"])))
-    return SharingDomain(kind, str(entry["name"]), level, tuple(int(place) for place in places), law)
+    names = [str(entry["name"])] if "name" in entry else [f"{level} {number + 1}" for number in range(len(places))]
+    return [
+        SharingDomain(kind, name, level, tuple(map(int, pes)), law) for name, pes in zip(names, places, strict=True)
+    ]
 
 
 def _uses_entry(uses: KernelUses) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from simulator.calibration.neighbours.plan import (
     Plan,
     check_cores,
     make_cells,
+    make_few_cells,
     make_items,
     proposals,
 )
@@ -41,12 +42,10 @@ WHAT = "visits of a campaign of neighbours"
 LEAST_BUDGET_S = 5.0
 LEAST_PASSES, MOST_PASSES = 3, 60
 SAMPLE_S = 0.1
-"""How long a sample lasts at least."""
+"""How long a sample of a campaign of minutes lasts at least."""
 BUSY = 0.97
 """CPU over wall seconds below which other programs disturbed a sample."""
 _TRIES = 2
-_PILOT = 0.4
-"""Share of the budget after which no further computation is begun with."""
 _OVERHEAD_S = 0.06
 _SWITCHES_PER_S = 50.0
 """Involuntary ones of a command above which others disturbed it: it may sleep, so its wall seconds tell nothing."""
@@ -65,6 +64,21 @@ class NeighboursWishes:
     seed: int = 0
     small: bool = False
     """For seconds in the place of minutes."""
+
+    @property
+    def sample_s(self) -> float:
+        """How long a sample lasts at least."""
+        return SAMPLE_S / 2 if self.small else SAMPLE_S
+
+    @property
+    def least_passes(self) -> int:
+        """Fewest visits to a cell."""
+        return LEAST_PASSES - 1 if self.small else LEAST_PASSES
+
+    @property
+    def pilot_share(self) -> float:
+        """Share of the budget after which no further computation is begun with."""
+        return 0.6 if self.small else 0.4
 
     def to_dict(self) -> dict[str, Any]:
         """What makes two campaigns the same, as plain data."""
@@ -200,7 +214,7 @@ def measure_neighbour_visits(
     budget_s: float,
     store: Path | None = None,
     on_progress: Progress = lambda _stage, _share: None,
-    make_plan: Callable[[list[Item], int], list[CellPlan]] = make_cells,
+    make_plan: Callable[[list[Item], int], list[CellPlan]] | None = None,
     items: tuple[list[Item], list[str]] | None = None,
     most_passes: int = MOST_PASSES,
 ) -> MeasuredNeighbours:
@@ -238,22 +252,23 @@ def measure_neighbour_visits(
         memory = int(MEMORY_SHARE * machine.memory_available_bytes)
         with Processes(wishes.cpus, known, wishes.commands, memory_bytes=memory) as processes:
             if visits.plan is None:
-                pilot = _pilot(processes, made, budget_s, lambda share: on_progress("sizes", share * 0.1))
-                visits.keep_plan(_affordable(pilot, make_plan(pilot[0], count), begin, budget_s, notes))
+                pilot = _pilot(processes, made, wishes, budget_s, lambda share: on_progress("sizes", share * 0.1))
+                cells = (make_plan or (make_few_cells if wishes.small else make_cells))(pilot[0], count)
+                visits.keep_plan(_affordable(pilot, cells, wishes, _Limits(begin, budget_s, most_passes), notes))
             limits = _Limits(begin, budget_s, most_passes)
             _spend(processes, visits, wishes.seed, limits=limits, on_progress=on_progress)
         return _summed(visits, wishes)
 
 
 def _pilot(
-    processes: Processes, items: list[Item], budget_s: float, tell: Callable[[float], None]
+    processes: Processes, items: list[Item], wishes: NeighboursWishes, budget_s: float, tell: Callable[[float], None]
 ) -> tuple[list[Item], list[str]]:
     """Items with how long a run takes and how many make a sample; those that take too long are left out and named."""
     cap_s, kept, notes, begin = max(0.2, budget_s / 90), [], [], time.monotonic()
     slow: dict[str, float] = {}
     for number, item in enumerate(items):
         tell(number / len(items))
-        if item.role == "kernel" and time.monotonic() - begin > _PILOT * budget_s:
+        if item.role == "kernel" and time.monotonic() - begin > wishes.pilot_share * budget_s:
             notes.append(f"{item.computation.label}: left out: the budget has no time to begin with it")
             continue
         if item.role == "kernel" and slow.get(item.kernel, 0.0) * item.volume > cap_s:
@@ -261,10 +276,10 @@ def _pilot(
             continue
         processes.prepare_on(number, (0, 1))
         once = processes.sample(number, 0, 1)
-        inner = max(1, math.ceil(SAMPLE_S / max(once.wall_s, 1e-6)))
+        inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
         if inner > 1:  # the first run was slower than those that follow
             once = one_of(processes.sample(number, 0, inner), inner)
-            inner = max(1, math.ceil(SAMPLE_S / max(once.wall_s, 1e-6)))
+            inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
         slow[item.kernel] = once.wall_s / item.volume
         if item.role == "kernel" and once.wall_s > cap_s:
             notes.append(f"{item.computation.label}: left out: a run takes more than the budget has for it")
@@ -275,9 +290,13 @@ def _pilot(
 
 
 def _affordable(
-    pilot: tuple[list[Item], list[str]], cells: list[CellPlan], begin: float, budget_s: float, notes: list[str]
+    pilot: tuple[list[Item], list[str]],
+    cells: list[CellPlan],
+    wishes: NeighboursWishes,
+    limits: "_Limits",
+    notes: list[str],
 ) -> Plan:
-    """Cells for which the budget has three visits, those of the lowest rank first.
+    """Cells for which the budget has the fewest visits, those of the lowest rank first.
 
     Raises
     ------
@@ -287,15 +306,16 @@ def _affordable(
     items, left_out = pilot
     usable = [cell for cell in cells if all(items[number].inner for number in cell.items)]
     ordered = sorted(usable, key=lambda cell: cell.rank)
-    costs = np.cumsum([LEAST_PASSES * _cost_s(items, cell) for cell in ordered])
-    left_s = budget_s - (time.monotonic() - begin)
+    costs = np.cumsum([wishes.least_passes * _cost_s(items, cell, wishes.sample_s) for cell in ordered])
+    spent_s, budget_s = time.monotonic() - limits.begin, limits.budget_s
+    left_s = budget_s - spent_s
     first = sum(cell.rank == 0 for cell in ordered)
     if first == 0 or costs[first - 1] > left_s:
-        needed = time.monotonic() - begin + (costs[first - 1] if first else 0.0)
+        needed = spent_s + (costs[first - 1] if first else 0.0)
         shown = units.show_duration(math.ceil(1.3 * needed))
         raise ScenarioError(
-            f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for three visits to each "
-            f"of the {first} cells of the probes"
+            f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for "
+            f"{wishes.least_passes} visits to each of the {first} cells of the probes"
         )
     count = int(np.searchsorted(costs, 0.95 * left_s, side="right"))
     count = max(count, first)
@@ -307,10 +327,10 @@ def _affordable(
     return Plan(tuple(items), tuple(ordered[:count]), (*notes, *left_out))
 
 
-def _cost_s(items: Sequence[Item], cell: CellPlan) -> float:
+def _cost_s(items: Sequence[Item], cell: CellPlan, sample_s: float) -> float:
     own = items[cell.items[0]]
     longest = max(items[number].once_s for number in cell.items)
-    return 2 * max(SAMPLE_S, own.once_s) * 1.2 + longest + 2 * own.once_s + _OVERHEAD_S
+    return 2 * max(sample_s, own.once_s) * 1.2 + longest + 2 * own.once_s + _OVERHEAD_S
 
 
 @dataclass(frozen=True)
@@ -370,7 +390,7 @@ def _sampled(
     processes.prepare(own, pes[0])
     beside = list(zip(cell.items[1:], pes[1:], strict=True)) if together else []
     with processes.running(beside) as neighbours:
-        if item.once_s < SAMPLE_S / 2:
+        if item.inner > 2:
             processes.sample(own, pes[0], 1)
         used = processes.sample(own, pes[0], item.inner)
     worst = max([_disturbance(used, is_command=item.command is not None), *(_disturbance(one) for one in neighbours)])

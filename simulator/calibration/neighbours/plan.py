@@ -123,7 +123,7 @@ def make_items(
     Parameters
     ----------
     small
-        Whether seconds must do: one size of each kernel, and memory no further than 256 MiB.
+        Whether seconds must do: one size of each kernel, and streams of 256 MiB at most.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def make_items(
     allowed = MEMORY_SHARE * machine.memory_available_bytes / (2 * pe_count)
     wanted = max(2 * last, _LEAST_MEMORY_BYTES)
     beyond = int(min(wanted, allowed, 2**28 if small else wanted))
-    cached = int(min(0.6 * last, allowed / 2, 2**28))
+    cached = int(min(0.6 * last, allowed / 2, 2**28, beyond / 4 if small else beyond / 2))
     notes = []
     if beyond < last:
         seen = f"{beyond / 2**20:.0f} MiB each, the last-level cache holds {last / 2**20:.0f} MiB"
@@ -154,7 +154,7 @@ def make_items(
     if len(set(names)) < len(names):
         raise ScenarioError(f"command: two are called {max(names, key=names.count)!r}; other words needed for one")
     items += [_item(subject, name, size, "kernel", number) for subject, name, number in subjects for size in sizes]
-    return list({(item.kernel, item.n): item for item in reversed(items)}.values())[::-1], notes
+    return list({(item.kernel, item.n): item for item in items}.values()), notes
 
 
 def _item(subject: Subject, name: str, size_bytes: int, role: str, command: int | None = None) -> Item:
@@ -166,6 +166,19 @@ def _n_within(subject: Subject, size_bytes: float) -> int:
     """The parameter whose operands take about so many bytes."""
     n = subject.n_of(size_bytes / WORD_BYTES)
     return subject.n_of(subject.size(n) * size_bytes / max(1, subject.bytes_of(n)))
+
+
+def make_few_cells(items: Sequence[Item], pe_count: int) -> list[CellPlan]:
+    """Where seconds must do: copies of the probes and of each kernel on all PEs, and kernels beside the stream."""
+    probes = {item.role: number for number, item in enumerate(items) if item.role != "kernel"}
+    stream, whole = probes["memory"], tuple(range(pe_count))
+    kernels = [number for number, item in enumerate(items) if item.role == "kernel"]
+    cells = [CellPlan((number,) * pe_count, whole, 0) for number in (stream, probes["computes"], *kernels)]
+    for number in kernels:
+        cells += [CellPlan((number, stream), (0, 1), 0), CellPlan((stream, number), (0, 1), 1)]
+    if pe_count > 2:
+        cells += [CellPlan((number, number), (0, 1), 1) for number in (stream, probes["computes"], *kernels)]
+    return [*cells, CellPlan((probes["cached"],) * pe_count, whole, 2)]
 
 
 def make_cells(items: Sequence[Item], pe_count: int) -> list[CellPlan]:

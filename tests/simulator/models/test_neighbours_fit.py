@@ -8,7 +8,7 @@ import pytest
 
 from simulator import ScenarioError
 from simulator.calibration import predict_neighbours, read_neighbours, replay_neighbours, save_neighbours
-from simulator.models.neighbours_file import fit_neighbours, read_visits, visits_table
+from simulator.models.neighbours_file import NeighboursModel, fit_neighbours, read_visits, visits_table
 from simulator.models.neighbours_fit import Computation, Proposed, Together
 from tests.support.made_up_machine import ALONE, CACHED, NOTHING, STREAM, ratio, visits
 
@@ -110,6 +110,8 @@ def test_two_memories_are_two_domains():
     proposed = [Proposed("memory", "memory", pes) for pes in ((0, 1), (2, 3))]
     model = fit_neighbours([*near, *far], proposed, pe_count=4)
     assert [domain.pes for domain in model.sharing] == [(0, 1), (2, 3)]
+    assert [(entry["kind"], entry["each"]) for entry in model.domains] == [("memory", 2)]
+    assert NeighboursModel.from_dict(model.to_dict()).sharing == model.sharing
     assert 1 / model.kept(one, [one], pes=[3, 2]) == pytest.approx(1.5, rel=0.03)
     assert model.kept(one, [one], pes=[1, 2]) == 1
 
