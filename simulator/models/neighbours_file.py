@@ -117,7 +117,7 @@ class NeighboursModel:
             "kind": KIND,
             "pe_count": self.pe_count,
             "domains": self.domains,
-            "places": [[list(one.pes) for one in alike] for alike in _alike(self.sharing, self.pe_count)],
+            "places": [_places(alike) for alike in _alike(self.sharing, self.pe_count)],
             "uses": self.uses,
             "kernels": sorted(self.kernels),
             "beyond": {
@@ -297,6 +297,12 @@ def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[Sharing
     return found
 
 
+def _places(alike: Sequence[SharingDomain]) -> list[Any]:
+    """PEs of an entry: of one domain a list, of several a list of lists."""
+    each = [list(one.pes) for one in alike]
+    return each[0] if len(each) == 1 else each
+
+
 def _domain_entry(alike: Sequence[SharingDomain], pe_count: int) -> dict[str, Any]:
     domain = alike[0]
     entry: dict[str, Any] = {"kind": domain.kind}
@@ -316,7 +322,7 @@ def _domain_entry(alike: Sequence[SharingDomain], pe_count: int) -> dict[str, An
     return entry | {"shares": list(law.shares)}
 
 
-def _read_domains(entry: Mapping[str, Any], places: Sequence[Sequence[int]]) -> list[SharingDomain]:
+def _read_domains(entry: Mapping[str, Any], places: Sequence[Any]) -> list[SharingDomain]:
     kind = entry["kind"]
     level = entry["level"] if kind == "cache" else _LEVELS[kind]
     law: Law
@@ -327,10 +333,9 @@ def _read_domains(entry: Mapping[str, Any], places: Sequence[Sequence[int]]) -> 
         law = Occupancy(units.parse(entry["capacity"], units.SIZE, field="capacity"))
     else:
         law = ShareTable(tuple(map(float, entry["shares"])))
-    names = [str(entry["name"])] if "name" in entry else [f"{level} {number + 1}" for number in range(len(places))]
-    return [
-        SharingDomain(kind, name, level, tuple(map(int, pes)), law) for name, pes in zip(names, places, strict=True)
-    ]
+    each = places if "each" in entry else [places]
+    names = [str(entry["name"])] if "name" in entry else [f"{level} {number + 1}" for number in range(len(each))]
+    return [SharingDomain(kind, name, level, tuple(map(int, pes)), law) for name, pes in zip(names, each, strict=True)]
 
 
 def _uses_entry(uses: KernelUses) -> dict[str, Any]:

@@ -46,6 +46,8 @@ SAMPLE_S = 0.1
 BUSY = 0.97
 """CPU over wall seconds below which other programs disturbed a sample."""
 _TRIES = 2
+_BUSY_VISITS = 0.2
+"""Share of visits disturbed above which a machine is called busy."""
 _OVERHEAD_S = 0.06
 _SWITCHES_PER_S = 50.0
 """Involuntary ones of a command above which others disturbed it: it may sleep, so its wall seconds tell nothing."""
@@ -192,9 +194,16 @@ class MeasuredNeighbours:
     spent_s: float
     reused: int
     warnings: tuple[str, ...]
+    made: int
+    """All visits, those left out too."""
     disturbed: int
     again: int
     footprints: Mapping[Computation, float] = field(default_factory=dict)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether other programs disturbed so many visits that all of it is in doubt."""
+        return self.disturbed > _BUSY_VISITS * max(1, self.made)
 
     @property
     def lone_speeds(self) -> list[dict[str, Any]]:
@@ -417,6 +426,8 @@ def _summed(visits: Visits, wishes: NeighboursWishes) -> MeasuredNeighbours:
     warnings = [*visits.warnings, *plan.notes]
     if hurt:
         left = len(visits.made) - len(used)
+        if len(hurt) > _BUSY_VISITS * len(visits.made):
+            warnings.append("a busy machine: end other work and measure again before this is trusted")
         warnings.append(
             f"{len(hurt)} of {len(visits.made)} visits disturbed by other programs, {left} of them left out"
         )
@@ -433,7 +444,16 @@ def _summed(visits: Visits, wishes: NeighboursWishes) -> MeasuredNeighbours:
         found.append(Together(first, tuple(others), visit.lone_s, visit.together_s, visit.number, visit.pes))
     footprints = {item.computation: 0.0 if item.role == "computes" else float(item.bytes) for item in plan.items}
     return MeasuredNeighbours(
-        tuple(found), plan, wishes, visits.spent_s, visits.reused, tuple(warnings), len(hurt), again, footprints
+        tuple(found),
+        plan,
+        wishes,
+        visits.spent_s,
+        visits.reused,
+        tuple(warnings),
+        len(visits.made),
+        len(hurt),
+        again,
+        footprints,
     )
 
 
@@ -452,6 +472,7 @@ def fit_neighbour_visits(measured: MeasuredNeighbours, *, judge: bool = True) ->
         "visits_reused": measured.reused,
         "visits_disturbed": measured.disturbed,
         "visits_again": measured.again,
+        "busy_machine": measured.is_busy,
         "spent_s": measured.spent_s,
         "stream_bytes": stream_bytes,
     }

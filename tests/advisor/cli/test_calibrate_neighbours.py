@@ -127,4 +127,4 @@ def test_killed_by_kill_9_it_goes_on_and_a_fresh_check_follows(tmp_path):
     assert again.returncode == 0, again.stderr
     judged = apportion("calibrate", "neighbours", "--against", "m.json", "--budget", "20s", "--json", cwd=tmp_path)
     assert judged.returncode == 0, judged.stderr
-    assert json.loads(judged.stdout)["errors"]["cells"] >= 4
+    assert json.loads(judged.stdout)["errors"]["cells"] >= 2

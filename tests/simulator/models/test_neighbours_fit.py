@@ -95,6 +95,7 @@ def test_siblings_that_the_system_does_not_tell():
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
     seen = [visit for pair in pairs for visit in compute(pair, 1.6 if pair == (0, 2) else 1.0)]
     model = fit_neighbours(seen, [Proposed("clock", "clock", (0, 1, 2, 3))], pe_count=4)
+    assert NeighboursModel.from_dict(model.to_dict()).sharing == model.sharing
     core, one = model.sharing[0], ("integration", 2e5)
     assert (core.kind, core.pes, core.law.shares) == ("core", (0, 2), (1.0, 1 / 1.6))
     assert any("PEs 0 and 2 share a core" in line for line in model.warnings)

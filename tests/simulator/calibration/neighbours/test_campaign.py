@@ -149,3 +149,28 @@ def test_a_budget_that_cannot_do_is_refused_at_once():
     wishes = campaign.NeighboursWishes(CPUS, kernels=())
     with pytest.raises(ScenarioError, match="--budget: 2 s found, 5 s or more needed"):
         campaign.measure_neighbour_visits(wishes, budget_s=2)
+
+
+def summed(*disturbed):
+    """A campaign whose visits to its one cell were disturbed so much."""
+    wishes = campaign.NeighboursWishes((0, 1), kernels=())
+    visits = campaign.Visits(None, subject={}, machine=this_machine())
+    visits.keep_plan(Plan(tuple(SMALL), (CellPlan((1, 1), (0, 1), 0),)))
+    for number, lost in enumerate(disturbed):
+        visits.keep(campaign.Visit(number, 0, (0, 1), 1.0, 1.0 + lost, lost, 1, 0.1))
+    return campaign._summed(visits, wishes)
+
+
+def test_visits_that_others_disturbed_are_left_out_and_counted():
+    found = summed(*[0.0] * 9, 0.5)
+    assert [one.together_s for one in found.visits] == [1.0] * 9
+    assert (found.made, found.disturbed, found.is_busy) == (10, 1, False)
+    assert found.warnings == ("1 of 10 visits disturbed by other programs, 1 left out",)
+
+
+def test_a_busy_machine_is_said_and_marked():
+    found = summed(1.0, 1.0)
+    assert len(found.visits) == 2
+    assert found.is_busy
+    assert found.warnings[0].startswith("a busy machine: ")
+    assert found.warnings[-1].startswith("1 of 1 cells rest on disturbed visits alone, in which others had about 50%")
