@@ -165,7 +165,7 @@ def test_visits_that_others_disturbed_are_left_out_and_counted():
     found = summed(*[0.0] * 9, 0.5)
     assert [one.together_s for one in found.visits] == [1.0] * 9
     assert (found.made, found.disturbed, found.is_busy) == (10, 1, False)
-    assert found.warnings == ("1 of 10 visits disturbed by other programs, 1 left out",)
+    assert found.warnings == ("1 of 10 visits disturbed by other programs, 1 of them left out",)
 
 
 def test_a_busy_machine_is_said_and_marked():
