@@ -119,7 +119,9 @@ def _design(given: Given) -> str:
 
 
 _TABLE_FORM = _flag("output", "format", why="where no table is written")
-_RUNTIME, _SPEED, _MEMORY, _NETWORK = (f"with a {kind} model" for kind in ("run-time", "speed", "memory", "network"))
+_RUNTIME, _SPEED, _MEMORY, _NETWORK, _NEIGHBOURS = (
+    f"with a {kind} model" for kind in ("run-time", "speed", "memory", "network", "neighbours")
+)
 
 
 def _characterised(given: Given) -> str:
@@ -131,6 +133,10 @@ def _characterised(given: Given) -> str:
 def _shown(given: Given) -> str:
     if given["model"].is_dir():
         return "with a folder of results"
+    from simulator.calibration import model_kind
+
+    if given["model"].is_file() and model_kind(given["model"]) == "neighbours":
+        return _NEIGHBOURS
     return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
 
 
@@ -145,7 +151,7 @@ def _fitted(given: Given) -> str | None:
 def _predicted(given: Given) -> str | None:
     from simulator.calibration import model_kind
 
-    kinds = {"runtime": _RUNTIME, "speed": _SPEED, "memory": _MEMORY, "network": _NETWORK}
+    kinds = {"runtime": _RUNTIME, "speed": _SPEED, "memory": _MEMORY, "network": _NETWORK, "neighbours": _NEIGHBOURS}
     return kinds.get(model_kind(given["model"]))
 
 
@@ -316,6 +322,23 @@ TABLE: Mapping[str, Rules] = {
             _flag("connect", "token"),
         ),
     ),
+    "calibrate neighbours": Rules(
+        "json",
+        (
+            Axis(
+                _first("replay", "against", otherwise="without --replay and --against"),
+                {
+                    "with --replay": "replay cache output",
+                    "with --against": "against command size volume budget seed",
+                    "without --replay and --against": "kernel command size volume budget table output seed",
+                },
+                {
+                    "with --replay": "where nothing is measured",
+                    "with --against": "where the model says which kernels",
+                },
+            ),
+        ),
+    ),
     "calibrate resource": Rules("output budget memory seed json"),
     "calibrate load-check": Rules("kernel load period interval history durations runs cpu output seed json"),
     "characterise": Rules(
@@ -335,6 +358,7 @@ TABLE: Mapping[str, Rules] = {
                     "with a folder of results": "json",
                     "with a speed model alone": "plot held-out",
                     "with a speed model and --memory": "memory kernel plot json",
+                    _NEIGHBOURS: "json",
                 },
             ),
         ),
@@ -359,8 +383,8 @@ TABLE: Mapping[str, Rules] = {
         (
             Axis(
                 _predicted,
-                {_RUNTIME: "level next-run", _MEMORY: "level", _NETWORK: "level", _SPEED: ""},
-                {_SPEED: "whose band is what was measured"},
+                {_RUNTIME: "level next-run", _MEMORY: "level", _NETWORK: "level", _SPEED: "", _NEIGHBOURS: ""},
+                {_SPEED: "whose band is what was measured", _NEIGHBOURS: "which foretells ratios alone"},
             ),
         ),
     ),

@@ -23,7 +23,7 @@ def show(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="Speed model of `calibrate speed`, or results of `simulate -o` or `whatif -o`.",
+            help="Model of `calibrate speed` or `neighbours`, or results of `simulate -o` or `whatif -o`.",
             **INPUT,
         ),
     ],
@@ -58,6 +58,11 @@ def show(
     if model.is_dir():
         with files.understood(model / "manifest.json", "simulate -o` or `whatif -o"):
             _show_results(model, as_json=as_json)
+        return
+    from simulator.calibration import model_kind
+
+    if model_kind(model) == "neighbours":
+        _show_neighbours(model, as_json=as_json)
         return
     if memory is not None:
         with files.understood(f"{model} or {memory}", WRITER):
@@ -97,6 +102,19 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
             band, points, plot, held_out=None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
         )
         print(f"picture written to {plot}")
+
+
+def _show_neighbours(model: Path, *, as_json: bool) -> None:
+    """Domains, what was measured, and what to know."""
+    from advisor.cli.calibrate_neighbours import tell
+    from simulator.calibration import read_neighbours
+
+    document = read_neighbours(model).to_dict()
+    if as_json:
+        print_json(document | {"command": "show"})
+        return
+    print(f"{model}: what computations on {document['pe_count']} PEs lose to each other")
+    tell(document)
 
 
 def _show_results(folder: Path, *, as_json: bool) -> None:
