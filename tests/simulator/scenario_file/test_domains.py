@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from simulator import load_scenario
+from simulator import Configuration, load_scenario, run
 from simulator.base.errors import ScenarioError
+from simulator.calibration import replay_neighbours, save_neighbours
 from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareTable, SharingDomain
 from simulator.scenario_file.domain_writing import domain_data
 from simulator.scenario_file.load import read_template, template_of
+from tests.support.made_up_machine import visits
 
 NODE = """
     - name: "n[1-2]"
@@ -186,3 +188,23 @@ def test_a_model_of_other_pes_names_them_by_place_and_says_what_uses_nothing(wri
     path.with_name("measured.json").write_text(json.dumps(model))
     with pytest.raises(ScenarioError, match="place 9 found, 0 to 3 allowed"):
         load_scenario(path)
+
+
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+def test_what_was_measured_is_what_is_simulated(tmp_path, engine):
+    """From a table of visits over a model's file and a scenario that names it to a run: what the model says."""
+    (tmp_path / "visits.csv").write_text(visits(passes=1))
+    model = replay_neighbours(tmp_path / "visits.csv", caches=[("L3", 3.2e7)])
+    save_neighbours(model, tmp_path / "measured.json")
+    path = tmp_path / "scenario.yaml"
+    pes = '[{name: "{node}-c", count: 4, speeds: {stencil: 1Gflop/s}}]'
+    path.write_text(FILE.format(nodes=NODE.format(domains="", uses="", pes=pes), kernel="stencil"))
+    text = path.read_text().replace("domains: []", "domains: {model: measured.json}").replace("n[1-2]", "n1")
+    path.write_text(text.replace("{samples: 1000, volume: 100}", "{samples: 1200, volume: 1e6}"))
+    scenario = load_scenario(path)
+    for count in (1, 2, 3, 4):
+        one = Configuration("one", (1200 // count,) * count, tuple(range(count)))
+        taken_s = run(scenario.with_configurations((one,)), engine=engine).makespan_s[0, 0]
+        kept = 1.2 / count / taken_s
+        assert kept == pytest.approx(model.together_share("stencil", 4e7, count), rel=1e-3)
+    assert kept < 0.8  # they do lose something
