@@ -15,6 +15,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryUse
+from simulator.models.neighbours import ShareTable, SharingDomain
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
@@ -268,7 +269,7 @@ class Scenario:
     def warnings(self) -> tuple[str, ...]:
         """What to know before the simulated times are trusted; one line each."""
         lines = [*self.notes, *self.assumed, *_assumed_ends(self.platform), *self._paging_warnings()]
-        lines += self._unknown_uses()
+        lines += _unknown_uses(self.platform, self.application)
         if self.application.written is not None:
             return tuple(lines)
         taking_part = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
@@ -298,27 +299,6 @@ class Scenario:
     def pages(self) -> bool:
         """Whether processes of some configuration need more than the memory of their node."""
         return bool(self._paging_warnings())
-
-    def _unknown_uses(self) -> list[str]:
-        """Domains of memory and caches in which nothing is known of what the kernel takes, in one line."""
-        application, platform = self.application, self.platform
-        nodes = {node.name: node for node in platform.nodes}
-        silent = []
-        for domain in platform.domains:
-            node = nodes.get(platform.pes[domain.pes[0]].node) or Node("")
-            uses, levels = node.uses.get(application.kernel), [level.name for level in node.levels[:-1]]
-            said = uses is not None and domain.level in uses.demands
-            said |= application.memory is not None and (domain.kind == "memory" or domain.level in levels)
-            if domain.kind in ("memory", "cache") and not said:
-                silent.append(domain)
-        if not silent:
-            return []
-        kernel, first = application.kernel, silent[0]
-        taken = "demand: 12GB/s, sensitivity: 0.9" if first.kind == "memory" else "demand: 20MiB, sensitivity: 0.4"
-        where = f"{first.name}{f' and {len(silent) - 1} more' if len(silent) > 1 else ''}"
-        written = f"uses: {{{kernel}: {{{first.level}: {{{taken}}}}}}} in the node"
-        told = f"{where}: what {kernel} takes there is not known, so neighbours do not slow it there"
-        return [f"{told}; measure it (apportion calibrate neighbours) or write it, such as {written}"]
 
     def _paging_warnings(self) -> list[str]:
         """Nodes whose processes need more than its memory, and what is assumed of that."""
@@ -522,6 +502,25 @@ class Draws:
     """Where in its trace each PE's load starts; axes (replication, PE). PEs of one clock start together."""
     band_positions: NDArray[np.float64]
     """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
+
+
+def _unknown_uses(platform: Platform, application: Application) -> list[str]:
+    """Sharing domains in which nothing is known of what the kernel takes, and what to write, in one line."""
+    kernel, nodes, silent = application.kernel, platform.known_nodes, list[SharingDomain]()
+    for domain in platform.domains:
+        node = nodes[platform.node_of[domain.pes[0]]]
+        uses = node.uses.get(kernel)
+        known = isinstance(domain.law, ShareTable) or (uses is not None and domain.level in uses.demands)
+        derived = domain.kind == "memory" or domain.level in {level.name for level in node.levels[:-1]}
+        if not known and not (application.memory is not None and derived):
+            silent.append(domain)
+    if not silent:
+        return []
+    first, more = silent[0], f" and {len(silent) - 1} more" if len(silent) > 1 else ""
+    taken = "demand: 12GB/s, sensitivity: 0.9" if first.kind == "memory" else "demand: 20MiB, sensitivity: 0.4"
+    found = f"{first.name}{more}: what {kernel} takes there is not known, so neighbours do not slow it there"
+    written = f"uses: {{{kernel}: {{{first.level}: {{{taken}}}}}}} in the node"
+    return [f"{found}; measure it (apportion calibrate neighbours) or write it, such as {written}"]
 
 
 def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:

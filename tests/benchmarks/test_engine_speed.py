@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -17,11 +18,11 @@ from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Barrier, Compute, Exchange, Loop, Program
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.benchmarks import ours
+from tests.benchmarks import ours, scenarios
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = (64, 256, 1024, 4096)
-EXPONENT, LONG_TRACE, MANY_PES_BYTES = 1.1, 2.0, 2e9
+EXPONENT, LONG_TRACE, MANY_PES_BYTES, DOMAINS = 1.1, 2.0, 2e9, 4.0
 
 pytestmark = pytest.mark.benchmark
 
@@ -82,6 +83,18 @@ def test_a_thousand_times_longer_trace_costs_at_most_what_its_logarithm_does():
     ratio = costs[10**6] / costs[10**3]
     print(f"10^6 against 10^3 samples: {ratio:.2f}")
     assert ratio <= LONG_TRACE
+
+
+@pytest.mark.parametrize("broadcast", [True, False], ids=["B", "Bbar"])
+def test_sharing_domains_cost_at_most_a_few_times_a_run_without(broadcast):
+    """1,024 processes on 64 nodes of 16 PEs: a memory for all of a node, a cache for each four."""
+    plain = ours.build(scenarios.bulk_synchronous(1024, broadcast=broadcast))
+    made = ours.in_domains(plain)
+    without = replace(made, platform=replace(made.platform, domains=()))
+    ratio = seconds(lambda: made) / seconds(lambda: without)
+    unlike = seconds(lambda: ours.in_domains(plain, alike=False), samples=3) / seconds(lambda: without)
+    print(f"in domains {ratio:.2f} times as long, with a use for each process {unlike:.2f}")
+    assert ratio <= DOMAINS
 
 
 MANY = """
