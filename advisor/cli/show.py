@@ -62,7 +62,8 @@ def show(
     from simulator.calibration import model_kind
 
     if model_kind(model) == "neighbours":
-        _show_neighbours(model, as_json=as_json)
+        with files.understood(model, WRITER):
+            _show_neighbours(model, as_json=as_json)
         return
     if memory is not None:
         with files.understood(f"{model} or {memory}", WRITER):
