@@ -13,11 +13,13 @@ from simulator.engines.costs import to_ticks
 from simulator.engines.resources import (
     Barriers,
     Clock,
+    DomainPE,
     FairLinks,
     Farms,
     FifoLinks,
     Instant,
     Messages,
+    Neighbourhood,
     NoContention,
     Occurrence,
     OwnPE,
@@ -31,6 +33,7 @@ from simulator.engines.setup import Setup
 from simulator.programs.columns import KIND_NAMES, Kind
 from simulator.programs.program import ANY
 
+PE = OwnPE | SharedPE | DomainPE
 CustomOperation = Callable[["Context", Mapping[str, float]], ProcessGenerator]
 """An operation of the user's own: a generator that yields the events that it waits for."""
 COMPUTE = int(Kind.COMPUTE)
@@ -62,7 +65,7 @@ class Simulation:
         self.waiting = [-1] * processes
         """Row of the operation that each process was last seen waiting in; -1 once it has ended."""
         self.shared: dict[str, Any] = {}
-        self.pes = self._pes(starts)
+        self.pes = self._pes(configuration, starts)
         self._name = setup.scenario.configurations[costs.configurations[configuration]].name
 
     def run(self) -> None:
@@ -93,16 +96,30 @@ class Simulation:
             return FifoLinks(self.instant, movements)
         return NoContention(movements)
 
-    def _pes(self, starts: list[int]) -> dict[int, OwnPE | SharedPE]:
+    def _pes(self, configuration: int, starts: list[int]) -> dict[int, PE]:
         """Those that run something."""
         every = self.setup.scenario.platform.pes
         alone = not self.setup.costs.columns.customs  # those may compute several things at once
-        pes: dict[int, OwnPE | SharedPE] = {}
+        pes: dict[int, PE] = {}
+        near, inside = self._neighbourhood(configuration, starts)
         for place, processes in Counter(self.placement).items():
             kind = OwnPE if alone and processes == 1 else SharedPE
             site = Site(place, every[place].name, partial(self.setup.service, place), starts[place])
-            pes[place] = kind(self.env, self.instant, self.usage, site)
+            if near is not None and inside[place]:
+                pes[place] = DomainPE(self.env, self.instant, self.usage, site, near)
+            else:
+                pes[place] = kind(self.env, self.instant, self.usage, site)
         return pes
+
+    def _neighbourhood(self, configuration: int, starts: list[int]) -> tuple[Neighbourhood | None, list[bool]]:
+        """The sharing domains, and the PEs that are in some."""
+        sharing = self.setup.costs.sharing
+        if sharing is None:
+            return None, []
+        near = Neighbourhood(self.env, self.instant, sharing, configuration, starts)
+        near.cores({number: pe.cores for number, pe in enumerate(self.setup.scenario.platform.pes)})
+        inside: list[bool] = sharing.inside[configuration].tolist()
+        return near, inside
 
 
 class _Actor:
@@ -113,7 +130,7 @@ class _Actor:
         self._env, self._listing, self._ticks = simulation.env, simulation.setup.listing, simulation.ticks
         self._pe = simulation.pes[simulation.placement[number]]
         self._messages, self._transfers = simulation.messages, simulation.transfers
-        self._polls = simulation.setup.costs.columns.polls and isinstance(self._pe, SharedPE)
+        self._polls = simulation.setup.costs.columns.polls and isinstance(self._pe, SharedPE | DomainPE)
 
     def live(self) -> ProcessGenerator:
         """Its operations, one after the other; what takes no time waits for nothing."""
@@ -188,7 +205,7 @@ class _Actor:
 
     def _poll(self, event: simpy.Event) -> ProcessGenerator:
         """Wait for others, which may keep the PE busy; the event's value."""
-        if not self._polls or not isinstance(self._pe, SharedPE):
+        if not self._polls or not isinstance(self._pe, SharedPE | DomainPE):
             return (yield event)
         self._pe.poll(+1)
         value = yield event
@@ -220,7 +237,7 @@ HANDLERS: dict[int, Handler] = {
 class Context:
     """What an operation of the user's own may do; it waits by yielding the events that these methods return."""
 
-    def __init__(self, simulation: Simulation, process: int, pe: OwnPE | SharedPE) -> None:
+    def __init__(self, simulation: Simulation, process: int, pe: PE) -> None:
         self._simulation, self._pe = simulation, pe
         self.process = process
         """Number of the process that does it."""

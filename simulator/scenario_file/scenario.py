@@ -123,6 +123,8 @@ class Extrapolation:
     """Largest problem size of the scenario's computations on these PEs."""
     band: SpeedBand
     """The speeds there."""
+    beyond_levels: str = ""
+    """What of the memory model was used beside its levels."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, without the band."""
@@ -514,6 +516,9 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
         Leave out PEs without a process in any configuration: on a large platform most of them may be such.
     """
     placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
+    for domain in scenario.platform.domains:  # the loads of neighbours are felt
+        if not placed.isdisjoint(domain.pes):
+            placed.update(domain.pes)
     shape = (scenario.replications, len(scenario.platform.pes))
     starts, positions = np.zeros(shape), np.full(shape, 0.5)
     wide, loaded = [], []  # each draw has a stream of its own: leaving out those that decide nothing shifts no other

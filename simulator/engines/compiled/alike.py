@@ -30,11 +30,14 @@ def do_block(block: Block, do: Callable[[Block], Outcome]) -> Outcome:
     if replications == 1 or varied or any(block.logged):
         return do(block)
     calm_until = np.array([_calm_until(block, row) for row in costs.placement])
+    if costs.sharing is not None and costs.sharing.presses.any():  # loads press, whatever they leave to their own PEs
+        calm_until[costs.sharing.presses.any(axis=1)] = 0
     calm = _calm_runs(block, do) if calm_until.any() else None
     like_calm = np.zeros((configurations, replications), dtype=np.bool_)
     if calm is not None:
         like_calm = ~calm.fault & (calm.makespan <= calm_until)
-    like_first = np.array([_like_first(block, row) for row in costs.placement]) & ~like_calm[:, _FIRST]
+    like_first = np.array([_like_first(block, row, place) for place, row in enumerate(costs.placement)])
+    like_first &= ~like_calm[:, _FIRST]
     own = ~like_calm & ~like_first
     own[:, 0] = ~like_calm[:, 0]
     if own.all():
@@ -79,6 +82,7 @@ def _part(block: Block, places: Sequence[int], replications: Ints) -> Block:
         replications=range(replications.size),
         placement=costs.placement[places],
         farm_ticks=tuple(_of(ticks, places) for ticks in costs.farm_ticks),
+        sharing=None if costs.sharing is None else costs.sharing.of(places),
         **{name: _of(values, places) for name, values in shorter.items()},
     )
     return replace(block, costs=costs, starts=np.ascontiguousarray(block.starts[replications]), log_replications=0)
@@ -107,9 +111,12 @@ def _used(block: Block, placement: Ints) -> Iterator[tuple[int, int, Load]]:
             yield number, count, load
 
 
-def _like_first(block: Block, placement: Ints) -> Bools:
+def _like_first(block: Block, placement: Ints, place: int) -> Bools:
     """Replications whose loads all start where the first one's do; (replication,)."""
-    starts = block.starts[:, [number for number, _, _ in _used(block, placement)]]
+    used = [number for number, _, _ in _used(block, placement)]
+    if block.costs.sharing is not None:
+        used += np.flatnonzero(block.costs.sharing.presses[place]).tolist()
+    starts = block.starts[:, used]
     return np.asarray(np.all(starts == starts[0], axis=1))
 
 

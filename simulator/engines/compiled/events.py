@@ -40,6 +40,7 @@ from simulator.engines.compiled.memory import (
     ticks,
 )
 from simulator.engines.compiled.messages import ask, fill_slot, grant_receives, may_post_ahead, post, receive
+from simulator.engines.compiled.neighbours import next_done_of, settle_group
 from simulator.engines.compiled.queues import (
     DEADLOCK,
     DONE,
@@ -54,7 +55,7 @@ from simulator.engines.compiled.queues import (
     take_first,
 )
 from simulator.engines.compiled.reset import reset
-from simulator.engines.compiled.shares import compute, evaluate, next_done, raise_faults, settle, wait_busily
+from simulator.engines.compiled.shares import compute, evaluate, next_done, raise_faults, settle, touch, wait_busily
 from simulator.engines.compiled.transfers import (
     FAIRLY,
     IN_TURN,
@@ -110,7 +111,7 @@ def _finish_instant(w: Words) -> None:
         _grant_pulls(w)
     if w[W.CONTENTION] == IN_TURN:
         grant_links(w)
-    if w[W.DIRTY_PE] != NONE:
+    if w[W.DIRTY_PE] != NONE or w[W.DIRTY_GROUP] != NONE or w[W.DIRTY_DOMAIN] != NONE:
         evaluate(w)
     raise_faults(w)
     if w[W.CONTENTION] == FAIRLY and w[W.STATUS] == RUNNING:
@@ -145,13 +146,30 @@ def _end(w: Words, number: int) -> None:
         return
     number -= w[W.SLOT_COUNT]
     if number >= w[W.PE_COUNT]:
-        flows_due(w, number - w[W.PE_COUNT])
+        number -= w[W.PE_COUNT]
+        if number < w[W.LINK_COUNT]:
+            flows_due(w, number)
+        else:
+            _group_due(w, number - w[W.LINK_COUNT])
+        return
+    if pes(w)[number].domains:
+        touch(w, number)  # its load changes
         return
     settle(w, number)
     process = next_done(w, number)
     while process != NONE:
         _computed(w, process)
         process = next_done(w, number)
+
+
+@subroutine
+def _group_due(w: Words, number: int) -> None:
+    """The end of some computation of a group in sharing domains."""
+    settle_group(w, number)
+    process = next_done_of(w, number)
+    while process != NONE:
+        _computed(w, process)
+        process = next_done_of(w, number)
 
 
 @subroutine

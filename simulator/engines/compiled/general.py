@@ -17,7 +17,8 @@ def do_block(block: Block) -> Outcome:
 
     A run with a fault is marked, for the reference engine to say what it is.
     """
-    layout = Layout.of(block.costs, block.loads.shared)
+    cores = np.array([pe.cores for pe in block.scenario.platform.pes], dtype=np.int64)
+    layout = Layout.of(block.costs, block.loads.shared, cores)
     configurations, replications, processes = block.shape
     runs, rows = configurations * replications, block.costs.columns.kind.size
     times = [np.zeros((configurations, replications, processes), dtype=np.int64) for _ in range(3)]

@@ -47,6 +47,8 @@ class W(IntEnum):
     REQUESTS = 15
     FILLING = 16
     ASKING = 17
+    GROUPS = 18
+    DOMAINS = 19
     # Addresses of a run's costs (int64), and of its log (0: none is kept)
     NOMINAL = 20
     COMPUTATION = 21
@@ -57,8 +59,22 @@ class W(IntEnum):
     ROUTE_LINKS = 26
     BEGAN = 27
     ENDED = 28
+    GROUP_TARGETS = 29
     # Addresses of what `ServiceTables` holds, in its order
     SERVICES = 80
+    # Addresses of what `Grouping` holds of sharing domains (int64), and of what presses
+    SHARING_SLOTS_OF = 100
+    DEMANDS = 101
+    TABLE_OF = 102
+    TABLE_FIRST = 103
+    SHARES = 104
+    LOAD_DEMANDS = 105
+    MEMBERS = 106
+    LOADED = 107
+    LOAD_KNOTS = 108
+    LOAD_VALUES = 109
+    PRESENT = 110
+    PRESSED = 111
     # Sizes
     PROCESS_COUNT = 30
     SLOT_COUNT = 31
@@ -71,6 +87,9 @@ class W(IntEnum):
     HOPS = 38
     POLLS = 39
     CONTENTION = 40
+    GROUP_COUNT = 41
+    DOMAIN_COUNT = 42
+    SHARING_SLOTS = 43
     # State
     NOW = 50
     STATUS = 51
@@ -92,8 +111,11 @@ class W(IntEnum):
     PE_STATUS = 67
     EAGER_LEFT = 68
     SPARE_SLOTS = 69
+    DIRTY_DOMAIN = 70
+    DIRTY_GROUP = 71
+    GROUP_FAULT = 72
     COUNT = 80
-    END = 100
+    END = 120
 
 
 STATE = range(int(W.NOW), int(W.COUNT))
@@ -115,7 +137,7 @@ PROCESS = _record(
     asking="i1", polling="i1", pulling="i1", calling="i1", keeps_time="i1", joined="i8",
     loop_end="i8", loop_size="i8", turns="i8", passed="i8",
     busy="i8", computed="i8", finish="i8", first="i8", unit="i8", unit_end="i8", inbox="i8",
-    all_turns="i8", all_first="i8",
+    all_turns="i8", all_first="i8", group="i8",
 )  # fmt: skip
 """`clock`: up to when the process is known, now or ahead of now; `latest`: the latest end so far of parts of its
 operation; `turns`: how often it still goes round in its loop, `passed`: what its row is less than in the whole program;
@@ -135,9 +157,22 @@ INBOX = _record(first="i8", size="i8")
 PE_STATE = _record(
     alone="i1", table="i8", start="i8", first="i8", running="i8", polling="i8", m="i8", next_dirty="i8",
     served="i8", settled="i8", base="i8", begin="i8", end="i8", rate="f8", load="f8",
+    domains="i1", free="i1", load_cycles="i1", cores="i8", load_now="i8", load_first="i8", load_after="i8",
+    load_end="i8", group_first="i8", group_end="i8",
 )  # fmt: skip
 """`begin`, `end`, `load`: the piece of its trace that the PE is in, `end` -1 if none is known; `rate`, `base`: share of
-one process now, and what it has attained since the beginning of the piece or, if none is known, of the trace."""
+one process now, and what it has attained since the beginning of the piece or, if none is known, of the trace.
+`domains` and what follows: of PEs in sharing domains; `free`: whether each of its processes always has a core."""
+GROUP = _record(
+    high="i8", low="i8", share="i8", mark="i8", settled="i8", first="i8", running="i8", planned="i8", planned_low="i8",
+    m="i8", pe="i8", process="i8", next_dirty="i8", most="i8",
+)  # fmt: skip
+"""See `neighbours`: attained by each of its processes, and by one of `m` of its PE (`mark`), when it was `settled`;
+`planned`: the target its event is for; `most`: the largest."""
+DOMAIN = _record(
+    total="i8", kind="i8", running="i8", next_dirty="i8", first="i8", end="i8", loaded_first="i8", loaded_end="i8"
+)
+"""`total`: pressure of all; `first` to `end`: its groups in `MEMBERS`, and its PEs with load in `LOADED`."""
 LINK = _record(
     capacity="i8", rate="i8", since="i8", served="i8", mark="i8", free="i8", level="i8",
     count="i8", head="i8", tail="i8", crossing="i8", members="i8", next_dirty="i8", unfixed="i8", following="i8",
@@ -221,6 +256,21 @@ route_first = _view(W.ROUTE_FIRST, np.dtype(np.int64))
 route_links = _view(W.ROUTE_LINKS, np.dtype(np.int64))
 began = _view(W.BEGAN, np.dtype(np.int64))
 ended = _view(W.ENDED, np.dtype(np.int64))
+groups = _view(W.GROUPS, GROUP)
+domains = _view(W.DOMAINS, DOMAIN)
+group_targets = _view(W.GROUP_TARGETS, ENTRY)
+sharing_slots = _view(W.SHARING_SLOTS_OF, np.dtype(np.int64))
+demands = _view(W.DEMANDS, np.dtype(np.int64))
+table_of = _view(W.TABLE_OF, np.dtype(np.int64))
+table_first = _view(W.TABLE_FIRST, np.dtype(np.int64))
+shares = _view(W.SHARES, np.dtype(np.int32))
+load_demands = _view(W.LOAD_DEMANDS, np.dtype(np.int64))
+members = _view(W.MEMBERS, np.dtype(np.int64))
+loaded = _view(W.LOADED, np.dtype(np.int64))
+load_knots = _view(W.LOAD_KNOTS, np.dtype(np.int64))
+load_values = _view(W.LOAD_VALUES, np.dtype(np.int64))
+present = _view(W.PRESENT, np.dtype(np.int64))
+pressed = _view(W.PRESSED, np.dtype(np.int64))
 _tables = tuple(
     _view(W.SERVICES + place, np.float64 if hint is Floats else np.int64)
     for place, hint in enumerate(ServiceTables.__annotations__.values())

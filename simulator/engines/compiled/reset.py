@@ -18,6 +18,7 @@ from simulator.engines.compiled.memory import (
     queue,
     slots,
 )
+from simulator.engines.compiled.neighbours import reset_sharing
 from simulator.engines.compiled.queues import RUNNING
 from simulator.engines.compiled.transfers import IDLE
 
@@ -31,16 +32,17 @@ def reset(w: Words) -> None:
         w[place] = 0
     w[W.STATUS], w[W.FAULT], w[W.LIVE] = RUNNING, NONE, w[W.PROCESS_COUNT]
     w[W.READY], w[W.DIRTY_PE], w[W.DIRTY_LINK], w[W.STARTING], w[W.PE_FAULT] = NONE, NONE, NONE, NONE, NONE
-    events = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT]
+    events = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT] + w[W.GROUP_COUNT]
     for event in range(events):
         queue(w)[event].place = 0
     _reset_processes(w)
     _reset_messages(w)
+    reset_sharing(w)
     for number in range(w[W.PE_COUNT]):
         pe = pes(w)[number]
         pe.served, pe.settled, pe.base, pe.running, pe.polling, pe.m = 0, 0, 0, 0, 0, 0
         pe.begin, pe.end = 0, -1
-        pe.next_dirty = OUTSIDE
+        pe.next_dirty, pe.load_now = OUTSIDE, 0
     for number in range(w[W.LINK_COUNT]):
         link = links(w)[number]
         link.rate, link.since, link.served, link.mark, link.crossing, link.count = 0, 0, 0, 0, 0, 0

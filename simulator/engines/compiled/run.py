@@ -96,13 +96,19 @@ def _done(block: Block, draws: Draws) -> Outcome:
 
 
 def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: Draws) -> None:
-    """Do a faulty run in the reference engine, which names the fault."""
+    """Do a faulty run in the reference engine, which names the fault.
+
+    In sharing domains it may find none: each process is foretold alone here, on a PE there only who ends first.
+    """
     row = block.costs.replications.start + replication
     only = slice(row, row + 1)
     configuration = block.scenario.configurations[block.costs.configurations[place]]
     alone = replace(block.scenario, configurations=(configuration,), replications=1)
     one = Draws(draws.load_starts_s[only], draws.band_positions[only])
-    found = process.run(alone, one, tick_s=block.loads.tick_s)
+    logged = int((place, replication) in outcome.logs)
+    found = process.run(alone, one, tick_s=block.loads.tick_s, log_replications=logged)
+    if logged:
+        outcome.logs[place, replication] = found.logs[0, 0]
     outcome.makespan[place, replication] = found.makespan_ticks[0, 0]
     for mine, theirs in (
         (outcome.computed, found.computed_ticks),

@@ -6,6 +6,7 @@ It is brought up to now before anything on it changes, and its next end is found
 
 from simulator.engines.compiled.cache import subroutine
 from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, services, targets
+from simulator.engines.compiled.neighbours import evaluate_groups, evaluate_pe, join, poll
 from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNING, STALLED, cancel, pop, push, schedule
 from simulator.engines.compiled.service import (
     EXACT,
@@ -35,6 +36,10 @@ def compute(w: Words, process: int, nominal: int) -> bool:
         one.busy += end - one.clock
         one.computed = one.clock = end
         return True
+    if pe.domains:
+        if not join(w, process, nominal):
+            _fault(w, number, OVERFLOW)
+        return False
     one.joined = now
     settle(w, number)
     if pe.running == 0:
@@ -98,6 +103,9 @@ def wait_busily(w: Words, process: int, change: int) -> None:
     """A process that polls begins (1) or ceases (-1) to wait for others."""
     number = processes(w)[process].pe
     pe = pes(w)[number]
+    if pe.domains:
+        poll(w, number, change)
+        return
     if pe.alone:
         return
     settle(w, number)
@@ -142,8 +150,15 @@ def evaluate(w: Words) -> None:
         pe = pes(w)[number]
         following = pe.next_dirty
         pe.next_dirty = OUTSIDE
-        _evaluate(w, number)
+        if pe.domains:
+            evaluate_pe(w, number)
+        else:
+            _evaluate(w, number)
         number = following
+    if w[W.DIRTY_GROUP] != NONE or w[W.DIRTY_DOMAIN] != NONE:
+        number = evaluate_groups(w)
+        if number != NONE:
+            _fault(w, number, w[W.GROUP_FAULT])
 
 
 @subroutine

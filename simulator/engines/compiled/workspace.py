@@ -10,6 +10,7 @@ from simulator.engines.compiled import memory
 from simulator.engines.compiled.block import step
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.events import simulate
+from simulator.engines.compiled.grouping import grouped
 from simulator.engines.compiled.memory import NONE, W
 from simulator.engines.compiled.queues import MORE_SLOTS
 from simulator.engines.compiled.rolled import Rolled, rolled
@@ -23,6 +24,7 @@ Records = NDArray[np.void]
 CONTENTIONS = {"none": 0, "fifo": 1, "fair": 2}
 FEW_SLOTS = 4096
 """Slots for eager messages at first; their number grows when a run needs more."""
+_NONE = np.zeros(0, dtype=np.int64)
 MANY_TAGS = 100
 """Tags up to which their numbers are taken as they are."""
 MANY_KEYS = 2**22
@@ -53,9 +55,11 @@ class Layout:
     """Links of the longest route."""
     room: Ints
     """Processes that each PE runs as if each was alone there: its cores without load, else 1; (PE,)."""
+    cores: Ints
+    """(PE,)."""
 
     @classmethod
-    def of(cls, costs: Costs, services: ServiceTables) -> "Layout":
+    def of(cls, costs: Costs, services: ServiceTables, cores: Ints) -> "Layout":
         """Number channels and inboxes, and write the operations down as records."""
         most_slots = costs.columns.processes + int(np.count_nonzero(costs.eager))
         program = rolled(costs.columns)
@@ -75,7 +79,8 @@ class Layout:
         free = used & (services.pieces[services.of_pe] == 0)
         room = np.where(free, services.cores[services.of_pe], 1).astype(np.int64)
         hops = int(lengths.max()) if flows else 0
-        return cls(costs, program, most_slots, services, operations, channels, inboxes, places, hops, room)
+        sizes = places, hops
+        return cls(costs, program, most_slots, services, operations, channels, inboxes, *sizes, room, cores)
 
 
 def _place_farms(columns: Columns, operations: Records) -> None:
@@ -166,6 +171,7 @@ class Workspace:
         self._keep(W.ROUTE_LINKS, costs.route_links)
         self._place_processes()
         self._place_others()
+        self._place_sharing()
         self._make_slots(min(self._most_slots, columns.processes + FEW_SLOTS))
 
     @property
@@ -191,6 +197,7 @@ class Workspace:
             Where the begin and end of each operation are written; (N,) each.
         """
         self._place(configuration, starts)
+        self._group(configuration, starts)
         self._charge(configuration, replication)
         begin, end = log or (None, None)
         self.w[W.BEGAN] = 0 if begin is None else begin.ctypes.data
@@ -256,6 +263,7 @@ class Workspace:
         self._keep(W.SLOTS, np.zeros(count, memory.SLOT))
         self._keep(W.NODES, np.zeros(count * self._layout.hops, memory.NODE))
         events = int(self.w[W.PROCESS_COUNT]) + count + int(self.w[W.PE_COUNT]) + links
+        events += int(self.w[W.PROCESS_COUNT]) if self._layout.costs.sharing is not None else 0
         self._keep(W.QUEUE, np.zeros(events + 1, memory.QUEUE))
         shares = self.w[W.CONTENTION] != 0
         self._keep(W.REQUESTS, np.zeros(count if shares else 0, memory.ENTRY))
@@ -273,6 +281,56 @@ class Workspace:
         processes = self._kept[W.PROCESSES]
         processes["pe"] = placement
         processes["keeps_time"] = layout.costs.columns.polls & ~alone[placement]
+
+    def _place_sharing(self) -> None:
+        """What all configurations have in common of sharing domains."""
+        self.w[[W.DIRTY_DOMAIN, W.DIRTY_GROUP]] = NONE
+        sharing, pes = self._layout.costs.sharing, self._kept[W.PES]
+        self._grouped: tuple[int, bytes] | None = None
+        if sharing is None:
+            return
+        self._keep(W.GROUP_TARGETS, np.zeros(int(self.w[W.PROCESS_COUNT]), memory.ENTRY))
+        self._keep(W.TABLE_FIRST, _straight(sharing.first))
+        self._keep(W.SHARES, np.require(sharing.shares, np.int32, ["C", "A"]))
+        self._keep(W.PRESENT, np.zeros(sharing.slots.size, dtype=np.int64))
+        self._keep(W.PRESSED, np.zeros(sharing.slots.size, dtype=np.int64))
+        loads = [(place, load) for place, load in enumerate(sharing.loads) if load is not None]
+        self._keep(W.LOAD_KNOTS, np.concatenate([_NONE, *(load.knots for _, load in loads)]))
+        self._keep(W.LOAD_VALUES, np.concatenate([_NONE, *(load.values for _, load in loads)]))
+        at = 0
+        for place, load in loads:
+            pes[place]["load_first"], pes[place]["load_after"] = at, at + load.knots.size
+            pes[place]["load_end"], pes[place]["load_cycles"] = load.end, load.cycles
+            at += load.knots.size
+        pes["cores"] = self._layout.cores
+        self.w[[W.DOMAIN_COUNT, W.SHARING_SLOTS]] = len(sharing.domains), sharing.slots.shape[1]
+
+    def _group(self, configuration: int, starts: Ints) -> None:
+        """Processes in groups by what they keep beside others."""
+        layout, sharing = self._layout, self._layout.costs.sharing
+        if sharing is None:
+            return
+        pes, processes = self._kept[W.PES], self._kept[W.PROCESSES]
+        unloaded = np.array([load is None for load in sharing.loads])
+        free = (pes["alone"] == 1) & unloaded & (starts == 0)
+        inside = sharing.inside[configuration]
+        pes["domains"], pes["free"] = inside, free
+        pes["alone"] = (pes["alone"] == 1) & ~inside
+        placement = layout.costs.placement[configuration]
+        processes["keeps_time"] = layout.costs.columns.polls & (pes["alone"][placement] == 0)
+        if self._grouped == (configuration, free.tobytes()):
+            return
+        self._grouped = configuration, free.tobytes()
+        made = grouped(sharing, configuration, placement, free)
+        processes["group"] = made.group
+        pes["group_first"], pes["group_end"] = made.group_first, made.group_first + made.group_count
+        for place, values in (
+            (W.GROUPS, made.groups), (W.DOMAINS, made.domains), (W.MEMBERS, made.members), (W.LOADED, made.loaded),
+            (W.SHARING_SLOTS_OF, made.slots), (W.DEMANDS, made.demands), (W.TABLE_OF, made.tables),
+            (W.LOAD_DEMANDS, made.load_demands),
+        ):  # fmt: skip
+            self._keep(place, values)
+        self.w[W.GROUP_COUNT] = made.groups.size
 
     def _charge(self, configuration: int, replication: int) -> None:
         """The costs of a run."""

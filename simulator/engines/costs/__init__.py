@@ -3,14 +3,17 @@
 from simulator.engines.costs.lowering import Costs, lower
 from simulator.engines.costs.messages import UNITS_PER_BYTE
 from simulator.engines.costs.service import ServiceTable, service_table, start_ticks
+from simulator.engines.costs.sharing import FULL, Sharing
 from simulator.engines.costs.ticks import LAST_TICK, TICKS_S, TickOverflowError, Ticks, to_ticks
 
 __all__ = [
+    "FULL",
     "LAST_TICK",
     "TICKS_S",
     "UNITS_PER_BYTE",
     "Costs",
     "ServiceTable",
+    "Sharing",
     "TickOverflowError",
     "Ticks",
     "lower",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.messages import capacities, message_costs
+from simulator.engines.costs.sharing import Sharing, sharing_of
 from simulator.engines.costs.ticks import Floats, Ticks, rounded, to_ticks
 from simulator.models.memory.levels import MemoryUse, shared_access_time_s
 from simulator.models.paging import RAM, paged_time_s, resident_levels
@@ -18,14 +19,15 @@ from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
 from simulator.scenario_file.scenario import Draws, Scenario, check_memory
 
-# What processes lose that share a memory level, RAM among them.
+# What processes lose whose node's memory does not hold them all.
 
 
 def lost_s(scenario: Scenario, columns: Columns, placement: Ticks) -> Floats | None:
-    """Seconds per unit of volume that each process loses to those that share memory levels with it, and to paging.
+    """Seconds per unit of volume that each process loses to paging.
 
     Speeds are measured alone and in RAM, so a process loses accesses times the difference of two access times: with
-    its part of each shared level, RAM and swap included, and with all of each level and RAM for everything.
+    its part of each shared level, RAM and swap included, and with all of each level and RAM for everything. What
+    processes lose to neighbours on nodes that do not page is in `sharing`.
 
     Parameters
     ----------
@@ -35,32 +37,33 @@ def lost_s(scenario: Scenario, columns: Columns, placement: Ticks) -> Floats | N
     Returns
     -------
     Floats or None
-        (configuration, process); None where nothing is known of levels or of the kernel's accesses, and nobody pages.
+        (configuration, process); None where nobody pages.
     """
-    use, platform = scenario.application.memory, scenario.platform
-    limits = platform.memory_limits_bytes
-    if np.all(np.isinf(limits)) and (use is None or not any(node.levels for node in platform.nodes)):
+    paging = pages(scenario, columns, placement)
+    if not paging.any():
         return None
-    nodes = platform.known_nodes
-    shares = np.array([bool(node.levels) and use is not None for node in nodes])
+    use, platform = scenario.application.memory or UNKNOWN_USE, scenario.platform
     lost = np.zeros(placement.shape)
-    footprints = columns.footprints_bytes
-    for row, node_of in enumerate(scenario.platform.node_of[placement]):
-        held = np.bincount(node_of, weights=footprints, minlength=len(nodes))
-        for number in np.flatnonzero((held > limits) | (shares & (held > 0))).tolist():
+    for row, node_of in enumerate(platform.node_of[placement]):
+        for number in np.flatnonzero(paging[row]).tolist():
             here = np.flatnonzero(node_of == number)
-            pages = bool(held[number] > limits[number])
-            lost[row, here] = _lost_on(nodes[number], use or UNKNOWN_USE, footprints[here], pages=pages)
+            lost[row, here] = _lost_on(platform.known_nodes[number], use, columns.footprints_bytes[here])
     return lost if lost.any() else None
 
 
-def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks, *, pages: bool) -> Floats:
-    """Seconds per unit that the processes of one node lose; (process,)."""
-    resident = resident_levels(node.levels) or (RAM,)
-    alone_s, together_s = shared_access_time_s(resident, use, footprints_bytes)
-    if pages:
-        together_s = paged_time_s(node.paging_levels, use, footprints_bytes)
-    return use.accesses_per_unit * (together_s - alone_s)
+def pages(scenario: Scenario, columns: Columns, placement: Ticks) -> NDArray[np.bool_]:
+    """Nodes whose processes need more than their memory; (configuration, node)."""
+    limits = scenario.platform.memory_limits_bytes
+    if np.all(np.isinf(limits)):
+        return np.zeros((placement.shape[0], limits.size), dtype=np.bool_)
+    footprints, node_of = columns.footprints_bytes, scenario.platform.node_of[placement]
+    return np.array([np.bincount(row, weights=footprints, minlength=limits.size) > limits for row in node_of])
+
+
+def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks) -> Floats:
+    """Seconds per unit that the processes of one node that pages lose; (process,)."""
+    alone_s, _ = shared_access_time_s(resident_levels(node.levels) or (RAM,), use, footprints_bytes)
+    return use.accesses_per_unit * (paged_time_s(node.paging_levels, use, footprints_bytes) - alone_s)
 
 
 # Computations as nominal ticks: volume over speed, for every configuration and replication.
@@ -195,6 +198,8 @@ class Costs:
     pull_ticks: tuple[int, ...]
     """Per farm table."""
     contention: Contention
+    sharing: Sharing | None = None
+    """What processes lose to neighbours; None where nobody can lose anything."""
 
 
 def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]:
@@ -283,4 +288,5 @@ def _block(
         ),
         pull_ticks=tuple(int(to_ticks(table.pull_s, tick_s)) for table in columns.farm_tables),
         contention=platform.network.contention,
+        sharing=sharing_of(scenario, columns, placement, pages(scenario, columns, placement), tick_s=tick_s),
     )

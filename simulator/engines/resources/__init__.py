@@ -11,11 +11,13 @@ from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phas
 from simulator.engines.resources.links import FifoLinks, Movements, NoContention, Transfers
 from simulator.engines.resources.meetings import Barriers, Farms, FarmTerms
 from simulator.engines.resources.messages import Messages
+from simulator.engines.resources.neighbours import DomainPE, Neighbourhood
 from simulator.engines.resources.service import Service
 
 __all__ = [
     "Barriers",
     "Clock",
+    "DomainPE",
     "FairLinks",
     "FarmTerms",
     "Farms",
@@ -23,6 +25,7 @@ __all__ = [
     "Instant",
     "Messages",
     "Movements",
+    "Neighbourhood",
     "NoContention",
     "Occurrence",
     "OwnPE",

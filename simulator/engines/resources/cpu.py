@@ -36,7 +36,7 @@ class Site:
     """Tick of its load's trace at which the run starts."""
 
 
-def _end_of(service: Service, pe: str, attained: int) -> int:
+def end_of(service: Service, pe: str, attained: int) -> int:
     """The tick of the trace at which `attained` is reached; otherwise the fault that forbids it."""
     end = service.when(attained)
     if end is None:
@@ -70,7 +70,7 @@ class OwnPE:
 
     def _end(self, begin: int, nominal_ticks: int) -> int:
         attained = self._service.at(self._start + begin) + nominal_ticks
-        return _end_of(self._service, self._site.name, attained) - self._start
+        return end_of(self._service, self._site.name, attained) - self._start
 
     def _refuse(self, fault: Exception) -> simpy.Event:
         """Raise a fault in its turn among those of other PEs: at the end of the instant."""
@@ -144,7 +144,7 @@ class SharedPE:
         if shared_by != self._shared_by:
             self._shared_by, self._in_force = shared_by, self._service(shared_by)
             self._mark = self._in_force.at(at)
-        end = _end_of(self._in_force, self._site.name, self._mark + target - self._attained)
+        end = end_of(self._in_force, self._site.name, self._mark + target - self._attained)
         self._wake = simpy.Timeout(self._env, end - at)
         self._wake.callbacks.append(self._end_due)
 
@@ -161,6 +161,3 @@ class SharedPE:
         if not self._running:
             self._shared_by = 0  # `_mark` is not kept up meanwhile
         self._instant.ask(Phase.PES, self._settle, self._site.index)
-
-
-PE = OwnPE | SharedPE

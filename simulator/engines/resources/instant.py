@@ -63,8 +63,9 @@ class Phase(IntEnum):
     ANYONE = 0
     PULLS = 1
     LINKS = 2
-    PES = 3
-    FLOWS = 4
+    NEIGHBOURS = 3
+    PES = 4
+    FLOWS = 5
 
 
 class Instant:

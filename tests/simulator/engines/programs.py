@@ -1,9 +1,13 @@
 """Random small scenarios in coarse ticks, for tests that compare what different engines make of them."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
 from simulator.models.load import LoadTrace
+from simulator.models.memory import MemoryLevel, MemoryUse
+from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareTable, SharingDomain
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Load, Node, Platform
@@ -107,6 +111,65 @@ def programs(draw, processes):
         if kind in alone:
             add(one, alone[kind])
     return Program(tuple(map(tuple, rows)), (0,) * processes, draw(st.booleans()))
+
+
+shares = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.31])
+
+
+@st.composite
+def laws(draw, kind):
+    if kind in ("core", "clock") or draw(st.integers(0, 5)) == 0:
+        return ShareTable((1.0, *sorted(draw(st.lists(shares, min_size=1, max_size=3)), reverse=True)))
+    capacity = draw(st.sampled_from([5.0, 10.0, 16.0]))
+    return Bandwidth(capacity, draw(st.sampled_from([1.0, 4.0]))) if kind == "memory" else Occupancy(capacity)
+
+
+@st.composite
+def domains(draw, count):
+    """Of every kind, caches of two levels; each PE at most once in those of a level."""
+    found = []
+    for kind, level in (("core", "core"), ("cache", "L2"), ("cache", "L3"), ("memory", "memory"), ("clock", "clock")):
+        groups = draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, 2]), min_size=count, max_size=count))
+        for number in range(2):
+            members = tuple(pe for pe, group in enumerate(groups) if group == number)
+            if members and draw(st.integers(0, 3)):
+                found.append(SharingDomain(kind, f"{level}{number}", level, members, draw(laws(kind))))
+    return tuple(found)
+
+
+@st.composite
+def with_domains(draw):
+    """As `scenarios`, with sharing domains, uses of the kernel or of memory, and loads that press."""
+    made, draws = draw(scenarios())
+    platform = made.platform
+    levels = tuple(MemoryLevel(n, c, t, 0.0, shared=draw(st.booleans())) for n, c, t in LEVELS)
+    nodes = []
+    for node in platform.nodes:
+        values = {name: np.array(draw(st.lists(st.integers(0, 9).map(float), min_size=2, max_size=2))) for name in USED}
+        waits = {name: np.array(draw(st.lists(st.sampled_from([0, 0.5, 2]), min_size=2, max_size=2))) for name in USED}
+        uses = {"k": KernelUses(np.array([1.0, 4.0]), values, waits)} if draw(st.booleans()) else {}
+        nodes.append(replace(node, uses=uses, levels=levels if draw(st.booleans()) else ()))
+    pes = tuple(_demanding(pe, draw(st.sampled_from([0.0, 2.0, 7.0]))) for pe in platform.pes)
+    shared = draw(domains(len(pes)))
+    platform = replace(platform, pes=pes, nodes=tuple(nodes), domains=shared)
+    program = made.application.written
+    rows = [(*(Compute(v, float(v)) for v in draw(volumes)), *row) for row in program.operations]
+    program = replace(program, operations=tuple(rows))
+    footprints = tuple(draw(st.lists(st.sampled_from([0, 4, 12]), min_size=1, max_size=1)) * len(program.operations))
+    memory = draw(st.none() | st.builds(MemoryUse, st.sampled_from([0.3, 2.0]), st.sampled_from([0.5, 1.0])))
+    application = replace(made.application, written=replace(program, footprints_bytes=footprints), memory=memory)
+    return replace(made, platform=platform, application=application), draws
+
+
+LEVELS = (("L2", 6.0, 0.1), ("L3", 14.0, 0.4), ("RAM", 0.0, 2.0))
+volumes = st.lists(st.integers(1, 12), min_size=1, max_size=2)
+USED = ("L2", "L3", "memory")
+
+
+def _demanding(pe, demand):
+    if pe.load is None:
+        return pe
+    return replace(pe, load=replace(pe.load, demands={"memory": demand, "L3": demand} if demand else {}))
 
 
 @st.composite

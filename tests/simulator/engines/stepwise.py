@@ -11,6 +11,7 @@ from simulator.engines.costs import service_table
 from simulator.programs.columns import Kind
 from simulator.programs.program import ANY
 
+FULL = 2**30
 POLLED = (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.BARRIER)
 
 
@@ -63,6 +64,7 @@ class Stepwise:
         self.arrived = [0] * self.columns.barriers.size
         self.handed_out = [0] * self.columns.farms.size
         self.m = {}
+        self.kept = {}
         self.now = 0
 
     def cost(self, values, row):
@@ -101,7 +103,8 @@ class Stepwise:
         for process, (pe, left, _) in list(self.computing.items()):
             table = service_table(self.scenario.platform.pes[pe], self.m[pe], tick_s=self.tick_s)
             at = self.starts[pe] + self.now
-            still = left - service(table, at) + service(table, at - 1)
+            grown = service(table, at) - service(table, at - 1)
+            still = left - self.kept.get(process, FULL) * grown
             self.computing[process] = (pe, still, None)
             if still <= 0:
                 del self.computing[process]
@@ -166,7 +169,7 @@ class Stepwise:
             state["transfer"] = self.request(row, process)
 
     def compute(self, process, ticks):
-        self.computing[process] = (self.placement[process], ticks, None)
+        self.computing[process] = (self.placement[process], ticks * FULL, None)
         self.state[process]["done"] = False
         self.state[process]["computing_since"] = self.now
 
@@ -297,8 +300,56 @@ class Stepwise:
             self.m[pe] = sum(place == pe for place, _, _ in self.computing.values())
             if self.columns.polls:
                 self.m[pe] += sum(self.polls(process) for process, place in enumerate(self.placement) if place == pe)
+        if self.costs.sharing is not None:
+            self.kept = {process: self.keeps(process) for process in self.computing}
         if self.costs.contention == "fair":
             self.rates()
+
+    # Sharing domains, straight from the text
+
+    def load(self, pe):
+        """In 1/1024, from the trace itself."""
+        load, cores = self.scenario.platform.pes[pe].load, self.scenario.platform.pes[pe].cores
+        if load is None:
+            return 0
+        tick, end = self.starts[pe] + self.now, round(load.trace.end_s / self.tick_s)
+        tick = tick % end if load.trace.after_end == "cycle" else tick
+        begun = [i for i, t in enumerate(load.trace.times_s.tolist()) if round(t / self.tick_s) <= tick]
+        value = float(load.trace.values[begun[-1]])
+        return round(1024 * ((1 - value) * cores if load.rule == "given" else value))
+
+    def on(self, pe, slot, without=None):
+        """Units of all on a PE but one process, as if each had a core; `m` of them; the load."""
+        sharing, c = self.costs.sharing, self.c
+        kind = sharing.domains[int(sharing.slots[pe, slot])].kind
+        units = self.load(pe) * int(sharing.load_demands[c, pe, slot]) // 1024
+        for process, (place, _, _) in self.computing.items():
+            if place == pe and process != without:
+                units += int(sharing.demands[c, process, slot])
+        if kind in ("core", "clock") and self.columns.polls:
+            units += 16 * sum(self.polls(process) for process, place in enumerate(self.placement) if place == pe)
+        return units
+
+    def keeps(self, process):
+        sharing, c, pe = self.costs.sharing, self.c, self.placement[process]
+        share = FULL
+        for slot, number in enumerate(sharing.slots[pe].tolist()):
+            if number < 0 or sharing.tables[c, process, slot] < 0:
+                continue
+            domain, others = sharing.domains[number], 0
+            for place in domain.pes:
+                cores, m, load = self.scenario.platform.pes[place].cores, self.m[place], self.load(place)
+                at = sharing.slots[place].tolist().index(number)
+                units = self.on(place, at, process)
+                if domain.kind != "cache" and m + load / 1024 > cores:
+                    if place == pe:
+                        units = units * 1024 * (cores - 1) // (1024 * (m - 1) + load)
+                    else:
+                        units = units * 1024 * cores // (1024 * m + load)
+                others += units
+            table = sharing.table(int(sharing.tables[c, process, slot])).tolist()
+            share = max(1, share * table[min(others, len(table) - 1)] >> 30)
+        return share
 
     def polls(self, process):
         state = self.state[process]
