@@ -425,26 +425,51 @@ def interval_text(value: object) -> str:
     return "too few runs" if half is None else f"+/- {half:.1f} %"
 
 
+Shape = tuple[int, int | None]
+"""Columns and rows of a panel; no rows: whatever there are."""
+
+
 def speed_tables(document: Document, *, columns: int) -> list[tuple[str, list[str], list[list[str]]]]:
     """Speeds in Gflop/s by kernel: its name, the header, and a row per PE; `*` marks what is not stable.
 
-    Sizes beyond so many columns are left out evenly, the smallest and the largest stay.
+    Panels of several numbers of rows have a table of their own. Sizes beyond so many columns are left out evenly, the
+    smallest and the largest stay.
     """
     kernels = document.get("kernels") or ()
     tables = []
     for kernel in dict.fromkeys(entry.get("name") for entry in kernels):
         entries = [entry for entry in kernels if entry.get("name") == kernel and entry.get("points")]
-        sizes = sorted({point["n"] for entry in entries for point in entry["points"] if number(point.get("n"))})
-        if not sizes:
-            continue
-        if len(sizes) > columns:
-            sizes = [sizes[round(index * (len(sizes) - 1) / (columns - 1))] for index in range(columns)]
-        rows = [[clean(entry.get("pe")), *(_speed_cell(entry, size) for size in sizes)] for entry in entries]
-        tables.append((clean(kernel), [f"n = {sizes[0]}", *map(str, sizes[1:])], rows))
+        shapes = {(point["n"], _rows(point)) for one in entries for point in one["points"] if number(point.get("n"))}
+        several = {n for n, _ in shapes if len({rows for other, rows in shapes if other == n}) > 1}
+        general: dict[int, Shape] = {n: (n, None) for n, _ in shapes if n not in several}
+        tables += _speed_table(clean(kernel), entries, general, columns)
+        for n in sorted(several):
+            named: dict[int, Shape] = {rows: (n, rows) for other, rows in shapes if other == n}
+            tables += _speed_table(f"{clean(kernel)} on rows of {n} columns", entries, named, columns, noun="rows")
     return tables
 
 
-def _speed_cell(entry: Document, size: int) -> str:
-    point: Document = next((point for point in entry["points"] if point.get("n") == size), {})
+def _speed_table(
+    title: str, entries: Sequence[Document], shapes: Mapping[int, Shape], columns: int, *, noun: str = "n"
+) -> list[tuple[str, list[str], list[list[str]]]]:
+    """The table of some shapes, by what heads their columns; none without any."""
+    sizes = sorted(shapes)
+    if not sizes:
+        return []
+    if len(sizes) > columns:
+        sizes = [sizes[round(index * (len(sizes) - 1) / (columns - 1))] for index in range(columns)]
+    rows = [[clean(entry.get("pe")), *(_speed_cell(entry, *shapes[size]) for size in sizes)] for entry in entries]
+    return [(title, [f"{noun} = {sizes[0]}", *map(str, sizes[1:])], rows)]
+
+
+def _rows(point: Document) -> int:
+    """Rows of a point's panel; all n where it does not say."""
+    rows = number(point.get("rows"))
+    return int(point["n"] if rows is None else rows)
+
+
+def _speed_cell(entry: Document, n: int, rows: int | None) -> str:
+    found = (point for point in entry["points"] if point.get("n") == n and rows in (None, _rows(point)))
+    point: Document = next(found, {})
     speed = number((point.get("speed") or {}).get("mid"))
     return NOTHING if speed is None else digits(speed / 1e9) + ("" if point.get("stable", True) else " *")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simulator.load_traces import read_trace
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
-    from simulator.models.speed import SpeedBand
+    from simulator.models.speed import SpeedBand, SpeedSurface
     from simulator.platform.nodes import PE, Load, Platform
     from simulator.platform.sharing import Meeting, capacity_of, kept_shares
     from simulator.programs.applications import matmul
@@ -89,6 +89,7 @@ _HOMES = {
     "ScenarioError": "simulator.base.errors",
     "SimgridExport": "simulator.results.platform_export",
     "SpeedBand": "simulator.models.speed",
+    "SpeedSurface": "simulator.models.speed",
     "Step": "simulator.engines.log",
     "TraceError": "simulator.base.errors",
     "WriteError": "simulator.base.errors",
@@ -187,6 +188,7 @@ __all__ = [
     "ScenarioError",
     "SimgridExport",
     "SpeedBand",
+    "SpeedSurface",
     "Step",
     "TraceError",
     "WriteError",

@@ -45,6 +45,16 @@ TimeCap = Annotated[
     typer.Option(help="Real runs: longest foretold single run at b; by default 10s, or a tenth of a smaller budget."),
 ]
 Cpu = Annotated[int | None, typer.Option(min=0, help="Real runs: processor to pin to; by default the last core.")]
+Columns = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="dgemm, matmul, stencil: measure panels of so many columns, over their rows, as an application of that n.",
+    ),
+]
+Together = Annotated[
+    bool, typer.Option("--together", help="Run it on all cores at once, as a parallel run does, not alone.")
+]
 Store = Annotated[
     Path | None,
     typer.Option(
@@ -99,6 +109,8 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     max_size: MaxSize = None,
     time_cap: TimeCap = None,
     cpu: Cpu = None,
+    columns: Columns = None,
+    together: Together = False,
     store: Store = None,
     load: Load = None,
     column: Column = None,
@@ -126,19 +138,15 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "store": _points_file(store, output, kernel or command),
     }
     half = band or ("5%" if replay is not None and load is None else None)
-    rule = _rule(half, (load, column), (window, history), availability, real=replay is None)
-    wanted = _accuracy(accuracy, method)
+    asked: dict[str, Any] = {
+        "rule": _rule(half, (load, column), (window, history), availability, real=replay is None),
+        "accuracy": _accuracy(accuracy, method),
+        "inputs": [path for path in (replay, load) if path is not None],
+    }
+    shape = {"columns": columns, "together": together}
     with kept(options["store"]):
-        source = _source(kernel, command, replay, size=size, volume=volume, options=options)
-        built = fit_speed(
-            source,
-            method=method,
-            rule=rule,
-            budget_s=seconds,
-            accuracy=wanted,
-            verify_largest=verify_largest,
-            inputs=[path for path in (replay, load) if path is not None],
-        )
+        source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
+        built = fit_speed(source, method=method, budget_s=seconds, verify_largest=verify_largest, **asked)
     write = None if output is None else partial(save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
     tell = partial(_tell, built, options["store"])
@@ -184,6 +192,7 @@ def _source(
     size: str | None,
     volume: str | None,
     options: dict[str, Any],
+    shape: dict[str, Any],
 ) -> "Source":
     """The one source that was asked for."""
     from simulator.calibration.bands import KeptReplay, read_recorded_sizes
@@ -206,7 +215,7 @@ def _source(
     from simulator.calibration import RealSource
 
     if kernel is not None:
-        return RealSource.of_kernel(kernel, **options)
+        return RealSource.of_kernel(kernel, **options, **shape)
     if command is None or size is None or volume is None:
         raise typer.BadParameter("--command found, --size and --volume needed with it")
     return RealSource.of_command(command, size=size, volume=volume, **options)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 Budget = Annotated[
-    str | None, typer.Option(help="Real runs: time for measuring, by default 60s; the fit comes after it.")
+    str | None,
+    typer.Option(help="Real runs: time for Apex-MAP, by default 60s; vector loops, a tenth, and the fit follow."),
 ]
 MaxMemory = Annotated[
     str | None,
@@ -38,14 +39,24 @@ SweepTable = Annotated[
     typer.Option("--table", metavar="TABLE.csv", help="Real runs: write the medians here, as --replay reads them."),
 ]
 BUDGET = "60s"
+VECTORS = 0.1
+"""What vector loops may take on top, as a share of the budget."""
 
 
 def measure(options: dict[str, Any], *, table: Path | None, output: Path | None, seed: int) -> "MeasuredMemory":
     """Measure as the options say, fit, and write what was asked for; None stands for an option not given."""
     from advisor.cli.progress import progress_bar
     from simulator import files, this_machine, units
-    from simulator.calibration import fit_sweep, make_sweep, measure_sweep, write_sweep_table
+    from simulator.calibration import (
+        fit_sweep,
+        make_sweep,
+        measure_sweep,
+        measure_vectors,
+        swept_by_kernel,
+        write_sweep_table,
+    )
 
+    known = None if options["swept"] is None else swept_by_kernel(options["swept"])
     budget_s = units.parse_duration(options["budget"] or BUDGET, field="--budget")
     firm = (
         options["budget"] is not None
@@ -67,7 +78,8 @@ def measure(options: dict[str, Any], *, table: Path | None, output: Path | None,
         sweep = measure_sweep(plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm)
         if table is not None:
             write_sweep_table(sweep.cells, table)
-        measured = fit_sweep(sweep, machine)
+        sweeps = known or measure_vectors(plan, machine, budget_s=VECTORS * budget_s, on_progress=on_progress)
+        measured = fit_sweep(sweep, machine, sweeps=sweeps)
         if output is not None:
             files.write_json(output, measured.to_dict())
     files.remove(store)
@@ -134,6 +146,16 @@ Compare = Annotated[
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
 
 
+Swept = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="SPEED.json",
+        help="A measured kernel (triad, matmul) whose speeds say what swept words take, in place of vector loops.",
+        **INPUT,
+    ),
+]
+
+
 def memory(  # noqa: PLR0913, PLR0917 - one per option
     replay: Replay = None,
     compare: Compare = False,
@@ -145,6 +167,7 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
     over: Over = None,
     cpu: Cpu = None,
     table: SweepTable = None,
+    swept: Swept = None,
     output: Output = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -157,14 +180,15 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate memory --replay table.csv -o memory.json
     """
     from simulator import this_machine
-    from simulator.calibration import fit_memory_table, save_memory_model
+    from simulator.calibration import fit_memory_table, save_memory_model, swept_by_kernel
 
     options: dict[str, Any] = {"budget": budget, "max_memory": max_memory, "alpha": alpha, "length": length}
-    options |= {"processes": processes, "over": over, "cpu": cpu}
+    options |= {"processes": processes, "over": over, "cpu": cpu, "swept": swept}
     if replay is None:
         _tell_measured(measure(options, table=table, output=output, seed=seed), output, as_json=as_json)
         return
-    fitted = fit_memory_table(replay, machine=this_machine() if compare else None)
+    sweeps = None if swept is None else swept_by_kernel(swept)
+    fitted = fit_memory_table(replay, machine=this_machine() if compare else None, sweeps=sweeps)
     document = fitted.to_dict() | {"command": "calibrate memory"}
     write = None if output is None else partial(save_memory_model, fitted, output)
     finish(document, lambda: _tell(fitted), as_json=as_json, write=write, said=f"model written to {output}")

@@ -160,12 +160,12 @@ def _judge(against: Path, wishes: "NeighboursWishes", budget_s: float, *, as_jso
 
 
 def _tell_judged(document: dict[str, Any]) -> None:
-    print(f"{'computation':<24}{'beside':<32}{'measured':>10}{'foretold':>10}{'twice':>8}")
+    print(f"{'computation':<24} {'beside':<32}{'measured':>10}{'foretold':>10}{'twice':>8}")
     for pair in document["pairs"]:
         name, twice = f"{pair['subject']}:{pair['size_elements']:.4g}", pair["measured_twice"]
         beside = " ".join(pair["beside"])
         again = "-" if twice is None else f"{twice:.1%}"
-        print(f"{name:<24}{beside:<32}{pair['ratio']:>10.3f}{pair['foretold']:>10.3f}{again:>8}")
+        print(f"{name:<24} {beside:<32}{pair['ratio']:>10.3f}{pair['foretold']:>10.3f}{again:>8}")
     tell_errors(document["errors"])
     print_warnings(document["warnings"])
 
@@ -200,10 +200,10 @@ def tell(document: dict[str, Any]) -> None:
         print("no domain: nothing on this machine was seen to slow anything else beyond what is said below")
     pairs = document["pairs"]
     if pairs:
-        print(f"{'computation':<24}{'beside':<40}{'time':>8}{'+-':>8}   together over alone")
+        print(f"{'computation':<24} {'beside':<40}{'time':>8}{'+-':>8}   together over alone")
     for pair in pairs:
         name, beside = f"{pair['subject']}:{pair['size_elements']:.4g}", _shown(pair["beside"])
-        print(f"{name:<24}{beside:<40}{pair['ratio']:>8.3f}{2 * pair['error']:>8.1%}")
+        print(f"{name:<24} {beside:<40}{pair['ratio']:>8.3f}{2 * pair['error']:>8.1%}")
     if document["held_out"]:
         print("left out of the fit, a fifth at a time:")
         tell_errors(document["held_out"])

@@ -59,7 +59,10 @@ Token = Annotated[
 MaxBytes = Annotated[str, typer.Option(help="Largest message.")]
 Budget = Annotated[
     str | None,
-    typer.Option(help="Time that measuring may take; too small, it says how much is needed. By default about 30s."),
+    typer.Option(
+        help="Time that message times may take; too small, it says how much is needed. By default about 30s; what "
+        "messages cost in CPU takes a few seconds more.",
+    ),
 ]
 TableFile = Annotated[
     Path | None, typer.Option("--table", metavar="FILE.csv", help="Write bytes,hops,one_way_s, as --replay reads it.")
@@ -320,6 +323,8 @@ def tell(calibrated: "CalibratedNetwork", output: Path | None, *, as_json: bool)
     for entry in document["jump"] or ():
         at = f"l = p = {entry['bytes']:.4g} B, {entry['hops']:g} hops"
         print(f"jump of equation 5 at {at}: {entry['jump_s']:.3g} s")
+    for line in () if calibrated.cost is None else calibrated.cost.lines():
+        print(line)
     print_warnings(document["warnings"])
     if output is not None:
         print(f"model written to {output}")

@@ -133,10 +133,11 @@ def _characterised(given: Given) -> str:
 def _shown(given: Given) -> str:
     if given["model"].is_dir():
         return "with a folder of results"
-    from simulator.calibration import model_kind
+    from advisor.cli.show import is_model_of
 
-    if given["model"].is_file() and model_kind(given["model"]) == "neighbours":
-        return _NEIGHBOURS
+    for kind, mode in (("network", _NETWORK), ("neighbours", _NEIGHBOURS)):
+        if given["memory"] is None and is_model_of(given["model"], kind):
+            return mode
     return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
 
 
@@ -279,15 +280,23 @@ TABLE: Mapping[str, Rules] = {
         (
             Axis(
                 _first("replay", "kernel", "command"),
-                {"with --replay": "", "with --kernel": "time-cap cpu", "with --command": "time-cap cpu size volume"},
-                {"with --replay": "where nothing is run", "with --kernel": "which knows its own"},
+                {
+                    "with --replay": "",
+                    "with --kernel": "time-cap cpu columns together",
+                    "with --command": "time-cap cpu size volume",
+                },
+                {
+                    "with --replay": "where nothing is run",
+                    "with --kernel": "which knows its own",
+                    "with --command": "which has no rows and columns of ours",
+                },
             ),
             _beside("method", {"adaptive": "accuracy verify-largest", "gbbp": "", "grid": ""}),
             _flag("load", "column window history availability"),
         ),
     ),
     "calibrate memory": Rules(
-        "replay output json",
+        "replay swept output json",
         (
             Axis(
                 _first("replay", otherwise="without --replay"),
@@ -356,6 +365,7 @@ TABLE: Mapping[str, Rules] = {
                 _shown,
                 {
                     "with a folder of results": "json",
+                    "with a network model": "json",
                     "with a speed model alone": "plot held-out",
                     "with a speed model and --memory": "memory kernel plot json",
                     _NEIGHBOURS: "json",

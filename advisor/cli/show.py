@@ -9,6 +9,8 @@ from advisor.cli.options import Json, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
 WRITER = "apportion calibrate"
+SIZES_BYTES = (1, 2**10, 2**16, 2**20, 2**24)
+"""Messages of a network model that are shown."""
 MOST_ROWS = 40
 """Rows of results that are shown."""
 
@@ -23,7 +25,7 @@ def show(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="Model of `calibrate speed` or `neighbours`, or results of `simulate -o` or `whatif -o`.",
+            help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o` or `whatif -o`.",
             **INPUT,
         ),
     ],
@@ -45,6 +47,10 @@ def show(
 ) -> None:
     """Show a speed model: its points, its band, and what was assumed; or beside it what a memory model foretells.
 
+    Of a network model: message times, and what messages cost in CPU and memory.
+
+    Of a model of neighbours: what was measured together, and the domains.
+
     Of a folder of results: its table, and how each point of a what-if is run again.
 
     Example: apportion show model.json --plot model.svg
@@ -59,17 +65,48 @@ def show(
         with files.understood(model / "manifest.json", "simulate -o` or `whatif -o"):
             _show_results(model, as_json=as_json)
         return
-    from simulator.calibration import model_kind
-
-    if model_kind(model) == "neighbours":
-        _show_neighbours(model, as_json=as_json)
-        return
     if memory is not None:
         with files.understood(f"{model} or {memory}", WRITER):
             _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
         return
     with files.understood(model, WRITER):
+        if is_model_of(model, "network"):
+            _show_network(model, as_json=as_json)
+            return
+        if is_model_of(model, "neighbours"):
+            _show_neighbours(model, as_json=as_json)
+            return
         _show_model(model, plot=plot, held_out=held_out)
+
+
+def is_model_of(path: Path, kind: str) -> bool:
+    """Whether a file says that it is a model of a kind; what cannot be read is refused by what reads it."""
+    from simulator import ApportionError
+    from simulator.calibration import model_kind
+
+    try:
+        return path.is_file() and model_kind(path) == kind
+    except ApportionError:
+        return False
+
+
+def _show_network(path: Path, *, as_json: bool) -> None:
+    """Message times at a few sizes, and what messages cost."""
+    from simulator import units
+    from simulator.calibration import load_network_model, message_cost
+
+    model, document = load_network_model(path)
+    cost = message_cost(document, path)
+    if as_json:
+        print_json(document | {"command": "show"})
+        return
+    print(f"{path}: {model.name}, {len(document.get('points', {}).get('bytes', ()))} message times")
+    foretold = model.predict(SIZES_BYTES, 1.0)
+    for size, mean_s in zip(SIZES_BYTES, foretold.mean_s.tolist(), strict=True):
+        print(f"{units.show_size(size):>10}{units.show_duration(mean_s):>12}")
+    for line in ("CPU of messages: not measured",) if cost is None else cost.lines():
+        print(line)
+    print_warnings(document.get("warnings", ()))
 
 
 def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> None:

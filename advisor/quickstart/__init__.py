@@ -7,20 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from advisor.advise.partition import even_split
 from advisor.advise.recommendation import Recommendation, recommend
 from advisor.quickstart.document import result_document
-from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
+from advisor.quickstart.piece import corrected, run_pieces
+from advisor.quickstart.plan import KERNEL, SHORT_BUDGET_S, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
 from advisor.report.html import render_html
-from advisor.verification import Loads, ProgramRuns, Verification, places_on, run_interleaved
+from advisor.verification import Loads, ProgramRuns, Verification, even_starts, places_on, run_interleaved
 from simulator import (
     PE,
     Application,
+    Configuration,
     Interrupted,
     LinkModel,
     Load,
     Platform,
     Scenario,
+    SpeedSurface,
     dump_scenario,
     files,
     matmul,
@@ -29,11 +33,20 @@ from simulator import (
     require_linux,
     this_machine,
 )
-from simulator.calibration import Competitor, Measurement, Ranks, measure_link, measure_speeds, measured_bands
+from simulator.calibration import (
+    Competitor,
+    Measurement,
+    Point,
+    Ranks,
+    measure_kept,
+    measure_link,
+    measure_speeds,
+    measured_bands,
+)
 
 REPLICATIONS = 200
-MEASURE, LINK = 0.36, 0.05
-"""Shares of the budget, beside that of the real runs; what is left goes to starting, simulating and reporting."""
+MEASURE, SPEEDS, LINK = 0.37, 0.3, 0.05
+"""Shares of the budget, beside that of the real runs: all measuring but of messages, of it speeds, and messages."""
 TRACE = "on-off-1-2.csv"
 OWN_FILES = ("measurements.json", "scenario.yaml", "load.csv", "result.json", "report.html")
 
@@ -89,6 +102,7 @@ def _begun(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -
 def _loop(state: Quickstart, ranks: Ranks, competitor: Competitor) -> dict[str, Any]:
     with state.stage("measure"):
         n = _measure(state, ranks, competitor)
+        _check_by_a_piece(state, ranks, n)
     with state.stage("simulate"):
         state.on_progress("simulate", MEASURE + LINK)
         scenario = _scenario(state, n)
@@ -125,15 +139,25 @@ def _measure(state: Quickstart, ranks: Ranks, competitor: Competitor) -> int:
         state.machine, len(state.cpus), budget_s=state.budget_s, speed=speeds[KERNEL], trace=state.trace
     )
     points = measuring_points(state.machine, len(state.cpus), n, speeds=speeds, budget_s=state.budget_s)
-    budget_s = MEASURE * state.budget_s - (time.monotonic() - state.begun)
+    budget_s = SPEEDS * state.budget_s - (time.monotonic() - state.begun)
     measure_speeds(ranks, state.names, points, budget_s=budget_s, generator=generator, on_progress=keep)
+    if len(state.cpus) > 1 and state.budget_s >= SHORT_BUDGET_S:
+        rows = n // (2 * len(state.cpus))
+        which = (0, len(state.cpus) - 1)
+        state.kept = measure_kept(ranks, state.names, Point(KERNEL, n, rows), which=which)
     state.on_progress("measure messages", MEASURE)
-    with competitor.replay(0.0):  # messages and the small benchmark as one meets them: with the load on
-        if len(state.cpus) > 1:
-            rounds = max(3, min(9, int(state.budget_s * LINK / 0.35)))
-            state.link = measure_link(ranks, rounds=rounds, generator=generator)
-        else:
-            state.link = LinkModel.from_latency(1e-6, 1e9)  # one process: no message is ever sent
+    # messages and the small benchmark as one meets them: with the load on, at any place of its trace
+    if len(state.cpus) > 1:
+        rounds = max(3, min(15, int(state.budget_s * LINK / 0.25)))
+        state.link = measure_link(
+            ranks,
+            rounds=rounds,
+            generator=generator,
+            around=lambda: competitor.replay(generator.random() * state.trace.end_s),
+        )
+    else:
+        state.link = LinkModel.from_latency(1e-6, 1e9)  # one process: no message is ever sent
+    with competitor.replay(0.0):
         state.benchmark_speeds = _small_benchmark(ranks, len(state.cpus))
     state.save()
     return n
@@ -148,9 +172,23 @@ def _small_benchmark(ranks: Ranks, pes: int) -> list[float]:
     return [matmul.volume(n, n) / wall_s for wall_s in seconds]
 
 
+def _check_by_a_piece(state: Quickstart, ranks: Ranks, n: int) -> None:
+    """Compare measured speeds with what the application itself attains, and keep the comparison."""
+    scenario = _scenario(state, n)
+    bands = {pe.name: pe.speed_of(KERNEL) for pe in scenario.platform.pes}
+    runs = ProgramRuns(ranks, scenario.application, places_on(state.machine, scenario)[0])
+    equal = Configuration.one_each("equal", even_split(n, len(state.cpus)))
+    state.pieces = run_pieces(runs, equal, bands, state.names)
+    state.save()
+
+
 def _scenario(state: Quickstart, n: int) -> Scenario:
-    """The models as a platform of unequal PEs, and the application on it."""
-    found = measured_bands(state.measured)
+    """The models as a platform of unequal PEs, and the application on it; speeds as real pieces correct them."""
+    found = measured_bands(state.measured, columns={KERNEL: n})
+    for piece in state.pieces:
+        found[piece.pe, KERNEL] = corrected(found[piece.pe, KERNEL], piece.ratio)
+    for name in state.names:
+        found[name, KERNEL] = SpeedSurface((float(n),), (found[name, KERNEL],)).at(n)
     kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
     pes = tuple(
         PE(
@@ -181,9 +219,15 @@ def _verify(
     configurations = list(dict.fromkeys((equal, recommendation.configuration)))
     left_s = state.budget_s * 0.97 - (time.monotonic() - state.begun)
     state.on_progress("verify", MEASURE + LINK + 0.05)
+    start_s = even_starts(
+        state.trace,
+        window_s=float(np.median(recommendation.runs.makespan_s)),
+        number=0,
+        generator=randomness.stream(state.seed, "verify"),
+    )
     state.verification = run_interleaved(
         ProgramRuns(ranks, scenario.application, places_on(state.machine, scenario)[0]),
-        Loads((competitor,), lambda _, r: randomness.stream(state.seed, "verify", r).random() * state.trace.end_s),
+        Loads((competitor,), lambda _, repetition: start_s(repetition)),
         configurations,
         budget_s=max(left_s, VERIFY * state.budget_s / 2),
         on_progress=keep,

@@ -9,32 +9,58 @@ from advisor.advise.recommendation import Recommendation, mean_shares
 from advisor.quickstart.plan import KERNEL
 from advisor.quickstart.state import Quickstart, kernels_document
 from advisor.report.timelines import median_replication, timelines
+from advisor.verification import Verification, bias_of, residuals
 from simulator import Scenario, files, provenance, run
 
 MEND = "stop other programs or raise --budget"
-BUSY_SHARE = 0.9
-"""Below this share of an idle PE, somebody else's load takes part in every figure."""
+DOUBTFUL = 0.1
+"""Speeds that may be off by a larger share mark the whole result as doubtful."""
 
 
-def _warnings(state: Quickstart, share: float, predicted_share: float) -> list[str]:
+def may_be_off(state: Quickstart, n: int) -> float:
+    """By which share the application's speeds may be too low, since other programs ran while they were measured."""
+    own = [m for m in state.measured if m.point.kernel == KERNEL and m.point.n == n]
+    return max((m.may_be_off for m in own), default=0.0)
+
+
+def _disturbed(state: Quickstart) -> list[str]:
+    """A line for every PE on which other programs ran during too many samples."""
+    found = []
+    for name in state.names:
+        taken = [m for m in state.measured if m.pe == name and m.may_be_off > 0]
+        if taken:
+            share = float(np.median([1 - m.cpu_s.sum() / m.wall_s.sum() for m in taken]))
+            off = max(m.may_be_off for m in taken)
+            found.append(
+                f"calibrated on a busy machine: other programs took {share:.0%} of {name}, and its speeds are up to "
+                f"{100 * off:.0f} % too slow; {MEND}"
+            )
+    return found
+
+
+def _corrected(state: Quickstart) -> list[str]:
+    """A line for every PE whose speeds a real piece of the application corrected."""
+    return [
+        f"speeds of {KERNEL} on {piece.pe} are corrected by {100 * (piece.ratio - 1):+.1f} % after real pieces of the "
+        f"application, {piece.rows} rows"
+        for piece in state.pieces
+        if piece.ratio != 1.0
+    ]
+
+
+def _warnings(state: Quickstart, share: float, predicted_share: float, *, n: int) -> list[str]:
     """What the reader must know before believing a figure."""
     found = []
     if len(state.cpus) == 1:
         found.append("this machine has one PE for us: every partition is the same, and no gain can be shown")
-    for name in state.names:
-        samples = [m for m in state.measured if m.pe == name]
-        got = sum(m.cpu_s.sum() for m in samples) / sum(m.wall_s.sum() for m in samples)
-        if got < BUSY_SHARE:
-            found.append(f"{name} was busy with other work, {got:.0%} of it was left to us; {MEND}")
-    for kernel, name in dict.fromkeys((m.point.kernel, m.pe) for m in state.measured):
-        unstable = [m for m in state.measured if (m.point.kernel, m.pe) == (kernel, name) and not m.stable]
-        if unstable:
-            worst = max(m.half_interval for m in unstable)
-            known = (
-                f"to {100 * worst:.1f} % or better, not 3 %" if np.isfinite(worst) else "from fewer than 6 runs only"
-            )
-            orders = ", ".join(str(m.point.n) for m in unstable)
-            found.append(f"{kernel} on {name}: at n = {orders} the median is known {known}; {MEND}")
+    found += [*_disturbed(state), *_corrected(state)]
+    unstable = [m for m in state.measured if m.point.kernel == KERNEL and m.point.n == n and not m.stable]
+    for name in dict.fromkeys(m.pe for m in unstable):
+        own = [m for m in unstable if m.pe == name]
+        worst = max(m.half_interval for m in own)
+        known = f"to {100 * worst:.1f} % or better, not 3 %" if np.isfinite(worst) else "from fewer than 6 runs only"
+        rows = ", ".join(str(m.point.rows) for m in own)
+        found.append(f"{KERNEL} on {name}: on {rows} rows of {n} the median is known {known}; {MEND}")
     if abs(share / predicted_share - 1) > 0.15:
         found.append(f"the load left {share:.0%} of {state.names[-1]}, not the {predicted_share:.0%} that was assumed")
     return found
@@ -45,7 +71,8 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
     if state.verification is None:
         raise ValueError("nothing has been verified")
     best = recommendation.configuration
-    verified = [_verified(name, times, recommendation) for name, times in state.verification.measured_s.items()]
+    n = int(scenario.application.parameters["n"])
+    verified, bias = _all_verified(state.verification, scenario, recommendation)
     medians = {entry["name"]: entry["measured_median_s"] for entry in verified}
     pes, loaded = len(state.cpus), len(state.cpus) - 1
     share, predicted_share = state.verification.share_of(loaded), float(mean_shares(scenario)[loaded])
@@ -58,9 +85,10 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "command": "quickstart",
         "seed": state.seed,
         "budget_s": state.budget_s,
-        "warnings": _warnings(state, share, predicted_share),
+        "warnings": [*([f"bias: {bias['text']}"] if bias else []), *_warnings(state, share, predicted_share, n=n)],
         "machine": state.machine.to_dict(),
         "kernels": kernels_document(state.measured),
+        "calibration": _calibration(state, n),
         "load": {
             "pe": state.names[loaded],
             "rule": "fair",
@@ -84,6 +112,7 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
             replication=median_replication(recommendation.runs, best.name),
         ),
         "verification": verified,
+        "bias": bias,
         "available_share": share,
         "measured_gain": medians["equal"] / medians[best.name],
         "largest_gain": (pes - 1 + share) / (pes * share),
@@ -92,6 +121,34 @@ def result_document(state: Quickstart, scenario: Scenario, recommendation: Recom
         "report": str(report),
         "scenario": str((state.folder / "scenario.yaml").resolve()),
     }
+
+
+def _calibration(state: Quickstart, n: int) -> dict[str, Any]:
+    """How far the application's speeds can be trusted."""
+    off = may_be_off(state, n)
+    return {
+        "columns": n,
+        "samples": sum(len(m.samples) for m in state.measured),
+        "disturbed_samples": sum(m.disturbed for m in state.measured),
+        "may_be_off_percent": 100 * off,
+        "doubtful": off > DOUBTFUL,
+        "pieces": [piece.to_dict() for piece in state.pieces],
+        "together": [one.to_dict() for one in state.kept],
+    }
+
+
+def _all_verified(
+    verification: Verification, scenario: Scenario, recommendation: Recommendation
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Every configuration that really ran, in the order in which they took turns, and the bias of all."""
+    entries = [_verified(name, times, recommendation) for name, times in verification.measured_s.items()]
+    named = {configuration.name: configuration for configuration in recommendation.candidates}
+    ran = scenario.with_configurations(tuple(named[entry["name"]] for entry in entries))
+    found = residuals(ran, recommendation.runs, verification)
+    for entry in entries:
+        one = found.get(entry["name"])
+        entry["residual"] = None if one is None else one.to_dict()
+    return entries, bias_of(entries, found)
 
 
 def _verified(name: str, times: np.ndarray[Any, Any], recommendation: Recommendation) -> dict[str, Any]:

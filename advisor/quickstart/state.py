@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from advisor.quickstart.piece import Piece
 from advisor.verification import Verification
 from simulator import LinkModel, LoadTrace, Machine, files, provenance
-from simulator.calibration import Measurement
+from simulator.calibration import Kept, Measurement
 
 MOST_PES = 8
 
@@ -30,6 +31,9 @@ class Quickstart:
     seconds: dict[str, float] = field(default_factory=dict)
     measured: list[Measurement] = field(default_factory=list)
     link: LinkModel | None = None
+    kept: tuple[Kept, ...] = ()
+    """Lone speeds beside those together, where there was time to measure them."""
+    pieces: tuple[Piece, ...] = ()
     benchmark_speeds: list[float] = field(default_factory=list)
     verification: Verification | None = None
 
@@ -49,6 +53,8 @@ class Quickstart:
             "format": 1,
             "kernels": kernels_document(self.measured),
             "link": None if self.link is None else self.link.to_dict(),
+            "kept": [one.to_dict() for one in self.kept],
+            "pieces": [piece.to_dict() for piece in self.pieces],
             "benchmark_speeds": self.benchmark_speeds,
             "verification": {name: times.tolist() for name, times in self.verification.measured_s.items()}
             if self.verification

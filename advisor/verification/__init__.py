@@ -6,6 +6,8 @@ What runs and is timed comes from `simulator.calibration`; what is recommended, 
 from advisor.verification.applications import CommandRuns, ProgramRuns, RealApplication
 from advisor.verification.interleaved import Loads, Verification, run_interleaved
 from advisor.verification.places import Places, places_on
+from advisor.verification.residuals import Residual, bias_of, residuals
+from advisor.verification.starts import even_starts
 
 __all__ = [
     "CommandRuns",
@@ -13,7 +15,11 @@ __all__ = [
     "Places",
     "ProgramRuns",
     "RealApplication",
+    "Residual",
     "Verification",
+    "bias_of",
+    "even_starts",
     "places_on",
+    "residuals",
     "run_interleaved",
 ]

@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -15,6 +16,8 @@ PLACES = ("rank", "first", "units", "processes")
 LIMIT_S = 300.0
 """How long a rank may take to answer where nothing is predicted."""
 _PLACE = re.compile(r"\{(\w+)\}")
+Beside = Callable[[], AbstractContextManager[None]]
+"""What is on during a run, and only then: a load."""
 
 
 class RealApplication(Protocol):
@@ -23,8 +26,8 @@ class RealApplication(Protocol):
     def prepare(self, configurations: Sequence[Configuration]) -> None:
         """Make ready for runs under each, and run each once, which is not counted."""
 
-    def run(self, configuration: Configuration) -> RealRun:
-        """Run it once; `compute` of what it answers has an entry for each PE, see `by_pe`."""
+    def run(self, configuration: Configuration, beside: Beside = nullcontext) -> RealRun:
+        """Run it once, with what is beside it on; `compute` of the answer has an entry for each PE, see `by_pe`."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,9 @@ class ProgramRuns:
         for configuration in configurations:
             self.run(configuration)
 
-    def run(self, configuration: Configuration) -> RealRun:
+    def run(self, configuration: Configuration, beside: Beside = nullcontext) -> RealRun:
         """Run it once; every rank checks its answer."""
-        run = self.ranks.run_program(self._program(configuration), limit_s=self.limit_s)
+        run = self.ranks.run_program(self._program(configuration), limit_s=self.limit_s, beside=beside)
         return by_pe(run, self.places.seats(configuration), len(self.places.cpus))
 
     def _program(self, configuration: Configuration) -> RealProgram:
@@ -70,14 +73,15 @@ class CommandRuns:
         for configuration in configurations:
             self.run(configuration)
 
-    def run(self, configuration: Configuration) -> RealRun:
+    def run(self, configuration: Configuration, beside: Beside = nullcontext) -> RealRun:
         """Start all ranks and wait for them; a master without units has nothing to do."""
         seats = [seat for seat in self.places.seats(configuration) if seat.units]
         words = []
         for rank, seat in enumerate(seats):
             values = {"rank": rank, "first": seat.first, "units": seat.units, "processes": len(seats)}
             words.append(tuple(_filled(word, values) for word in self.words))
-        run = self.ranks.run(words, limit_s=self.limit_s, places=[seat.cpus for seat in seats])
+        with beside():
+            run = self.ranks.run(words, limit_s=self.limit_s, places=[seat.cpus for seat in seats])
         return by_pe(run, seats, len(self.places.cpus))
 
 

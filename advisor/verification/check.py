@@ -15,6 +15,8 @@ from advisor.advise.export import ranks_of
 from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from advisor.verification.places import Places, places_on
+from advisor.verification.residuals import bias_of, residuals
+from advisor.verification.starts import even_starts
 from simulator import (
     CalibrationError,
     Configuration,
@@ -156,7 +158,7 @@ def verify(
     runs = run(plan.scenario)
     _check_budget(plan, runs)
     done = _done(plan, kept)
-    with _application(plan, runs) as application, _loads(plan) as loads:
+    with _application(plan, runs) as application, _loads(plan, runs) as loads:
         verification = run_interleaved(
             application,
             loads,
@@ -192,26 +194,40 @@ def _application(plan: VerifyPlan, runs: RunSet) -> Iterator[RealApplication]:
             yield CommandRuns(commands, plan.command, places, limit_s)
 
 
-def load_starts(scenario: Scenario) -> Callable[[int, int], float]:
-    """Where real loads start in their traces, in seconds, by loaded PE and repetition: as said or drawn."""
+def load_starts(scenario: Scenario, *, window_s: float) -> Callable[[int, int], float]:
+    """Where real loads start in their traces, in seconds, by loaded PE and repetition: as said or drawn.
+
+    Parameters
+    ----------
+    window_s
+        About how long a run lasts; see `even_starts`.
+    """
     platform, seed = scenario.platform, scenario.seed
     loads = [
         (pe.load, platform.pes[clock].name)
         for pe, clock in zip(platform.pes, platform.load_clocks, strict=True)
         if pe.load is not None
     ]
+    clocks = list(dict.fromkeys(name for _, name in loads))
+    drawn = [
+        even_starts(
+            load.trace,
+            window_s=window_s,
+            number=clocks.index(name),
+            generator=randomness.stream(seed, "verify", name),
+        )
+        for load, name in loads
+    ]
 
     def starts_s(number: int, repetition: int) -> float:
-        load, name = loads[number]
-        if not load.draws:
-            return load.start_s
-        return float(randomness.stream(seed, "verify", name, repetition).random()) * load.trace.end_s
+        load, _ = loads[number]
+        return drawn[number](repetition) if load.draws else load.start_s
 
     return starts_s
 
 
 @contextmanager
-def _loads(plan: VerifyPlan) -> Iterator[Loads]:
+def _loads(plan: VerifyPlan, runs: RunSet) -> Iterator[Loads]:
     """The scenario's loads as real competitors."""
     with ExitStack() as stack:
         competitors = [
@@ -219,7 +235,7 @@ def _loads(plan: VerifyPlan) -> Iterator[Loads]:
             for pe, cpus in zip(plan.scenario.platform.pes, plan.places.cpus, strict=True)
             if pe.load is not None
         ]
-        yield Loads(tuple(competitors), load_starts(plan.scenario))
+        yield Loads(tuple(competitors), load_starts(plan.scenario, window_s=float(np.median(runs.makespan_s))))
 
 
 def _keeper(plan: VerifyPlan, kept: Path | None) -> Callable[[str, int, RealRun], None]:
@@ -269,6 +285,12 @@ def _repetitions(verification: Verification) -> int:
 
 def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> dict[str, Any]:
     entries = [_entry(plan, c, runs, verification) for c in plan.scenario.configurations]
+    found = residuals(plan.scenario, runs, verification)
+    for entry in entries:
+        one = found.get(entry["name"])
+        entry["residual"] = None if one is None else one.to_dict()
+    loaded = any(pe.load is not None for pe in plan.scenario.platform.pes)
+    bias = bias_of(entries, found, loaded=loaded)
     medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
@@ -285,11 +307,13 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
         "configurations": entries,
         "share_of_intervals_that_hold": sum(inside) / len(inside) if inside else None,
         "mean_absolute_error_percent": float(np.mean([abs(entry["error_percent"]) for entry in entries])),
+        "bias": bias,
         "pairs_in_order": _pairs_in_order(entries),
         "repetitions": _repetitions(verification),
         "repetitions_reused": reused,
         "warnings": [
             *([NO_RANGE] if not inside else []),
+            *([f"bias: {bias['text']}"] if bias else []),
             *plan.scenario.warnings,
             *_warnings(plan, verification),
         ],

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,8 +92,7 @@ def run_interleaved(
         if repetition >= LEAST_REPETITIONS and time.monotonic() - start + each > budget_s:
             break
         for configuration in configurations:
-            with loads.replayed(repetition):
-                run = application.run(configuration)
+            run = application.run(configuration, partial(loads.replayed, repetition))
             measured[configuration.name].append(run.makespan_s)
             usages.append(run.compute)
             pulls_s += [] if run.pull_s is None else [run.pull_s]

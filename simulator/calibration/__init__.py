@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
     from simulator.calibration.apex.sweep import Sweep, measure_sweep, visits_kept, write_sweep_table
+    from simulator.calibration.apex.vectors import measure_vectors
     from simulator.calibration.bands.built import save_speed_model
     from simulator.calibration.bench.competitor import Competitor
+    from simulator.calibration.bench.disturbance import clean_samples
     from simulator.calibration.bench.point_store import kept, points_kept
     from simulator.calibration.bench.usage import Usage
     from simulator.calibration.history.application import ApplicationPlan, make_application_plan
@@ -49,7 +51,15 @@ if TYPE_CHECKING:
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
     from simulator.calibration.ranks.command_ranks import CommandRanks
     from simulator.calibration.ranks.links import measure_link
-    from simulator.calibration.ranks.measuring import LEAST_SAMPLE_S, Measurement, Point, measure_speeds, measured_bands
+    from simulator.calibration.ranks.measuring import (
+        LEAST_SAMPLE_S,
+        Kept,
+        Measurement,
+        Point,
+        measure_kept,
+        measure_speeds,
+        measured_bands,
+    )
     from simulator.calibration.ranks.programs import RealProgram, program_fault
     from simulator.calibration.ranks.ranks import Ranks, RealRun
     from simulator.calibration.speed.across import measure_across
@@ -78,11 +88,12 @@ if TYPE_CHECKING:
         CalibratedNetwork,
         fit_network_table,
         load_network_model,
+        message_cost,
         predict_messages,
         read_network_table,
         save_network_model,
     )
-    from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed
+    from simulator.models.predicted_speed_check import SpeedForetold, foretell_speed, swept_by_kernel
     from simulator.models.process_count.file import (
         AllocationFit,
         MeasuredAllocations,
@@ -114,6 +125,7 @@ _HOMES = {
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
+    "Kept": "simulator.calibration.ranks.measuring",
     "KernelSubject": "simulator.calibration.speed.subjects",
     "LEAST_SAMPLE_S": "simulator.calibration.ranks.measuring",
     "Limits": "simulator.calibration.allocation.campaign",
@@ -149,6 +161,7 @@ _HOMES = {
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.bench.usage",
     "add_runs": "simulator.calibration.history.store",
+    "clean_samples": "simulator.calibration.bench.disturbance",
     "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
@@ -185,12 +198,15 @@ _HOMES = {
     "measure": "simulator.calibration.speed.speeds",
     "measure_across": "simulator.calibration.speed.across",
     "measure_chain": "simulator.calibration.pingpong.chain",
+    "measure_kept": "simulator.calibration.ranks.measuring",
     "measure_link": "simulator.calibration.ranks.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_neighbour_visits": "simulator.calibration.neighbours.campaign",
     "measure_neighbours": "simulator.calibration.neighbours.campaign",
     "measure_speeds": "simulator.calibration.ranks.measuring",
     "measure_sweep": "simulator.calibration.apex.sweep",
+    "measure_vectors": "simulator.calibration.apex.vectors",
+    "message_cost": "simulator.models.network.file",
     "measured_bands": "simulator.calibration.ranks.measuring",
     "model_kind": "simulator.models.speed_file",
     "neighbour_visits_kept": "simulator.calibration.neighbours.campaign",
@@ -225,6 +241,7 @@ _HOMES = {
     "save_runtime_fit": "simulator.models.regression.file",
     "save_speed_model": "simulator.calibration.bands.built",
     "sized_kernel": "simulator.calibration.kernels.table",
+    "swept_by_kernel": "simulator.models.predicted_speed_check",
     "visits_kept": "simulator.calibration.apex.sweep",
     "visits_table": "simulator.models.neighbours_file",
     "write_sweep_table": "simulator.calibration.apex.sweep",
@@ -262,6 +279,7 @@ __all__ = [
     "Effort",
     "Ends",
     "JudgedFit",
+    "Kept",
     "Kernel",
     "KernelSubject",
     "Limits",
@@ -294,6 +312,7 @@ __all__ = [
     "SweepPlan",
     "Usage",
     "add_runs",
+    "clean_samples",
     "export_runs",
     "fit_allocation_table",
     "fit_held_out",
@@ -331,13 +350,16 @@ __all__ = [
     "measure",
     "measure_across",
     "measure_chain",
+    "measure_kept",
     "measure_link",
     "measure_link_times",
     "measure_neighbour_visits",
     "measure_neighbours",
     "measure_speeds",
     "measure_sweep",
+    "measure_vectors",
     "measured_bands",
+    "message_cost",
     "model_kind",
     "neighbour_visits_kept",
     "neighbours_wishes",
@@ -371,6 +393,7 @@ __all__ = [
     "save_runtime_fit",
     "save_speed_model",
     "sized_kernel",
+    "swept_by_kernel",
     "visits_kept",
     "visits_table",
     "write_sweep_table",

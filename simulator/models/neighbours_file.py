@@ -278,7 +278,7 @@ def read_neighbours(path: str | Path) -> NeighboursModel:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
         raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind {KIND!r} allowed")
     try:
-        return NeighboursModel.from_dict(document)
+        return files.known(NeighboursModel.from_dict(document))
     except (*MALFORMED, ScenarioError) as error:
         raise ScenarioError(f"{path}: {error}; a file written by `apportion calibrate neighbours` allowed") from error
 
@@ -362,7 +362,12 @@ def _read_uses(entry: Mapping[str, Any]) -> KernelUses:
         for name, use in levels.items()
     }
     waits = {name: np.array(use["sensitivity"], dtype=np.float64) for name, use in levels.items()}
-    return KernelUses(np.array(entry["sizes"], dtype=np.float64), demands, waits)
+    sizes = np.array(entry["sizes"], dtype=np.float64)
+    if not (sizes.ndim == 1 and sizes.size and sizes[0] > 0 and bool(np.all(np.diff(sizes) > 0))):
+        raise ValueError("sizes that ascend from above 0 allowed")
+    if any(found.shape != sizes.shape or bool(np.any(found < 0)) for found in (*demands.values(), *waits.values())):
+        raise ValueError("demands and sensitivities of at least 0, one for each size, allowed")
+    return KernelUses(sizes, demands, waits)
 
 
 # Tables.

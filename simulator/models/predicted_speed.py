@@ -1,15 +1,19 @@
-"""Speed predicted from memory levels: a unit of volume takes its compute part plus accesses as slow as Apex-MAP says.
+"""Speed predicted from memory: a unit of volume takes its compute part and accesses as slow as Apex-MAP says.
 
 `t(M) = c + w * T(M, alpha, L)`, with `w` words per unit and `T` of `memory.access_time_s`. The compute part `c` is
 what a unit takes beyond the words it touches. Where it is not given, it is inferred from one speed: that at a size
 whose data lie in the nearest level (`w * T` of that level is then part of the time known).
 
+That is what levels say. Where a whole memory model is known, its correction belongs to `T`; and memory that is swept
+takes what the model's sweeps took, words read and words written each by themselves. A sweep's words are fetched before
+they are asked for, while others are computed with: `t = (c^p + m^p)^(1/p)` with m for its words and p = `OVERLAP`.
+
 How the built-in kernels use memory:
 
 - `triad` (a = b + s c, 2 operations for each element): b and c are read, and the line of a is fetched before it is
-  written and written back later: 4 words for 2 operations. The vectors are swept from end to end: every place is as
-  likely as any other (alpha 1), and one access is as long as a vector. L = 4096 words stands for that, the longest run
-  that a calibration reads.
+  written and written back later: 4 words for 2 operations, or 2 read and 1 written. The vectors are swept from end to
+  end: every place is as likely as any other (alpha 1), and one access is as long as a vector. L = 4096 words stands for
+  that, the longest run that a calibration reads.
 - `matmul`, also called `naive_matmul` (i, k, j: c[i, j] += a[i, k] b[k, j]): B is swept from end to end for each i, 1
   word for 2 operations; one row of C stays in the nearest level for a whole sweep, and A passes once: both belong to
   the compute part. So M is B alone, a third of what is stored (more of it where a process has few rows: then say so in
@@ -17,25 +21,42 @@ How the built-in kernels use memory:
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base.errors import ScenarioError
-from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse, access_time_s
+from simulator.models.memory.levels import (
+    SWEEP_WORDS,
+    WORD_BYTES,
+    Floats,
+    MemoryLevel,
+    MemoryUse,
+    access_time_s,
+)
+from simulator.models.neighbours import KernelUses
 from simulator.models.speed import SpeedBand
 
-LONG_RUN_WORDS = 4096.0
-_MATMUL = MemoryUse(0.5, 1.0, LONG_RUN_WORDS, footprint_share=1 / 3)
+if TYPE_CHECKING:
+    from simulator.models.memory.model import MemoryModel
+
+_MATMUL = MemoryUse(0.5, 1.0, SWEEP_WORDS, footprint_share=1 / 3)
 KERNEL_USES: Mapping[str, MemoryUse] = MappingProxyType(
-    {"matmul": _MATMUL, "naive_matmul": _MATMUL, "triad": MemoryUse(2.0, 1.0, LONG_RUN_WORDS)}
+    {"matmul": _MATMUL, "naive_matmul": _MATMUL, "triad": MemoryUse(2.0, 1.0, SWEEP_WORDS, written_per_unit=0.5)}
 )
 """How kernels of ours use memory; per floating point operation."""
-UNKNOWN_USE = MemoryUse(1.0, 1.0, LONG_RUN_WORDS)
+UNKNOWN_USE = MemoryUse(1.0, 1.0, SWEEP_WORDS)
 """Assumed, with a warning, where processes page and nothing is known of their accesses: a word per unit, swept."""
 PER_OCTAVE = 4
+_HARDLY_MORE = 1 + 1e-9
+"""What the capacity of a level that holds nothing is over that of the level before it."""
+_FAR = 100.0
+"""Logarithm of a factor that no size is beyond."""
+OVERLAP = 3.0
+"""Exponent p with which computing and the words of a sweep overlap: 1 is one after the other, 64 the longer of both."""
 
 
 def alone_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
@@ -47,23 +68,61 @@ def alone_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: Arr
     )
 
 
-def compute_part_s(
-    levels: Sequence[MemoryLevel], use: MemoryUse, footprint_bytes: float, *, speed: float
-) -> tuple[float, bool]:
-    """Seconds of a unit beyond its accesses, from a speed at one footprint, at least 0; and whether 0 cut it off.
+def accesses_s(
+    levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike, model: "MemoryModel | None" = None
+) -> Floats:
+    """Seconds of a unit's accesses, alone: by the model where it says more than levels; shape of `footprints_bytes`."""
+    if model is not None and model.knows_more(use):
+        return model.unit_s(use, footprints_bytes)
+    return use.accesses_per_unit * alone_s(levels, use, footprints_bytes)
+
+
+def exponent_of(use: MemoryUse, model: "MemoryModel | None") -> float:
+    """How a unit's accesses and its compute part add up: 1, or `OVERLAP` where what sweeps take was measured."""
+    return OVERLAP if model is not None and model.knows_sweeps(use) else 1.0
+
+
+def compute_part_s(accesses: float, *, speed: float, exponent: float = 1.0) -> tuple[float, bool]:
+    """Seconds of a unit beside its accesses, from a speed and theirs there, at least 0; and whether 0 cut it off.
 
     Cut off, the accesses alone are said to take longer than all was measured to take: the kernel overlaps them.
     """
-    rest = 1 / speed - use.accesses_per_unit * float(alone_s(levels, use, footprint_bytes))
-    return max(0.0, rest), rest < 0
+    rest = (1 / speed) ** exponent - accesses**exponent
+    return max(0.0, rest) ** (1 / exponent), rest < 0
+
+
+def unit_times_s(footprints_bytes: ArrayLike, accesses: Floats, *, at: int, known_s: float, exponent: float) -> Floats:
+    """Seconds of a unit at footprints from those at one of them, none of them less; (n,).
+
+    The time known is the shortest: accesses that are nearer than there are hidden behind computing, as it shows.
+
+    Parameters
+    ----------
+    accesses
+        Seconds of a unit's accesses at the footprints; (n,).
+    at
+        Which of them the time is known at.
+    """
+    if exponent == 1.0:
+        return np.asarray(known_s + np.maximum(0.0, accesses - accesses[at]))
+    footprints = np.asarray(footprints_bytes, dtype=np.float64)
+    compute, _ = compute_part_s(float(accesses[at]), speed=1 / known_s, exponent=exponent)
+    times_s = np.maximum(known_s, (compute**exponent + accesses**exponent) ** (1 / exponent))
+    return np.where(footprints <= footprints[at], known_s, times_s)
 
 
 def predicted_speeds(
-    levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: ArrayLike, *, flop_rate: float
+    levels: Sequence[MemoryLevel],
+    use: MemoryUse,
+    footprints_bytes: ArrayLike,
+    *,
+    flop_rate: float,
+    model: "MemoryModel | None" = None,
 ) -> Floats:
     """Speed at footprints from the speed with all data in the nearest level; of the shape of `footprints_bytes`.
 
-    Time per unit is `1 / flop_rate + w (T(M) - T(nearest level))`: the compute part is what the flop rate leaves.
+    Time per unit is `1 / flop_rate + w (T(M) - T(nearest level))`: the compute part is what the flop rate leaves. Where
+    a model says more of these accesses than its levels, `w T` is what it says, and sweeps overlap with computing.
 
     Parameters
     ----------
@@ -77,26 +136,24 @@ def predicted_speeds(
     """
     if not levels:
         raise ScenarioError("platform: levels: none found, memory levels of the node allowed for a predicted speed")
+    if model is not None and model.knows_more(use):
+        flat = np.asarray(footprints_bytes, dtype=np.float64)
+        every = np.concatenate(([0.0], flat.reshape(-1)))
+        accesses, exponent = model.unit_s(use, every), exponent_of(use, model)
+        times_s = unit_times_s(every, accesses, at=0, known_s=1 / flop_rate, exponent=exponent)
+        return np.asarray(1 / times_s[1:].reshape(flat.shape))
     farther_s = alone_s(levels, use, footprints_bytes) - alone_s(levels, use, 0.0)
     return np.asarray(1 / (1 / flop_rate + use.accesses_per_unit * farther_s))
 
 
-def speeds_from(word_s: Floats, use: MemoryUse, *, reference: int, speed: float) -> Floats:
-    """Speeds where accesses take `word_s` each, from the speed at one of these places, and none above that; (n,).
-
-    The speed known is the fastest: accesses that are nearer than there are hidden behind computing, as it shows.
-
-    Parameters
-    ----------
-    word_s
-        Seconds per word at n footprints.
-    reference
-        Which of them the speed is known at.
-    """
-    return np.asarray(1 / (1 / speed + use.accesses_per_unit * np.maximum(0.0, word_s - word_s[reference])))
-
-
-def predicted_band(levels: Sequence[MemoryLevel], use: MemoryUse, *, flop_rate: float, half_width: float) -> SpeedBand:
+def predicted_band(
+    levels: Sequence[MemoryLevel],
+    use: MemoryUse,
+    *,
+    flop_rate: float,
+    half_width: float,
+    model: "MemoryModel | None" = None,
+) -> SpeedBand:
     """A band around predicted speeds, over sizes from a quarter of the nearest level to four times the farthest edge.
 
     Parameters
@@ -104,8 +161,8 @@ def predicted_band(levels: Sequence[MemoryLevel], use: MemoryUse, *, flop_rate: 
     half_width
         Its ends are this share of the middle away from it.
     """
-    sizes = _grid(levels, use)
-    mid = predicted_speeds(levels, use, WORD_BYTES * sizes, flop_rate=flop_rate)
+    sizes = _grid(levels, use, model)
+    mid = predicted_speeds(levels, use, WORD_BYTES * sizes, flop_rate=flop_rate, model=model)
     return SpeedBand(sizes, mid * (1 - half_width), mid, mid * (1 + half_width))
 
 
@@ -125,37 +182,120 @@ class Rescaled:
 
 
 def rescaled(
-    band: SpeedBand, use: MemoryUse, *, measured: Sequence[MemoryLevel], changed: Sequence[MemoryLevel]
+    band: SpeedBand,
+    use: MemoryUse,
+    *,
+    measured: Sequence[MemoryLevel],
+    changed: Sequence[MemoryLevel],
+    model: "MemoryModel | None" = None,
 ) -> Rescaled:
     """A band measured on some levels, on others: at each size times (predicted time there) / (predicted time here).
 
     Knots are added between the band's own and out to four times the farthest edge of a level, where straight lines
     would miss what the levels do.
+
+    Parameters
+    ----------
+    model
+        Of the levels measured on. What it says beyond them moves with their edges, see `moved_s`.
     """
-    fastest = int(np.argmax(band.mid))
-    compute_s, cut_off = compute_part_s(
-        measured, use, WORD_BYTES * float(band.sizes[fastest]), speed=float(band.mid[fastest])
-    )
-    grid = _grid((*measured[:-1], *changed[:-1], changed[-1]), use)
+    fastest, exponent = int(np.argmax(band.mid)), exponent_of(use, model)
+    known_s = float(accesses_s(measured, use, WORD_BYTES * float(band.sizes[fastest]), model))
+    compute_s, cut_off = compute_part_s(known_s, speed=float(band.mid[fastest]), exponent=exponent)
+    grid = _grid((*measured[:-1], *changed[:-1], changed[-1]), use, model)
     if band.sizes.size > 1:
         grid = grid[(grid >= band.sizes[0]) & ((grid <= band.sizes[-1]) | (band.mid[-1] > 0))]
         grid = np.union1d(grid, band.sizes)
-    before, after = (
-        compute_s + use.accesses_per_unit * alone_s(levels, use, WORD_BYTES * grid) for levels in (measured, changed)
-    )
+    footprints = WORD_BYTES * grid
+    memory_s = accesses_s(measured, use, footprints, model), moved_s(measured, changed, use, footprints, model)
+    before, after = ((compute_s**exponent + seconds**exponent) ** (1 / exponent) for seconds in memory_s)
     factors = np.divide(before, after, out=np.ones_like(before), where=after > 0)
     low, mid, high = (np.interp(grid, band.sizes, curve) * factors for curve in (band.low, band.mid, band.high))
-    memory_s = after - compute_s
-    shares = np.divide(memory_s, after, out=np.zeros_like(after), where=after > 0)
+    shares = np.divide(memory_s[1], after, out=np.zeros_like(after), where=after > 0)
     return Rescaled(SpeedBand(grid, low, mid, high), compute_s, cut_off, factors, shares)
 
 
-def _grid(levels: Sequence[MemoryLevel], use: MemoryUse) -> Floats:
-    """Problem sizes across the edges of levels, and the edges themselves."""
+def moved_s(
+    measured: Sequence[MemoryLevel],
+    changed: Sequence[MemoryLevel],
+    use: MemoryUse,
+    footprints_bytes: Floats,
+    model: "MemoryModel | None",
+) -> Floats:
+    """Seconds of a unit's accesses on changed levels; (n,).
+
+    What a model says beyond its levels belongs to places between their edges, and moves with them: it is asked at the
+    footprint that lies between the old edges where this one lies between the new ones, on logarithms. Latencies and
+    gaps that changed come in as the levels' own time here over that there.
+    """
+    if model is None or not model.knows_more(use):
+        return accesses_s(changed, use, footprints_bytes)
+    there = _between_old_edges(measured, changed, use, footprints_bytes)
+    here_s, there_s = alone_s(changed, use, footprints_bytes), alone_s(measured, use, there)
+    return model.unit_s(use, there) * np.divide(here_s, there_s, out=np.ones_like(here_s), where=there_s > 0)
+
+
+def cache_uses(
+    band: SpeedBand,
+    use: MemoryUse,
+    *,
+    measured: Sequence[MemoryLevel],
+    changed: Sequence[MemoryLevel],
+    model: "MemoryModel | None" = None,
+) -> KernelUses:
+    """What a kernel takes of the shared caches among levels, and what its time grows by without one, over problem size.
+
+    It goes through its working set; without a cache, what that held is as far as the level behind it.
+
+    Parameters
+    ----------
+    band
+        Its speed on the changed levels, alone.
+    measured, changed, model
+        As for `rescaled`.
+    """
+    sizes = _grid(changed, use)
+    speeds = np.asarray(band.speed(sizes))
+    sizes, speeds = sizes[speeds > 0], speeds[speeds > 0]
+    footprints, exponent = WORD_BYTES * sizes, exponent_of(use, model)
+    memory_s = moved_s(measured, changed, use, footprints, model)
+    rest = np.maximum(0.0, (1 / speeds) ** exponent - memory_s**exponent)
+    alone_unit_s = (rest + memory_s**exponent) ** (1 / exponent)
+    demands, sensitivities = {}, {}
+    for place, level in enumerate(changed[:-1]):
+        if level.shared and 0 < level.capacity_bytes < np.inf:
+            nearer = changed[place - 1].capacity_bytes if place else WORD_BYTES
+            none = replace(level, capacity_bytes=nearer * _HARDLY_MORE)
+            without = (*changed[:place], none, *changed[place + 1 :])
+            farther_s = np.maximum(memory_s, moved_s(measured, without, use, footprints, model))
+            demands[level.name] = use.footprint_share * footprints
+            sensitivities[level.name] = (rest + farther_s**exponent) ** (1 / exponent) / alone_unit_s - 1
+    return KernelUses(sizes, demands, sensitivities)
+
+
+def _between_old_edges(
+    measured: Sequence[MemoryLevel], changed: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes: Floats
+) -> Floats:
+    """Footprints that lie between the old edges as these between the new; these where edges have no counterparts."""
+    old, new = (np.array([level.capacity_bytes for level in levels[:-1]]) for levels in (measured, changed))
+    paired = old.size == new.size > 0 and all(c[0] > 0 and np.all(np.diff(c) > 0) for c in (old, new))
+    if not paired or np.array_equal(old, new):
+        return footprints_bytes
+    old, new = (np.log(edges / use.footprint_share) for edges in (old, new))
+    # Beyond the outer edges all is as far from them as it is here.
+    old, new = (np.concatenate(([edges[0] - _FAR], edges, [edges[-1] + _FAR])) for edges in (old, new))
+    return np.asarray(np.exp(np.interp(np.log(np.maximum(footprints_bytes, 1.0)), new, old)))
+
+
+def _grid(levels: Sequence[MemoryLevel], use: MemoryUse, model: "MemoryModel | None" = None) -> Floats:
+    """Problem sizes across the edges of levels, and the edges themselves; and those at which sweeps were measured."""
     edges = np.array([level.capacity_bytes for level in levels[:-1] if 0 < level.capacity_bytes < np.inf])
     edges = edges / (WORD_BYTES * use.footprint_share)
     if not edges.size:
         return np.ones(1)
     first, last = max(1.0, edges.min() / 4), max(4.0, 4 * edges.max())
     count = int(np.ceil(PER_OCTAVE * np.log2(last / first))) + 1
-    return np.unique(np.round(np.concatenate((np.geomspace(first, last, count), np.maximum(1.0, edges)))))
+    sizes = [np.geomspace(first, last, count), np.maximum(1.0, edges)]
+    if model is not None and use.swept and model.sweeps is not None:
+        sizes.append(np.maximum(1.0, model.sweeps.m_words / use.footprint_share))
+    return np.unique(np.round(np.concatenate(sizes)))

@@ -13,9 +13,13 @@ from simulator.base.provenance import provenance
 from simulator.models.memory.file import load_memory_model, named_levels
 from simulator.models.memory.levels import WORD_BYTES, Floats, MemoryLevel, MemoryUse
 from simulator.models.memory.model import MemoryModel
-from simulator.models.predicted_speed import KERNEL_USES, alone_s, speeds_from
+from simulator.models.memory.sweeps import Sweeps
+from simulator.models.predicted_speed import KERNEL_USES, accesses_s, exponent_of, unit_times_s
 from simulator.models.speed import SpeedBand
 from simulator.models.speed_file import load_speed_model
+
+NEAR = 1.25
+"""Accesses that take no longer than so many times the fastest ones are near."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +37,32 @@ class SpeedForetold:
     by_levels: Floats
     """Predicted from the levels alone, as what-ifs do; (n,)."""
     by_model: Floats
-    """Predicted from the whole memory model, its correction included; (n,)."""
+    """Predicted from the whole memory model, its correction and sweeps included, and what calls take; (n,)."""
     reference: int
-    """Place of the one measured speed that was used."""
+    """Place of the one measured speed that `by_model` rests on."""
+    fastest: int
+    """Place of the one that `by_levels` rests on, as what-ifs do: the fastest."""
     levels: tuple[MemoryLevel, ...]
     edges_elements: Floats
     """Problem sizes at which the accesses outgrow a level."""
     beyond_trained: int
     """How many sizes lie outside those that the memory model was fitted to."""
+    call_s: float
+    """CPU seconds of a run that has next to nothing to do; 0 where that was not measured."""
+    swept: bool
+    """Whether the model says what words take that vector loops sweep, and the kernel's are."""
     inputs: Mapping[str, str]
 
     def errors(self, predicted: Floats) -> Floats:
-        """Relative errors of predicted speeds at all sizes but the reference; (n - 1,)."""
-        return np.delete(np.abs(predicted / self.measured - 1), self.reference)
+        """Relative errors of predicted speeds at all sizes but the one that they rest on; (n - 1,)."""
+        return np.delete(np.abs(predicted / self.measured - 1), self._known(predicted))
 
     def errors_above(self, predicted: Floats) -> Floats:
-        """Relative errors at sizes above the reference, across the edges of levels: below it, calls cost time too."""
-        return np.asarray(np.abs(predicted / self.measured - 1)[self.reference + 1 :])
+        """Relative errors at sizes above that one, across the edges of levels: below it, calls cost time too."""
+        return np.asarray(np.abs(predicted / self.measured - 1)[self._known(predicted) + 1 :])
+
+    def _known(self, predicted: Floats) -> int:
+        return self.fastest if predicted is self.by_levels else self.reference
 
     def _summed(self, predicted: Floats) -> dict[str, float | None]:
         errors, above = self.errors(predicted), self.errors_above(predicted)
@@ -76,6 +89,8 @@ class SpeedForetold:
             "kind": "predicted speed",
             "kernel": self.kernel,
             "use": vars(self.use),
+            "call_s": self.call_s,
+            "swept": self.swept,
             "reference": {
                 "size_elements": float(self.sizes[self.reference]),
                 "speed": float(self.measured[self.reference]),
@@ -102,12 +117,37 @@ class SpeedForetold:
         }
 
 
+@dataclass(frozen=True)
+class Runs:
+    """What was measured of a kernel; all arrays (n,), by ascending size."""
+
+    call_s: float
+    """CPU seconds of a run that has next to nothing to do."""
+    sizes: Floats
+    measured: Floats
+    """Units per second."""
+    volumes: Floats
+    """Units of one run; infinite where that is not known."""
+
+    @property
+    def calls_s(self) -> Floats:
+        """Seconds of each unit's part of a call."""
+        return self.call_s / self.volumes
+
+    @property
+    def inside_s(self) -> Floats:
+        """Seconds of a unit without its part of a call, of which no more than half its time is taken off."""
+        return np.maximum(1 / self.measured - self.calls_s, 0.5 / self.measured)
+
+
 def foretell_speed(
     speed_model: str | Path, memory_model: str | Path, *, kernel: str | None = None, use: MemoryUse | None = None
 ) -> SpeedForetold:
     """Predict the speeds of a measured kernel from a memory model and the speed at one size.
 
-    That size is the fastest measured one, as where a band is taken to other levels (`models.predicted_speed.rescaled`).
+    From the levels alone that is the fastest size, as where a band is taken to other levels
+    (`models.predicted_speed.rescaled`); from the whole model the middle one of those whose data are near, since the
+    fastest may be a size that fits vectors and lines by luck.
 
     Parameters
     ----------
@@ -126,39 +166,70 @@ def foretell_speed(
     band, document = load_speed_model(speed_model)
     model, fitted = load_memory_model(memory_model)
     kernel = kernel or document.get("kernel")
-    use = use or KERNEL_USES.get(str(kernel))
+    use = use or _use_of(kernel, speed_model)
+    runs = _runs(document, speed_model)
+    levels = named_levels(model.levels, fitted)
+    return _foretold(kernel or "kernel", use, band, runs, model, levels, _hashes(speed_model, memory_model))
+
+
+def swept_by_kernel(speed_model: str | Path) -> Sweeps:
+    """What words take that a measured kernel swept: all its time without calls, a word written as long as one read.
+
+    Where its data are near its computing is in it too: there words of others take no longer.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be used, fewer than two sizes were measured, or the kernel is none that is known.
+    """
+    speed_model = Path(speed_model)
+    _, document = load_speed_model(speed_model)
+    use, runs = _use_of(document.get("kernel"), speed_model), _runs(document, speed_model)
+    words = np.maximum(1.0, use.footprint_share * runs.sizes)
+    first = np.concatenate(([True], np.diff(words) > 0))
+    word_s = runs.inside_s / (use.read_per_unit + use.written_per_unit)
+    return Sweeps(words[first], word_s[first], word_s[first])
+
+
+def _use_of(kernel: object, path: Path) -> MemoryUse:
+    use = KERNEL_USES.get(str(kernel))
     if use is None:
         known = ", ".join(KERNEL_USES)
-        raise ScenarioError(f"{speed_model}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
-    points = sorted((float(p["size_elements"]), float(p["speed"]["mid"])) for p in document.get("points", ()))
+        raise ScenarioError(f"{path}: kernel: {kernel!r} found, one whose accesses are known ({known}) allowed")
+    return use
+
+
+def _runs(document: Mapping[str, Any], path: Path) -> Runs:
+    """The measured sizes of a speed model's file."""
+    points = sorted(
+        (float(p["size_elements"]), float(p["speed"]["mid"]), float(p.get("volume", np.inf)))
+        for p in document.get("points", ())
+    )
     points = [point for point in points if point[1] > 0]
     if len(points) < 2:
-        raise ScenarioError(f"{speed_model}: points: {len(points)} found, at least 2 measured sizes allowed")
-    sizes, measured = np.array(points).T
-    levels = named_levels(model.levels, fitted)
-    return _foretold(kernel or "kernel", use, band, sizes, measured, model, levels, _hashes(speed_model, memory_model))
+        raise ScenarioError(f"{path}: points: {len(points)} found, at least 2 measured sizes allowed")
+    return Runs(float(document.get("call_s", 0.0)), *np.array(points).T)
 
 
 def _foretold(
     kernel: str,
     use: MemoryUse,
     band: SpeedBand,
-    sizes: Floats,
-    measured: Floats,
+    runs: Runs,
     model: MemoryModel,
     levels: tuple[MemoryLevel, ...],
     inputs: Mapping[str, str],
 ) -> SpeedForetold:
-    words = np.maximum(1.0, use.footprint_share * sizes)
-    runs = np.minimum(use.run_words, words)
-    reference = int(np.argmax(measured))
-    word_s = {
-        "levels": alone_s(levels, use, WORD_BYTES * sizes),
-        "model": model.predict(words, use.alpha, runs).mean_s,
-    }
-    by = {
-        name: speeds_from(times, use, reference=reference, speed=measured[reference]) for name, times in word_s.items()
-    }
+    sizes, measured = runs.sizes, runs.measured
+    words, footprints = np.maximum(1.0, use.footprint_share * sizes), WORD_BYTES * sizes
+    fastest, accesses = int(np.argmax(measured)), model.unit_s(use, footprints)
+    by_levels = unit_times_s(
+        footprints, accesses_s(levels, use, footprints), at=fastest, known_s=1 / measured[fastest], exponent=1.0
+    )
+    reference = _middle_of_near(runs, accesses)
+    known_s = float(runs.inside_s[reference])
+    exponent = exponent_of(use, model)
+    by_model = runs.calls_s + unit_times_s(footprints, accesses, at=reference, known_s=known_s, exponent=exponent)
     low, high = model.trained[0]
     return SpeedForetold(
         kernel=kernel,
@@ -166,14 +237,26 @@ def _foretold(
         band=band,
         sizes=sizes,
         measured=measured,
-        by_levels=by["levels"],
-        by_model=by["model"],
+        by_levels=1 / by_levels,
+        by_model=1 / by_model,
         reference=reference,
+        fastest=fastest,
         levels=levels,
         edges_elements=np.array([level.capacity_bytes for level in levels[:-1]]) / WORD_BYTES / use.footprint_share,
         beyond_trained=int(np.count_nonzero((words < low) | (words > high))),
+        call_s=runs.call_s,
+        swept=model.knows_sweeps(use),
         inputs=inputs,
     )
+
+
+def _middle_of_near(runs: Runs, accesses: Floats) -> int:
+    """The size of middle speed, calls left out, of those whose accesses are as fast as any; else the fastest."""
+    near = np.flatnonzero((accesses <= NEAR * accesses.min()) & (runs.calls_s <= 0.5 / runs.measured))
+    if not near.size:
+        return int(np.argmax(runs.measured))
+    ordered = near[np.argsort(runs.inside_s[near], kind="stable")]
+    return int(ordered[(ordered.size - 1) // 2])
 
 
 def _hashes(*paths: Path) -> dict[str, str]:

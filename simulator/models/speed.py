@@ -4,9 +4,9 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -162,6 +162,8 @@ class SpeedBand:
     mid: Floats
     high: Floats
     """Speeds in units of volume per second, `0 <= low <= mid <= high`; only the last cut may be (0, 0)."""
+    surface: "SpeedSurface | None" = field(default=None, compare=False, repr=False)
+    """What it is a slice of, so that a file can say all that was measured."""
 
     def __post_init__(self) -> None:
         if self.sizes.shape == self.low.shape == self.mid.shape == self.high.shape == (1,) and (
@@ -189,8 +191,8 @@ class SpeedBand:
     def through(cls, cuts: list[Cut]) -> "SpeedBand":
         """Join cuts of different sizes, in any order, by straight lines."""
         ordered = sorted(cuts, key=lambda cut: cut.size)
-        columns = np.array([(c.size, c.low, c.mid, c.high) for c in ordered], dtype=np.float64).T
-        return cls(*columns)
+        sizes, low, mid, high = np.array([(c.size, c.low, c.mid, c.high) for c in ordered], dtype=np.float64).T
+        return cls(sizes, low, mid, high)
 
     def cut(self, size: float) -> Cut:
         """The band at one problem size."""
@@ -237,7 +239,62 @@ class SpeedBand:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SpeedBand":
         """The band that `to_dict` wrote."""
-        return cls(*(np.asarray(data[name], dtype=np.float64) for name in ("sizes", "low", "mid", "high")))
+        sizes, low, mid, high = (np.asarray(data[name], np.float64) for name in ("sizes", "low", "mid", "high"))
+        return cls(sizes, low, mid, high)
+
+
+@dataclass(frozen=True)
+class SpeedSurface:
+    """Speed bands by number of columns: the speed on panels, whose rows are a process's share and whose columns are n.
+
+    A problem of one size is quick or slow by its shape, so a band over sizes holds for one number of columns. Between
+    two numbers of columns, panels of equal proportions are compared: those whose sizes are as the squares of their
+    columns. Logarithms of speeds lie on straight lines over the logarithm of the columns; constant beyond the ends.
+    """
+
+    columns: tuple[float, ...]
+    """Ascending, at least one."""
+    bands: tuple[SpeedBand, ...]
+    """Over problem size, in elements, of panels of so many columns; none ends at a speed of 0."""
+
+    def __post_init__(self) -> None:
+        if not self.columns or len(self.columns) != len(self.bands):
+            raise ScenarioError("speed surface: one band for each number of columns, at least one, allowed")
+        ascending = all(one < other for one, other in zip(self.columns, self.columns[1:], strict=False))
+        if not (ascending and self.columns[0] > 0 and self.columns[-1] < np.inf):
+            raise ScenarioError("speed surface: ascending finite numbers of columns above zero allowed")
+        if any(np.any(band.mid <= 0) for band in self.bands):
+            raise ScenarioError("speed surface: mid above zero allowed")
+
+    def at(self, columns: float) -> SpeedBand:
+        """The band of panels of so many columns; exactly what was measured where it was."""
+        if columns in self.columns:
+            return replace(self.bands[self.columns.index(columns)], surface=self)
+        right = int(np.searchsorted(self.columns, columns))
+        near = sorted({max(0, right - 1), min(right, len(self.columns) - 1)})
+        scales = [(columns / self.columns[place]) ** 2 for place in near]
+        sizes = np.unique(np.concatenate([self.bands[p].sizes * scale for p, scale in zip(near, scales, strict=True)]))
+        logs = np.log(np.array([self.columns[place] for place in near]))
+        shares = np.array([1.0]) if len(near) == 1 else np.abs(np.log(columns) - logs[::-1]) / (logs[1] - logs[0])
+
+        def joined(name: Literal["low", "mid", "high"]) -> Floats:
+            curves = [
+                np.interp(sizes, self.bands[place].sizes * scale, getattr(self.bands[place], name))
+                for place, scale in zip(near, scales, strict=True)
+            ]
+            return np.asarray(np.prod(np.array(curves) ** shares[:, np.newaxis], axis=0))
+
+        mid = joined("mid")
+        return SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON and YAML."""
+        return {"columns": list(self.columns), "bands": [band.to_dict() for band in self.bands]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "SpeedSurface":
+        """The surface that `to_dict` wrote."""
+        return cls(tuple(float(n) for n in data["columns"]), tuple(SpeedBand.from_dict(band) for band in data["bands"]))
 
 
 def _extent(sizes: Floats, speeds: Floats) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from simulator.base import files
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.tables import read_table
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import SpeedBand, SpeedSurface
 
 FORMAT = 1
 
@@ -29,7 +29,19 @@ def model_kind(path: str | Path) -> str:
 
 
 def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
-    """Read a speed model: its band, and the whole document.
+    """Read a speed model: its band, and the whole document; of a surface, the band of its largest number of columns.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no speed model.
+    """
+    model, document = load_speed(path)
+    return (model.at(model.columns[-1]) if isinstance(model, SpeedSurface) else model), document
+
+
+def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, Any]]:
+    """Read a speed model: its band or, where it was measured on panels, its surface, and the whole document.
 
     Raises
     ------
@@ -42,9 +54,11 @@ def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
         raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind 'speed' allowed")
     try:
-        return files.known(SpeedBand.from_dict(document["model"])), document
+        model = document["model"]
+        return files.known((SpeedSurface if "columns" in model else SpeedBand).from_dict(model)), document
     except MALFORMED as error:
-        raise ScenarioError(f"{path}: model: {error} found, sizes, low, mid and high allowed") from error
+        allowed = "sizes, low, mid and high, or columns and bands, allowed"
+        raise ScenarioError(f"{path}: model: {error} found, {allowed}") from error
 
 
 def predict_speeds(path: str | Path, at: str | Path) -> list[dict[str, Any]]:

@@ -230,7 +230,9 @@ def _start(load: Load) -> str:
 
 
 def speed_data(band: SpeedBand) -> Any:
-    """A speed band, or the one speed that it is."""
+    """A speed band, the surface that it is a slice of, or the one speed that it is."""
+    if band.surface is not None:
+        return band.surface.to_dict()
     if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
         return speed(float(band.mid[0]))
     return band.to_dict()

@@ -1,14 +1,16 @@
 """Memory levels of a node, and the speeds that follow from them: predicted ones, and measured ones on other levels."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
+from simulator.models.neighbours import KernelUses
 from simulator.models.paging import SWAP, SwapTimes, resident_levels
-from simulator.models.predicted_speed import KERNEL_USES, predicted_band, rescaled
+from simulator.models.predicted_speed import KERNEL_USES, cache_uses, predicted_band, rescaled
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.dump import Data, level_data
 from simulator.scenario_file.forms import ApplicationForm, NodesForm, ScenarioForm
@@ -16,6 +18,9 @@ from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.node_forms import LevelsModelForm, NodeForm, PredictionForm, SwapForm
 from simulator.scenario_file.scenario import Extrapolation
 from simulator.scenario_file.yaml_text import Document
+
+if TYPE_CHECKING:
+    from simulator.models.memory.model import MemoryModel
 
 Levels = tuple[MemoryLevel, ...]
 
@@ -73,6 +78,12 @@ def _levels_of_model(form: LevelsModelForm, named: NamedFiles) -> Levels:
     )
 
 
+def known_of(form: NodeForm, levels: Levels, named: NamedFiles) -> "KnownMemory":
+    """What is known of a node's memory: levels, and the model that they are from if any."""
+    model = named.memory_model(form.levels.model) if isinstance(form.levels, LevelsModelForm) else None
+    return KnownMemory(levels, model)
+
+
 def written_out(form: LevelsModelForm, named: NamedFiles) -> list[Data]:
     """The levels of a model as a file would list them."""
     return [level_data(level) for level in _levels_of_model(form, named)]
@@ -96,10 +107,27 @@ def use_of(form: ApplicationForm) -> MemoryUse | None:
 
 
 @dataclass(frozen=True)
+class KnownMemory:
+    """Levels of a node, and what a model says beyond them."""
+
+    levels: Levels
+    model: "MemoryModel | None" = None
+    """The model that they are from, if they are from one."""
+    now: Levels = ()
+    """The levels there, which the command line may have set in place of these."""
+
+    def beyond_levels(self, use: MemoryUse) -> str:
+        """What of the model is used for these accesses beside its levels; empty for nothing."""
+        if self.model is None or not self.model.knows_more(use):
+            return ""
+        return "sweeps as measured by vector loops" if self.model.knows_sweeps(use) else "with the model's correction"
+
+
+@dataclass(frozen=True)
 class Measured:
     """What speeds were measured on, where the command line sets other levels."""
 
-    levels: Mapping[int, Levels]
+    memory: Mapping[int, KnownMemory]
     """Levels in the file by the place of a node's entry; only entries whose levels are set."""
     application: ApplicationForm
 
@@ -110,17 +138,20 @@ def measured_on(form: ScenarioForm, document: Document, changed: Document, named
         return Measured({}, form.application)
     places = [("platform", "nodes", place, "levels") for place in range(len(form.platform.nodes))]
     touched = [place for place, field in enumerate(places) if changed.settings_at(field)]
-    found = {
-        place: levels_of(form.platform.nodes[place], document, named, here=("platform", "nodes", place))
-        for place in touched
-    }
+    found = {}
+    for place in touched:
+        node = form.platform.nodes[place]
+        found[place] = known_of(node, levels_of(node, document, named, here=("platform", "nodes", place)), named)
     return Measured(found, form.application)
 
 
-def predicted_speed(
-    form: PredictionForm, levels: Sequence[MemoryLevel], *, kernel: str, pes: str
-) -> tuple[SpeedBand, str]:
+def predicted_speed(form: PredictionForm, known: KnownMemory, *, kernel: str, pes: str) -> tuple[SpeedBand, str]:
     """A band that nobody measured, and the line that says so.
+
+    Parameters
+    ----------
+    known
+        Where other levels are set than those of its model, the band goes from these to them.
 
     Raises
     ------
@@ -130,13 +161,28 @@ def predicted_speed(
     use = KERNEL_USES.get(kernel) if form.memory is None else MemoryUse(**form.memory.model_dump())
     if use is None:
         raise ScenarioError(f"predicted: memory: missing, known without it for {', '.join(KERNEL_USES)}")
-    band = predicted_band(resident_levels(levels), use, flop_rate=form.flop_rate, half_width=form.half_width)
+    beyond, model = known.beyond_levels(use), known.model if known.beyond_levels(use) else None
+    here, there = (resident_levels(levels) for levels in (known.now, known.now if model is None else known.levels))
+    band = predicted_band(there, use, flop_rate=form.flop_rate, half_width=form.half_width, model=model)
+    if tuple(_differences(there, here)):
+        band = rescaled(band, use, measured=there, changed=here, model=model).band
     said = f"speed of {kernel} on {pes}: predicted from memory levels and {units.show_rate(form.flop_rate, 'units/s')}"
+    said += f" ({beyond})" if beyond else ""
     return band, f"{said}, not measured: a band of +-{form.half_width:.0%}"
 
 
+def uses_of_model(known: KnownMemory, application: ApplicationForm, band: SpeedBand | None) -> dict[str, KernelUses]:
+    """What the application's kernel takes of shared caches by all that a model says; none where levels say it all."""
+    use = use_of(application)
+    if use is None or band is None or known.model is None or not known.model.knows_more(use):
+        return {}
+    here, there = resident_levels(known.now), resident_levels(known.levels)
+    found = cache_uses(band, use, measured=there, changed=here, model=known.model)
+    return {application.kernel: found} if found.demands else {}
+
+
 def on_other_levels(
-    band: SpeedBand, measured: Levels, changed: Levels, use: MemoryUse | None, *, node: str, pes: str, kernel: str
+    band: SpeedBand, measured: KnownMemory, changed: Levels, use: MemoryUse | None, *, node: str, pes: str, kernel: str
 ) -> Extrapolation | None:
     """A measured band, taken to other levels by the memory model; None where they are the same.
 
@@ -145,7 +191,7 @@ def on_other_levels(
     ScenarioError
         If levels or the kernel's accesses are not known.
     """
-    before, after = resident_levels(measured), resident_levels(changed)
+    before, after = resident_levels(measured.levels), resident_levels(changed)
     differences = tuple(_differences(before, after))
     if not differences:
         return None
@@ -156,12 +202,13 @@ def on_other_levels(
         known = ", ".join(KERNEL_USES)
         needed = f"application.memory: missing, needed to take the speed of {kernel} on {pes} to other levels"
         raise ScenarioError(f"{needed}: accesses_per_unit, alpha, run_words allowed; known only of {known}")
-    result = rescaled(band, use, measured=before, changed=after)
+    result = rescaled(band, use, measured=before, changed=after, model=measured.model)
     return Extrapolation(
         node=node,
         pes=pes,
         kernel=kernel,
         levels=differences,
+        beyond_levels=measured.beyond_levels(use),
         lowest_factor=float(result.factors.min()),
         highest_factor=float(result.factors.max()),
         compute_part_s=result.compute_part_s,
@@ -193,7 +240,8 @@ def told(found: Extrapolation) -> list[str]:
     factors = f"{found.lowest_factor:.3g} to {found.highest_factor:.3g}"
     head, share = f"speed of {found.kernel} on {found.pes}:", f"up to {found.memory_share:.0%} of the time in memory"
     changed = "; ".join(found.levels)
-    lines = [f"{head} not measured with {changed}: the measured one times {factors} by the memory model, {share}"]
+    model = "the memory model" + (f" ({found.beyond_levels})" if found.beyond_levels else "")
+    lines = [f"{head} not measured with {changed}: the measured one times {factors} by {model}, {share}"]
     if found.compute_part_cut_off:
         lines.append(f"{head} by the memory model its accesses take longer than was measured in all: none is computing")
     if found.measured_elements is None:

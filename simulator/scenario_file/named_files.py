@@ -12,12 +12,13 @@ from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.resource import HardwareModel
 from simulator.models.resource.file import load_resource_model
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.scenario_file.domain_forms import NeighboursForm
 from simulator.scenario_file.faults import validated
 from simulator.scenario_file.yaml_text import Document
 
 if TYPE_CHECKING:
+    from simulator.models.memory.model import MemoryModel
     from simulator.models.network import FittedForm
     from simulator.models.regression.runtime_model import RuntimeModel
 
@@ -79,9 +80,10 @@ class NamedFiles:
     folder: Path
     used: dict[str, Path] = field(default_factory=dict)
     _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
-    _bands: dict[str, SpeedBand] = field(default_factory=dict)
+    _bands: dict[str, SpeedBand | SpeedSurface] = field(default_factory=dict)
     _messages: dict[str, "FittedForm"] = field(default_factory=dict)
     _resources: dict[str, HardwareModel] = field(default_factory=dict)
+    _memory: dict[str, tuple["MemoryModel", tuple[MemoryLevel, ...]]] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         """Where a file lies that is used."""
@@ -93,20 +95,29 @@ class NamedFiles:
             self._traces[name, after_end] = read_trace(self.path(name), after_end=after_end)
         return self._traces[name, after_end]
 
-    def speed_band(self, name: str) -> SpeedBand:
-        """The band of a speed model."""
-        from simulator.models.speed_file import load_speed_model  # only here: SciPy is slow to import
+    def speed(self, name: str) -> SpeedBand | SpeedSurface:
+        """The band or surface of a speed model."""
+        from simulator.models.speed_file import load_speed  # only here: SciPy is slow to import
 
         if name not in self._bands:
-            self._bands[name] = load_speed_model(self.path(name))[0]
+            self._bands[name] = load_speed(self.path(name))[0]
         return self._bands[name]
 
     def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:
         """The levels of a memory model that `apportion calibrate memory` wrote; see `named_levels`."""
+        return self._memory_of(name)[1]
+
+    def memory_model(self, name: str) -> "MemoryModel":
+        """A memory model with all that was measured; the same object for the same file."""
+        return self._memory_of(name)[0]
+
+    def _memory_of(self, name: str) -> tuple["MemoryModel", tuple[MemoryLevel, ...]]:
         from simulator.models.memory.file import load_memory_model, named_levels  # only here: SciPy is slow to import
 
-        model, document = load_memory_model(self.path(name))
-        return named_levels(model.levels, document)
+        if name not in self._memory:
+            model, document = load_memory_model(self.path(name))
+            self._memory[name] = model, named_levels(model.levels, document)
+        return self._memory[name]
 
     def neighbours(self, name: str) -> NeighboursForm:
         """The domains and uses that `apportion calibrate neighbours` wrote; see `neighbours_of`."""

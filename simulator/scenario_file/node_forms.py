@@ -45,6 +45,15 @@ class FunctionForm(Form):
     """Speed at each size, in units of volume per second; straight lines between."""
 
 
+class SurfaceForm(Form):
+    """Speed bands by number of columns: the application's n says which holds, or between which two it lies."""
+
+    columns: list[float]
+    """Columns of the panels that were measured, ascending."""
+    bands: list[BandForm]
+    """The band over problem size of each."""
+
+
 class ModelForm(Form):
     """A speed model."""
 
@@ -63,6 +72,9 @@ class MemoryUseForm(Form):
     """L, consecutive words of one access."""
     footprint_share: Annotated[float, Field(gt=0, le=1)] = 1.0
     """The part of what a process holds that these accesses go through."""
+    written_per_unit: Annotated[float, Field(ge=0)] = 0.0
+    """Words written without being read, each of which is two of the accesses: its line is fetched before and written
+    back later. Looked at where a memory model says what swept words take."""
 
 
 class PredictionForm(Form):
@@ -90,6 +102,8 @@ def _speed_kind(value: Any) -> str:
         return "<predicted>"
     if "model" in value:
         return "<model>"
+    if "columns" in value or "bands" in value:
+        return "<surface>"
     return "<function>" if "speeds" in value else "<band>"
 
 
@@ -97,6 +111,7 @@ SpeedForm = Annotated[
     Annotated[Speed, Tag("<constant>")]
     | Annotated[BandForm, Tag("<band>")]
     | Annotated[FunctionForm, Tag("<function>")]
+    | Annotated[SurfaceForm, Tag("<surface>")]
     | Annotated[ModelForm, Tag("<model>")]
     | Annotated[PredictedForm, Tag("<predicted>")],
     Discriminator(_speed_kind),

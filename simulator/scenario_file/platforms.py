@@ -1,5 +1,6 @@
 """From what a scenario file says of PEs and nodes to a `Platform`; alike PEs share their models."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -8,10 +9,10 @@ import numpy as np
 from simulator.base.errors import ScenarioError
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
-from simulator.models.neighbours import SharingDomain
+from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.paging import SWAP
 from simulator.models.resource import HardwareModel
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.foreign import read_simgrid
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Node, Platform
@@ -20,13 +21,16 @@ from simulator.scenario_file.domains import PEsOf, load_demands, sharing, told_b
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
 from simulator.scenario_file.memory_levels import (
+    KnownMemory,
     Levels,
     Measured,
+    known_of,
     levels_of,
     on_other_levels,
     predicted_speed,
     swap_of,
     use_of,
+    uses_of_model,
 )
 from simulator.scenario_file.named_files import NamedFiles
 from simulator.scenario_file.names import MAX_NAMES, counted, how_many
@@ -41,6 +45,7 @@ from simulator.scenario_file.node_forms import (
     PEForm,
     PredictedForm,
     ResourcePEForm,
+    SurfaceForm,
     TraceForm,
 )
 from simulator.scenario_file.scenario import Extrapolation
@@ -60,6 +65,8 @@ class _Parts:
     pe_names: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     extrapolations: list[Extrapolation] = field(default_factory=list)
+    columns: float | None = None
+    """Of the panels that the application computes: its order n; None without one."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
             inside = file.is_relative_to(named.folder)
             named.used[file.relative_to(named.folder).as_posix() if inside else str(file)] = file
         return MadePlatform(imported.platform, imported.notes)
-    parts = _Parts()
+    parts = _Parts(columns=_columns(measured))
     source = LinkSource(document, named, form.network is not None and form.network.contention == "fair")
     _check_number(form, document)
     faults = Faults(document)
@@ -146,8 +153,9 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     has_more = has_more or form.price is not None or bool(form.uses) or isinstance(form.domains, DomainsModelForm)
     swap_bytes, swap_times = swap_of(form, document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
-    kinds = _kinds(form, document, named, here=here, levels=levels, memory=memory, parts=parts)
-    if place in measured.levels:
+    known = replace(measured.memory.get(place, known_of(form, levels, named)), now=levels)
+    kinds = _kinds(form, document, named, here=here, known=known, memory=memory, parts=parts)
+    if place in measured.memory:
         kinds = [
             _on_these_levels(
                 kind, document, measured, here=(*here, "pes", number), levels=levels, parts=parts, node=form.name
@@ -161,11 +169,18 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
     pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
     shared = sharing(form, pes, document, named, here=here, levels=levels)
-    parts.notes += shared.notes
+    band = next((kind.speeds[kernel] for kind in kinds if (kernel := measured.application.kernel) in kind.speeds), None)
+    derived = {
+        kernel: taken
+        for kernel, taken in uses_of_model(known, measured.application, band).items()
+        if kernel not in shared.uses
+    }
+    parts.notes += [*shared.notes, *_told_of(derived, form)]
     levels = told_by_domains(levels, shared.domains)
+    uses = derived | shared.uses
     for name in names:
         host = _host(form, name)
-        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, shared.uses)
+        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
         parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
         parts.nodes[name] = node if has_more else None
         if maker is not None:
@@ -179,6 +194,15 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 parts.pe_names.add(full)
                 rest = kind.cpu, kind.cores, *kind.rates, kind.slice_s, kind.resource
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
+
+
+def _told_of(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
+    """A line for each kernel whose uses follow from a memory model."""
+    said = "what its memory model says, not measured beside neighbours"
+    return [
+        f"{kernel} on {form.name}: what it loses where {', '.join(taken.demands)} is shared: {said}"
+        for kernel, taken in derived.items()
+    ]
 
 
 def _host(form: NodeForm, name: str) -> str | None:
@@ -210,7 +234,7 @@ def _kinds(
     named: NamedFiles,
     *,
     here: tuple[str | int, ...],
-    levels: Levels,
+    known: KnownMemory,
     memory: bool,
     parts: _Parts,
 ) -> list[_Kind]:
@@ -220,7 +244,7 @@ def _kinds(
     for number, pe in enumerate(form.pes):
         at = (*here, "pes", number)
         with faults.at(*at):
-            kind = _kind(pe, document, named, here=at, node=form.name, levels=levels, memory=memory, parts=parts)
+            kind = _kind(pe, document, named, here=at, node=form.name, known=known, memory=memory, parts=parts)
             kinds.append(kind if pe.load is not None else replace(kind, load=shared))
     faults.tell()
     return kinds
@@ -233,7 +257,7 @@ def _kind(
     *,
     here: tuple[str | int, ...],
     node: str,
-    levels: Levels,
+    known: KnownMemory,
     memory: bool,
     parts: _Parts,
 ) -> _Kind:
@@ -244,10 +268,11 @@ def _kind(
         with faults.at(*here, "speeds", kernel):
             if isinstance(speed, PredictedForm):
                 pes = form.name.replace(NODE, node)
-                speeds[kernel], note = predicted_speed(speed.predicted, levels, kernel=kernel, pes=pes)
+                speeds[kernel], note = predicted_speed(speed.predicted, known, kernel=kernel, pes=pes)
                 parts.notes.append(note)
             else:
-                speeds[kernel] = _within_memory(_band(speed, named), kernel, form, parts, node=node, known=memory)
+                band = _sliced(_speed(speed, named), kernel, form, parts, node=node)
+                speeds[kernel] = _within_memory(band, kernel, form, parts, node=node, known=memory)
     load = None
     if form.load is not None:
         load = _load(form.load, named, faults, here=(*here, "load"))
@@ -293,7 +318,7 @@ def _on_these_levels(
 ) -> _Kind:
     """Measured speeds taken to levels that the command line sets; what it sets as a speed stays."""
     kernel, place = measured.application.kernel, here[2]
-    on, use = measured.levels[int(place)], use_of(measured.application)
+    on, use = measured.memory[int(place)], use_of(measured.application)
     band = kind.speeds.get(kernel)
     if band is None or kernel in kind.predicted or document.setting((*here, "speeds", kernel)) is not None:
         return kind
@@ -312,15 +337,39 @@ def _on_these_levels(
     return replace(kind, speeds={**kept, kernel: found.band})
 
 
-def _band(form: BandForm | FunctionForm | ModelForm | float, named: NamedFiles) -> SpeedBand:
+def _speed(
+    form: BandForm | FunctionForm | SurfaceForm | ModelForm | float, named: NamedFiles
+) -> SpeedBand | SpeedSurface:
     if isinstance(form, float):
         return SpeedBand.constant(form)
     if isinstance(form, BandForm):
         return SpeedBand.from_dict(form.model_dump())
+    if isinstance(form, SurfaceForm):
+        return SpeedSurface.from_dict(form.model_dump())
     if isinstance(form, FunctionForm):
         speeds = np.array(form.speeds, dtype=np.float64)
         return SpeedBand(np.array(form.sizes, dtype=np.float64), speeds, speeds, speeds)
-    return named.speed_band(form.model)
+    return named.speed(form.model)
+
+
+def _columns(measured: Measured) -> float | None:
+    """The order n of the application, if it has one."""
+    n = measured.application.parameters.get("n")
+    return float(n) if isinstance(n, int | float) and not isinstance(n, bool) and n > 0 else None
+
+
+def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _Parts, *, node: str) -> SpeedBand:
+    """The band at the application's columns; a note where nothing was measured on either side of them."""
+    if isinstance(speed, SpeedBand):
+        return speed
+    if parts.columns is None:
+        raise ScenarioError("speeds by columns found, allowed with an application whose parameters say n, its columns")
+    if not speed.columns[0] <= parts.columns <= speed.columns[-1]:
+        nearest = speed.columns[0] if parts.columns < speed.columns[0] else speed.columns[-1]
+        pes = form.name.replace(NODE, node)
+        said = f"measured on {nearest:g} columns, the application has {parts.columns:g}: taken as they are there"
+        parts.notes.append(f"speeds of {kernel} on {pes}: {said}")
+    return speed.at(parts.columns)
 
 
 def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:

@@ -124,6 +124,8 @@ class Extrapolation:
     """Largest problem size of the scenario's computations on these PEs."""
     band: SpeedBand
     """The speeds there."""
+    beyond_levels: str = ""
+    """What of the memory model was used beside its levels."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, without the band."""

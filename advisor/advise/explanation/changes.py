@@ -42,7 +42,12 @@ def with_speed(scenario: Scenario, pes: Sequence[int], factor: float) -> Scenari
 
 def with_edge(scenario: Scenario, pes: Sequence[int], edge: str) -> Scenario:
     """Some PEs always at the `low` or the `high` edge of their band."""
-    return _with_bands(scenario, pes, lambda band: SpeedBand(band.sizes, *[getattr(band, edge)] * 3))
+
+    def narrow(band: SpeedBand) -> SpeedBand:
+        curve = getattr(band, edge)
+        return SpeedBand(band.sizes, curve, curve, curve)
+
+    return _with_bands(scenario, pes, narrow)
 
 
 def at_best_size(scenario: Scenario) -> Scenario:
@@ -50,7 +55,8 @@ def at_best_size(scenario: Scenario) -> Scenario:
 
     def best(band: SpeedBand) -> SpeedBand:
         place = int(np.argmax(band.mid))
-        return SpeedBand(np.ones(1), *(curve[place : place + 1] for curve in (band.low, band.mid, band.high)))
+        low, mid, high = (curve[place : place + 1] for curve in (band.low, band.mid, band.high))
+        return SpeedBand(np.ones(1), low, mid, high)
 
     return _with_bands(scenario, range(len(scenario.platform.pes)), best)
 

@@ -20,7 +20,7 @@ def section(document: Document) -> Section:
     figure = Figure(
         drawn,
         "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time, as in the tables. Band: "
-        "down to what the load seen meanwhile left in wall time, without the outer tenth of the runs. Dotted: size at "
+        "without the outer tenths of the runs; those that other programs disturbed are left out. Dotted: size at "
         "which the data fill a cache. Hollow mark: not stable.",
     )
     unstable = wording.unstable_text(document)
@@ -28,7 +28,30 @@ def section(document: Document) -> Section:
     note = Text(f"* {unstable}." if unstable else stable, quiet=True)
     points = _points(document)
     folded = Folded(f"All {len(points.rows)} measured points", (points,))
-    return Section("speed", heading, (Beside(figure, (*_tables(document), note)), folded))
+    texts = [Text(line, quiet=True) for line in _calibrated(document)]
+    return Section("speed", heading, (Beside(figure, (*_tables(document), note, *texts)), folded))
+
+
+def _calibrated(document: Document) -> list[str]:
+    """How speeds together compare with those alone, and what real pieces of the application said of them."""
+    told = document.get("calibration") or {}
+    lines = []
+    if together := told.get("together") or ():
+        kept = ", ".join(f"{clean(one.get('pe'))} {wording.percent(one.get('share'), 1)}" for one in together)
+        first = together[0]
+        shape = f"{_count(first.get('rows'))} rows of {_count(first.get('n'))} columns"
+        lines.append(
+            f"Measured on all PEs at once, as the application runs: of the speed alone is kept {kept} ({shape})."
+        )
+    if pieces := told.get("pieces") or ():
+        off = ", ".join(f"{clean(one.get('pe'))} {_signed(one.get('difference_percent'))}" for one in pieces)
+        lines.append(f"Real pieces of the application attained more (+) or less than the band says: {off}.")
+    return lines
+
+
+def _signed(value: object) -> str:
+    found = number(value)
+    return wording.NOTHING if found is None else f"{found:+.1f} %".replace("-", "−")
 
 
 def _tables(document: Document) -> tuple[Table, ...]:

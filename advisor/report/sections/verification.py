@@ -19,8 +19,19 @@ def section(document: Document) -> Section:
     return Section("verification", heading, (Beside(Figure(drawn, caption), (_table(document),)),))
 
 
+def _signed(percent: float | None) -> str:
+    return wording.NOTHING if percent is None else f"{percent:+.1f} %".replace("-", "−")
+
+
+def _parts(entry: Document) -> list[float | None]:
+    """Where the error comes from: computing, load, the rest."""
+    told = entry.get("residual") or {}
+    return [number(told.get(f"{part}_percent")) for part in ("compute", "load", "rest")]
+
+
 def _table(document: Document) -> Table:
     rows = []
+    parted = any(entry.get("residual") for entry in document.get("verification") or ())
     counted = any(entry.get("processes") for entry in document.get("verification") or ())
     judged = any(entry.get("interval_holds") is not None for entry in document.get("verification") or ())
     for entry in document.get("verification") or ():
@@ -37,7 +48,8 @@ def _table(document: Document) -> Table:
                 wording.seconds(entry.get("measured_median_s"), scale),
                 wording.spread(scale),
                 str(len(measured)),
-                wording.NOTHING if error is None else f"{error:+.1f} %".replace("-", "−"),
+                _signed(error),
+                *([_signed(part) for part in _parts(entry)] if parted else []),
                 *([{None: wording.NOTHING, True: "yes"}.get(entry.get("interval_holds"), "no")] if judged else []),
             ]
         )
@@ -51,11 +63,13 @@ def _table(document: Document) -> Table:
             "all runs",
             "runs",
             "error",
+            *(["of it computing", "load", "rest"] if parted else []),
             *(["inside"] if judged else []),
         ],
         rows,
         best=clean(document.get("recommended")),
         note="Error: predicted over measured median, minus 1."
+        + (" Its parts: seconds computed, the share that the load leaves, messages and waiting." if parted else "")
         + (" Processes: on each PE." if counted else "")
         + (" Inside: the measured median lies where 5 to 95 % of the simulated runs do." if judged else ""),
     )

@@ -13,6 +13,7 @@ from simulator.calibration.apex.sweep import Sweep
 from simulator.models.memory.file import MemoryFit, fit_memory
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.selection import Candidate, relative_errors
+from simulator.models.memory.sweeps import Sweeps
 
 HELD_OUT_SHARE = 0.2
 """Share of the cells kept from the fit."""
@@ -91,15 +92,21 @@ class MeasuredMemory:
         return self.judged.to_dict() | {"sweep": sweep, "cells": cells, "warnings": list(self.warnings)}
 
 
-def fit_sweep(sweep: Sweep, machine: Machine) -> MeasuredMemory:
-    """Fit all models to a sweep measured on this machine; see `fit_held_out`."""
+def fit_sweep(sweep: Sweep, machine: Machine, *, sweeps: Sweeps | None = None) -> MeasuredMemory:
+    """Fit all models to a sweep measured on this machine, and keep what vector loops took; see `fit_held_out`."""
     columns = (sweep.columns[name] for name in ("M_words", "alpha", "L", "time_per_word_s"))
-    judged = fit_held_out(MemoryTimes(*columns), seed=sweep.plan.seed, machine=machine, measured_here=True)
+    times = MemoryTimes(*columns)
+    judged = fit_held_out(times, seed=sweep.plan.seed, machine=machine, measured_here=True, sweeps=sweeps)
     return MeasuredMemory(sweep, judged)
 
 
 def fit_held_out(
-    points: MemoryTimes, *, seed: int, machine: Machine | None = None, measured_here: bool = False
+    points: MemoryTimes,
+    *,
+    seed: int,
+    machine: Machine | None = None,
+    measured_here: bool = False,
+    sweeps: Sweeps | None = None,
 ) -> JudgedFit:
     """Fit all models to four fifths of the cells, drawn at random, and judge them by the rest.
 
@@ -109,7 +116,7 @@ def fit_held_out(
         One row for each cell.
     seed
         For the draw.
-    machine, measured_here
+    machine, measured_here, sweeps
         As in `fit_memory`.
 
     Raises
@@ -123,7 +130,7 @@ def fit_held_out(
         raise ScenarioError(f"cells: {count} found, 5 or more allowed: one in five is held out")
     held_out = np.zeros(count, dtype=np.bool_)
     held_out[stream(seed, "apexmap", "held out").permutation(count)[:share]] = True
-    fit = fit_memory(points.take(~held_out), machine=machine, measured_here=measured_here)
+    fit = fit_memory(points.take(~held_out), machine=machine, measured_here=measured_here, sweeps=sweeps)
     judged = tuple(_judged(candidate, points, held_out) for candidate in fit.selection.candidates)
     return JudgedFit(points, fit, held_out, judged)
 

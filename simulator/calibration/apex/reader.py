@@ -25,6 +25,8 @@ _BLOCK = 1024
 _WARM_SHARE = 0.25
 """Stretches read before the clock starts, as a share of those timed."""
 _CALLS = 200
+_FACTOR = 2.0
+"""Sums of whole numbers and of twice as much are exact in any order."""
 
 
 class MemoryReader:
@@ -64,6 +66,8 @@ class MemoryReader:
                 return {}
             case "draw":
                 return self._draw(**command["cell"], stretches=command["stretches"], key=command["key"])
+            case "sweep":
+                return self._sweep(command["m_words"], times=command["times"])
             case "read":
                 return self._visit(command["length"], repeats=command["repeats"], warm_words=command["warm_words"])
         raise ValueError(command["do"])
@@ -96,6 +100,31 @@ class MemoryReader:
         count = repeats * self._starts.size * length
         spent_s = max(cpu_s - calls_s, 0.1 * cpu_s)
         return {"word_s": spent_s / count, "wall_word_s": wall_s / count, "switches": used.involuntary_switches}
+
+    def _sweep(self, m_words: int, *, times: int) -> dict[str, Any]:
+        """Read M words from end to end, then write half of them from the other half; sums are checked.
+
+        Each is done so often, after once that is not timed. What Apex-MAP reads is not there any more afterwards.
+
+        Returns
+        -------
+        dict
+            Seconds of a word that is read, and of a pair of words, one read and one written.
+        """
+        words, (read, scale) = self._all[:m_words], access.sweepers()
+        expected = read(words, 1)
+        begin = time.process_time()
+        total = read(words, times)
+        read_s = time.process_time() - begin
+        half = read(words[: m_words // 2], 1)
+        scale(words, 1, _FACTOR)
+        begin = time.process_time()
+        scale(words, times, _FACTOR)
+        pair_s = time.process_time() - begin
+        if total != times * expected or read(words, 1) != (1 + _FACTOR) * half:
+            raise ValueError(f"a sum of {m_words} words is wrong")
+        access.fill(words)
+        return {"read_s": read_s / (m_words * times), "pair_s": pair_s / (m_words // 2 * times)}
 
     def _timed(self, at: access.Starts, length: int, repeats: int) -> tuple[float, float]:
         """CPU seconds of reading stretches `repeats` times, and the last sum."""

@@ -199,6 +199,22 @@ class Readers:
         answers = self._children.ask(dict.fromkeys(self._ranks, read)).values()
         return tuple(answer["word_s"] for answer in answers), sum(answer["switches"] for answer in answers)
 
+    def vectors(self, m_words: int, *, times: int) -> tuple[float, float]:
+        """Sweep M words by vector loops, the first process alone.
+
+        Returns
+        -------
+        tuple
+            CPU seconds of a word that is read, and of a pair of words, one read and one written.
+
+        Raises
+        ------
+        CalibrationError
+            If the process ends or does not answer.
+        """
+        answer = self._children.ask({0: {"do": "sweep", "m_words": m_words, "times": times}})[0]
+        return answer["read_s"], answer["pair_s"]
+
 
 LEAST_PASSES = 3
 """Fewest visits to a cell: a median that one disturbed visit does not move."""
@@ -329,7 +345,7 @@ def measure_sweep(
         short = not firm and done.min() < LEAST_PASSES
         if (visits.spent_s < budget_s or short) and done.min() < most_passes:
             limits = _Limits(time.monotonic() - visits.spent_s, budget_s, most_passes, firm)
-            with _readers(plan, machine) as readers:
+            with readers_of(plan, machine) as readers:
                 _spend(plan, readers, visits, done=done, limits=limits, on_progress=on_progress)
         elif done.min() < LEAST_PASSES:
             _refuse(visits, len(cells), int(np.maximum(LEAST_PASSES - done, 0).sum()), visits.spent_s, budget_s)
@@ -346,7 +362,8 @@ class _Limits:
     firm: bool
 
 
-def _readers(plan: SweepPlan, machine: Machine) -> Readers:
+def readers_of(plan: SweepPlan, machine: Machine) -> Readers:
+    """The processes of a plan on this machine."""
     return Readers(plan, warm_bytes=machine.last_level_cache_bytes or _CACHE_BYTES)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from simulator.base import files, notebook
 from simulator.calibration.bands.shape import ShapeCheck
 from simulator.calibration.bands.source import PointMeasured, TableError
-from simulator.models.speed import Cut, SpeedBand
+from simulator.models.speed import Cut, SpeedBand, SpeedSurface
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ class BuiltBand:
             *self.doubts,
         )
 
+    @property
+    def model(self) -> SpeedBand | SpeedSurface:
+        """The band; of panels, with the number of columns that it holds for."""
+        columns = self.subject.get("columns")
+        return self.band if columns is None else SpeedSurface((float(columns),), (self.band,))
+
     def __repr__(self) -> str:
         return f"BuiltBand({self.method}, {len(self.points)} points, {self.band!r})"
 
@@ -81,7 +87,8 @@ class BuiltBand:
             "method": self.method,
             "experimental_s": self.experimental_s,
             "ends_s": self.ends_s,
-            "model": self.band.to_dict(),
+            "model": self.model.to_dict(),
+            "measured": "on all cores at once" if self.subject.get("beside") else "alone" if self.subject else None,
             "points": [_point(point, cuts[point.size]) for point in self.points],
             "incomplete": list(self.incomplete),
             "table_error": None if self.table_error is None else asdict(self.table_error),

@@ -7,7 +7,7 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, Prepared, SizedKernel
+from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, Prepared, SizedKernel, touched
 
 
 def volume(n: int) -> float:
@@ -43,7 +43,7 @@ def signal(n: int) -> NDArray[np.complex128]:
 
 def prepare(n: int) -> Prepared:
     """Input and room for the output, by NumPy's transform on one thread."""
-    points, found = signal(n), np.zeros(n, dtype=np.complex128)
+    points, found = signal(n), touched(n, np.complex128)
 
     def run() -> NDArray[np.complex128]:
         np.fft.fft(points, out=found)

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.kernels.sized import Prepared, SizedKernel
+from simulator.calibration.kernels.sized import Prepared, SizedKernel, touched
 
 Numbers = NDArray[np.int64]
 
@@ -19,7 +19,7 @@ def volume(n: int) -> float:
 def prepare(n: int) -> Prepared:
     """The same shuffled numbers each time."""
     sort, fill = _compiled()
-    numbers, buffer = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    numbers, buffer = np.empty(n, dtype=np.int64), touched(n, np.int64)
     fill(numbers)
 
     def run() -> Numbers:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 LARGEST_N = 2**40
@@ -38,6 +39,10 @@ class SizedKernel:
     """Bytes of the operands; None where every element of the size is stored."""
     snap: Callable[[int], int] = int
     """The nearest n that the kernel takes."""
+    columns: int | None = None
+    """Of its panels, where its parameter is their rows."""
+    least: int = 1
+    """The smallest n that is looked at."""
 
     def bytes_of(self, n: int) -> int:
         """Bytes that the operands take."""
@@ -48,6 +53,11 @@ class SizedKernel:
         below = largest_within(self.size, size)
         found = {self.snap(max(1, below)), self.snap(below + 1)}
         return min(found, key=lambda n: (abs(self.size(n) - size), n))
+
+
+def touched(shape: int | tuple[int, ...], dtype: type = np.float64) -> NDArray[Any]:
+    """Zeros for results, every page of them there: pages of `np.zeros` are made in the first run, and timed with it."""
+    return np.full(shape, 0, dtype=dtype)
 
 
 def largest_within(measure: Callable[[int], float], limit: float) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from simulator.calibration.kernels import operands
 from simulator.calibration.kernels.operands import Matrix
-from simulator.calibration.kernels.sized import Prepared, SizedKernel
+from simulator.calibration.kernels.sized import Prepared, SizedKernel, touched
 from simulator.programs.applications.matmul import problem_size, volume
 
 _BLOCK_ELEMENTS = 2**18
@@ -17,7 +17,7 @@ def square(name: str, multiply: Callable[[Matrix, Matrix, Matrix], None], *, mea
     """A matrix product of order n as a kernel of one parameter."""
 
     def prepare(n: int) -> Prepared:
-        a, b, c = np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
+        a, b, c = np.empty((n, n)), np.empty((n, n)), touched((n, n))
         step = max(1, _BLOCK_ELEMENTS // n)
         for first in range(0, n, step):
             rows = min(step, n - first)

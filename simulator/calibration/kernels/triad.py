@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.calibration.kernels.sized import Prepared, SizedKernel
+from simulator.calibration.kernels.sized import Prepared, SizedKernel, touched
 
 Vector = NDArray[np.float64]
 FACTOR = 3.0
@@ -15,7 +15,7 @@ FACTOR = 3.0
 def prepare(n: int) -> Prepared:
     """Three vectors; b = 0, 1, 2, ... and c = 2."""
     triad = _compiled()
-    a, b, c = np.zeros(n), np.arange(n, dtype=np.float64), np.full(n, 2.0)
+    a, b, c = touched(n), np.arange(n, dtype=np.float64), np.full(n, 2.0)
 
     def run() -> Vector:
         triad(a, b, c, FACTOR)

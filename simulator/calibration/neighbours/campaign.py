@@ -50,7 +50,9 @@ _BUSY_VISITS = 0.2
 """Share of visits disturbed above which a machine is called busy."""
 _OVERHEAD_S = 0.06
 _SWITCHES_PER_S = 50.0
-"""Involuntary ones of a command above which others disturbed it: it may sleep, so its wall seconds tell nothing."""
+"""Involuntary ones of a command that sleeps above which others disturbed it: its wall seconds tell nothing."""
+_SLEEPS, _SLEEPS_PER_S = 20, 50.0
+"""Voluntary switches of a run, and more for each second, above which a command sleeps."""
 
 Progress = Callable[[str, float], None]
 
@@ -287,13 +289,15 @@ def _pilot(
         once = processes.sample(number, 0, 1)
         inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
         if inner > 1:  # the first run was slower than those that follow
-            once = one_of(processes.sample(number, 0, inner), inner)
+            switches = once.voluntary_switches
+            once = replace(one_of(processes.sample(number, 0, inner), inner), voluntary_switches=switches)
             inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
         slow[item.kernel] = once.wall_s / item.volume
         if item.role == "kernel" and once.wall_s > cap_s:
             notes.append(f"{item.computation.label}: left out: a run takes more than the budget has for it")
             continue
-        kept.append((number, replace(item, inner=inner, once_s=once.wall_s)))
+        sleeps = item.command is not None and once.voluntary_switches > _SLEEPS + _SLEEPS_PER_S * once.wall_s
+        kept.append((number, replace(item, inner=inner, once_s=once.wall_s, sleeps=sleeps)))
     measured = dict(kept)
     return [measured.get(number, replace(item, inner=0)) for number, item in enumerate(items)], notes
 
@@ -402,13 +406,13 @@ def _sampled(
         if item.inner > 2:
             processes.sample(own, pes[0], 1)
         used = processes.sample(own, pes[0], item.inner)
-    worst = max([_disturbance(used, is_command=item.command is not None), *(_disturbance(one) for one in neighbours)])
-    seconds = used.wall_s if item.command is not None else used.cpu_s
+    worst = max([_disturbance(used, sleeps=item.sleeps), *(_disturbance(one) for one in neighbours)])
+    seconds = used.wall_s if item.sleeps else used.cpu_s
     return max(seconds, 1e-9) / item.inner, worst
 
 
-def _disturbance(used: Usage, *, is_command: bool = False) -> float:
-    if is_command:
+def _disturbance(used: Usage, *, sleeps: bool = False) -> float:
+    if sleeps:
         return 0.1 if used.involuntary_switches > _SWITCHES_PER_S * max(used.wall_s, 0.1) else 0.0
     lost = used.wall_s / max(used.cpu_s, 1e-9) - 1
     return lost if used.cpu_s < BUSY * used.wall_s else 0.0

@@ -41,6 +41,8 @@ class Item:
     inner: int = 1
     """Runs per sample."""
     once_s: float = 0.0
+    sleeps: bool = False
+    """Whether it waits for anything but its core, so that the wall clock counts; else CPU seconds do."""
 
     @property
     def computation(self) -> Computation:

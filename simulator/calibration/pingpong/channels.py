@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from simulator.base.errors import CalibrationError
+from simulator.calibration.bench.usage import Usage
 
 MAX_BYTES = 2**30
 """Largest message, so that no command of a peer can ask for all memory."""
@@ -159,6 +160,7 @@ def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -
     -------
     dict
         `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see it.
+        `cpu_s`: CPU seconds of this end for all batches.
 
     Raises
     ------
@@ -169,16 +171,17 @@ def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -
     sent, received = buffers.views(size)
     if command.get("start"):
         time.sleep(max(0.0, command["start"] - time.monotonic()))
-    marks = [time.perf_counter()]
+    before, marks = Usage.now(), [time.perf_counter()]
     for _ in range(batches):
         if command["both"]:
             channel.exchange(sent, received, rounds)
         else:
             bounce(channel, sent, received, rounds=rounds, first=command["first"])
         marks.append(time.perf_counter())
+    used = Usage.now() - before
     if not buffers.same(size):
         raise CalibrationError(f"message of {size} bytes: other bytes came back than were sent")
-    return {"wall_s": float(np.median(np.diff(marks)))}
+    return {"wall_s": float(np.median(np.diff(marks))), "cpu_s": used.cpu_s}
 
 
 def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: int, first: bool) -> None:

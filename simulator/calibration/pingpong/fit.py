@@ -17,4 +17,5 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
     """
     size, hops, time_s = zip(*measured.rows(), strict=True)
     made = provenance(seed=seed, machine=this_machine())
-    return CalibratedNetwork(fit_network(make_points(size, hops, time_s)), made, measured.warnings, measured.to_dict())
+    fit = fit_network(make_points(size, hops, time_s))
+    return CalibratedNetwork(fit, made, measured.warnings, measured.to_dict(), measured.cost)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,9 +21,11 @@ from simulator.calibration.pingpong.campaign import (
     run_campaign,
 )
 from simulator.calibration.pingpong.channels import MAX_BYTES as MAX_BYTES_EVER
+from simulator.calibration.pingpong.cost import measure_cost
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
 from simulator.calibration.pingpong.mpi import mpi_pairs
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
+from simulator.models.network.message_cost import MessageCost
 
 MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
 """What lies between the processes -> its media, the default first."""
@@ -88,6 +90,8 @@ class LinkMeasurement:
     reused: int
     """Samples that were taken before an interruption."""
     warnings: tuple[str, ...]
+    cost: MessageCost | None = None
+    """What messages cost in CPU and memory; None with MPI, whose processes poll."""
 
     @property
     def sizes_bytes(self) -> list[int]:
@@ -151,13 +155,24 @@ def measure_link_times(
     )
     with _pairs(plan, cpus) as (pairs, more):
         points = tuple(run_campaign(campaign, pairs.sample_s, kept, on_progress=on_progress))
+        on_progress("CPU of messages", 1.0)
+        cost = None if plan.between == "mpi" else _cost(plan, pairs, cpus)
     warnings = (
         *kept.warnings,
         *machine_warnings(machine),
         *_sharing_warnings(plan, machine, len(cpus)),
         *_spread_warnings(points),
     )
-    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, reused, warnings)
+    return LinkMeasurement(plan.between, plan.chosen_medium, about | more, points, reused, warnings, cost)
+
+
+def _cost(plan: LinkPlan, pairs: Pairs, cpus: Sequence[tuple[int, int]]) -> MessageCost:
+    """Of the first pair; computations run beside both ends where both are here."""
+    here = cpus[0] if plan.address is None else ()
+    found = measure_cost(pairs, plan.chosen_medium, max_bytes=plan.max_bytes, cpus=here)
+    # Between hosts one copy is made here, the other there.
+    memory = found.memory_bytes_per_byte
+    return found if plan.address is None or memory is None else replace(found, memory_bytes_per_byte=memory / 2)
 
 
 def pair_places(machine: Machine) -> list[tuple[int, int]]:

@@ -78,6 +78,17 @@ class Pairs:
         mean_s = sum(float(answers[number]["wall_s"]) for number in firsts) / len(firsts) / rounds
         return mean_s if pattern == "exchange" else mean_s / 2
 
+    def cpu_s(self, size_bytes: int, *, rounds: int) -> float:
+        """CPU seconds of a message at an end of the first pair, the mean of sending and receiving.
+
+        In a ping-pong each end sends one message and receives one; the ends that we drive count.
+        """
+        command = {"do": "sample", "size_bytes": size_bytes, "rounds": rounds, "batches": 1}
+        command |= {"both": False, "steer": self._steer}
+        commands = {number: command | {"peer": peer, "first": first} for number, peer, first in self._sides[0]}
+        answers = self._driver.ask(commands, limit_s=SAMPLE_LIMIT_S)
+        return sum(float(answer["cpu_s"]) for answer in answers.values()) / (2 * rounds * len(answers))
+
 
 @contextmanager
 def local_pairs(medium: str, cpus: Sequence[tuple[int, int]]) -> Iterator[Pairs]:

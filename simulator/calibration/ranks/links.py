@@ -1,6 +1,7 @@
 """Message times between real processes, by ping-pong."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -11,19 +12,44 @@ SIZES_BYTES = tuple(4**power for power in range(5, 14))
 """1 KiB to 64 MiB."""
 
 
-def measure_link(
-    ranks: Ranks, *, rounds: int, generator: np.random.Generator, peers: Sequence[int] | None = None
-) -> LinkModel:
-    """Message times from rank 0 to others: the median over `rounds` and peers per size, in random order.
+OUTER = 0.1
+"""Share of the times of a size, on either side, that its mean is without."""
 
-    Whatever load is on counts: who copies a payload needs the PE.
+
+def measure_link(
+    ranks: Ranks,
+    *,
+    rounds: int,
+    generator: np.random.Generator,
+    peers: Sequence[int] | None = None,
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> LinkModel:
+    """Message times from rank 0 to others: the mean over `rounds` and peers per size without its outer tenths.
+
+    Whatever load is on counts: who copies a payload needs the PE. A load that comes and goes makes times of two kinds,
+    of which the median knows one; the sum of many messages follows the mean.
+
+    Parameters
+    ----------
+    ranks, rounds, generator, peers
+        Each round visits all sizes in a new random order, with each peer.
+    around
+        What is on during a round, such as a load from another place of its trace each time.
     """
     if peers is None:
         peers = range(1, len(ranks.cpus))
     times: dict[int, list[float]] = {size: [] for size in SIZES_BYTES}
-    for size in SIZES_BYTES:
-        ranks.ping(size, peer=peers[0])  # warms buffers and pages
+    for size in reversed(SIZES_BYTES):
+        for peer in peers:
+            ranks.ping(size, peer=peer)  # warms buffers and pages
     for _ in range(rounds):
-        for size in generator.permutation(SIZES_BYTES).tolist():
-            times[size] += [ranks.ping(size, peer=peer) for peer in peers]
-    return fit_link(SIZES_BYTES, [float(np.median(times[size])) for size in SIZES_BYTES])
+        with around():
+            for size in generator.permutation(SIZES_BYTES).tolist():
+                times[size] += [ranks.ping(size, peer=peer) for peer in peers]
+    return fit_link(SIZES_BYTES, [_inner_mean(times[size]) for size in SIZES_BYTES])
+
+
+def _inner_mean(times_s: Sequence[float]) -> float:
+    ordered = np.sort(np.array(times_s))
+    cut = round(OUTER * ordered.size)
+    return float(np.mean(ordered[cut : ordered.size - cut]))

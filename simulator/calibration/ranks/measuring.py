@@ -1,7 +1,7 @@
 """The measuring loop: kernels on all PEs side by side, in random order, until the medians are known well enough."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.calibration.bench.disturbance import clean_samples, is_disturbed, may_be_off
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import KERNELS
 from simulator.calibration.ranks.ranks import Ranks
@@ -19,6 +20,8 @@ LEAST_SAMPLE_S = 0.02
 LEAST_SAMPLES = 6
 """Fewest samples whose extremes hold the median with 95 % confidence."""
 MOST_SAMPLES = 30
+SURELY_ONE = 5 * LEAST_SAMPLE_S
+"""A first run that takes so long says that one run makes a sample; another one is not spent on finding out."""
 PRECISION = 0.03
 """A median is known well enough when the half width of its 95 % interval is at most this share of it."""
 
@@ -61,9 +64,24 @@ class Measurement:
         return np.array([sample.wall_s for sample in self.samples])
 
     @property
+    def clean(self) -> tuple[Usage, ...]:
+        """The samples that no other program disturbed; all of them where too few are: then `may_be_off` is above 0."""
+        return clean_samples(self.samples)
+
+    @property
+    def disturbed(self) -> int:
+        """How many samples other programs disturbed."""
+        return sum(is_disturbed(sample) for sample in self.samples)
+
+    @property
+    def may_be_off(self) -> float:
+        """By which share the true speed may lie above what is told, since other programs ran meanwhile."""
+        return may_be_off(self.samples)
+
+    @property
     def half_interval(self) -> float:
-        """Half width of the 95 % interval of the median wall time, as a share of it."""
-        return half_interval_of_median(self.wall_s)
+        """Half width of the 95 % interval of the median CPU time of the clean samples, as a share of it."""
+        return half_interval_of_median(np.array([sample.cpu_s for sample in self.clean]))
 
     @property
     def stable(self) -> bool:
@@ -71,8 +89,12 @@ class Measurement:
         return self.half_interval <= PRECISION
 
     def cut(self) -> Cut:
-        """The speeds seen at this point."""
-        return cut_from_samples(self.point.size, self.point.volume / self.cpu_s, self.point.volume / self.wall_s)
+        """The speeds seen at this point, by the CPU seconds of the clean samples.
+
+        A load that a scenario has is simulated beside it, so its lower end must hold no load that was met by chance.
+        """
+        speeds = self.point.volume / np.array([sample.cpu_s for sample in self.clean])
+        return cut_from_samples(self.point.size, speeds, speeds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -86,6 +108,8 @@ class Measurement:
             "cpu_s": self.cpu_s.tolist(),
             "wall_s": self.wall_s.tolist(),
             "involuntary_switches": [sample.involuntary_switches for sample in self.samples],
+            "disturbed": self.disturbed,
+            "may_be_off_percent": 100 * self.may_be_off,
             "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
             "interval_percent": 100 * half if np.isfinite(half) else None,
             "stable": self.stable,
@@ -136,9 +160,10 @@ def measure_speeds(
     start = time.monotonic()
     samples: dict[Point, list[list[Usage]]] = {}
     inner: dict[Point, int] = {}
-    for point in points:  # smallest first: a warm-up of everything, and how long each takes
-        ranks.prepare(point.kernel, point.n, point.rows)
-        once = max(usage.wall_s for usage in ranks.measure(point.kernel, point.n, point.rows, inner=1))
+    for point in sorted(points, key=lambda point: (point.n, -point.rows)):  # panels of one order share their arrays
+        once = max(ranks.prepare(point.kernel, point.n, point.rows))
+        if once < SURELY_ONE:
+            once = max(usage.wall_s for usage in ranks.measure(point.kernel, point.n, point.rows, inner=1))
         inner[point] = max(1, ceil(LEAST_SAMPLE_S / once))
         samples[point] = [[] for _ in names]
     measured: list[Measurement] = []
@@ -156,13 +181,71 @@ def measure_speeds(
     return measured
 
 
-def measured_bands(measured: Sequence[Measurement]) -> dict[tuple[str, str], SpeedBand]:
-    """The speed band of every (PE, kernel) through its measured cuts."""
-    keys = dict.fromkeys((m.pe, m.point.kernel) for m in measured)
-    return {
-        (pe, kernel): SpeedBand.through([m.cut() for m in measured if (m.pe, m.point.kernel) == (pe, kernel)])
-        for pe, kernel in keys
-    }
+@dataclass(frozen=True)
+class Kept:
+    """What one PE keeps of its lone speed while all compute the same panel."""
+
+    pe: str
+    point: Point
+    lone: float
+    """Volume per CPU second alone: the median of the rounds."""
+    share: float
+    """Speed together over speed alone, the median of the rounds; above 1 only by chance."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        shape = {"n": self.point.n, "rows": self.point.rows}
+        return {"pe": self.pe, "kernel": self.point.kernel, **shape, "lone_speed": self.lone, "share": self.share}
+
+
+def measure_kept(
+    ranks: Ranks, names: Sequence[str], point: Point, *, which: Sequence[int], rounds: int = 3
+) -> tuple[Kept, ...]:
+    """Measure a panel alone on some PEs, one after the other, each round beside one on all of them at once.
+
+    Parameters
+    ----------
+    ranks, names
+        See `measure_speeds`.
+    point
+        The panel; its samples are single runs.
+    which
+        Places of the PEs that run it alone.
+    rounds
+        A machine drifts from one second to the next, so lone and together are compared within a round.
+    """
+    ranks.prepare(point.kernel, point.n, point.rows)
+    lone: dict[int, list[float]] = {place: [] for place in which}
+    shares: dict[int, list[float]] = {place: [] for place in which}
+    for _ in range(rounds):
+        for place in which:
+            alone = ranks.measure(point.kernel, point.n, point.rows, inner=1, ranks=[place])[0]
+            lone[place].append(point.volume / alone.cpu_s)
+        together = ranks.measure(point.kernel, point.n, point.rows, inner=1)
+        for place in which:
+            shares[place].append(point.volume / together[place].cpu_s / lone[place][-1])
+    ranks.forget()
+    return tuple(
+        Kept(names[place], point, float(np.median(lone[place])), float(np.median(shares[place]))) for place in which
+    )
+
+
+def measured_bands(
+    measured: Sequence[Measurement], *, columns: Mapping[str, int] | None = None
+) -> dict[tuple[str, str], SpeedBand]:
+    """The speed band of every (PE, kernel) through its measured cuts.
+
+    Parameters
+    ----------
+    columns
+        Kernel -> the order n that its cuts are taken of: panels of one order say nothing of another's. Kernels that
+        are not named join cuts of all orders.
+    """
+    found: dict[tuple[str, str], list[Cut]] = {}
+    for one in measured:
+        if (columns or {}).get(one.point.kernel, one.point.n) == one.point.n:
+            found.setdefault((one.pe, one.point.kernel), []).append(one.cut())
+    return {key: SpeedBand.through(cuts) for key, cuts in found.items()}
 
 
 def _sample(ranks: Ranks, point: Point, inner: int) -> list[Usage]:
@@ -174,7 +257,12 @@ def _sample(ranks: Ranks, point: Point, inner: int) -> list[Usage]:
 def _done(rows: list[list[Usage]]) -> bool:
     if len(rows[0]) >= MOST_SAMPLES:
         return True
-    return all(half_interval_of_median(np.array([usage.wall_s for usage in row])) <= PRECISION for row in rows)
+    return all(half_interval_of_median(np.array([usage.cpu_s for usage in _known(row)])) <= PRECISION for row in rows)
+
+
+def _known(row: list[Usage]) -> list[Usage]:
+    """The samples that count towards enough: disturbed ones are taken again while the budget lasts."""
+    return [usage for usage in row if not is_disturbed(usage)]
 
 
 def _measurements(names: Sequence[str], samples: dict[Point, list[list[Usage]]]) -> list[Measurement]:

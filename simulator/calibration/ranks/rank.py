@@ -10,13 +10,17 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from simulator.base.machine import waited_seconds
 from simulator.calibration.bench import lifeline
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import kernel as find_kernel
+from simulator.calibration.kernels import operands
+from simulator.calibration.kernels.operands import Matrix
 from simulator.calibration.pingpong.channels import StreamChannel, bounce
 from simulator.calibration.ranks.programs import PROGRAMS, Part, RealProgram, Room, Seat
 
@@ -28,7 +32,9 @@ class Rank:
         self._peers = peers
         self._pool = pool
         self._kernels: dict[tuple[str, int, int], Callable[[], None]] = {}
+        self._panels: dict[int, tuple[Matrix, Matrix, Matrix]] = {}
         self._room = Room()
+        self._bytes = np.ones(0, dtype=np.uint8)
         self._parts: dict[int, tuple[Part, list[int]]] = {}
 
     def obey(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -47,15 +53,24 @@ class Rank:
 
     def _forget(self) -> dict[str, Any]:
         self._kernels.clear()
+        self._panels.clear()
         self._parts.clear()
         self._room = Room()
+        self._bytes = np.ones(0, dtype=np.uint8)
         return {}
 
     def _prepare(self, kernel: str, n: int, rows: int) -> dict[str, Any]:
-        run = find_kernel(kernel).prepare(n, rows)
-        run()  # the first run pays for pages and compilation
-        self._kernels[kernel, n, rows] = run
-        return {}
+        """Rows of A and C, and B, which smaller panels of the same order share, as a run of the application does."""
+        if n not in self._panels or self._panels[n][0].shape[0] < rows:
+            right = self._panels[n][1] if n in self._panels else operands.right(n)
+            self._panels[n] = operands.left(n, rows), right, np.zeros((rows, n))
+        a, b, c = self._panels[n]
+        multiply = find_kernel(kernel).multiply
+        find_kernel(kernel).prepare(8, 8)()  # compiles it if it has to be
+        self._kernels[kernel, n, rows] = partial(multiply, a[:rows], b, c[:rows])
+        start = time.perf_counter()
+        self._kernels[kernel, n, rows]()  # the first run pays for pages and compilation
+        return {"wall_s": time.perf_counter() - start}
 
     def _measure(self, kernel: str, n: int, rows: int, inner: int) -> dict[str, Any]:
         run = self._kernels[kernel, n, rows]
@@ -65,10 +80,17 @@ class Rank:
         return (Usage.now() - before).to_dict()
 
     def _ping(self, peer: int, size_bytes: int, *, first: bool) -> dict[str, Any]:
-        view = np.zeros(size_bytes, dtype=np.uint8).data
-        start = time.perf_counter()
+        view = self._payload(size_bytes)
+        waited, start = waited_seconds(), time.perf_counter()
         bounce(self._peers[peer], view, view, rounds=1, first=first)
-        return {"wall_s": time.perf_counter() - start}
+        wall_s = time.perf_counter() - start
+        return {"wall_s": wall_s, "waited_s": waited_seconds() - waited}
+
+    def _payload(self, size_bytes: int) -> memoryview:
+        """So many bytes whose pages are there: an application's are too, and making them would count as a message."""
+        if self._bytes.size < size_bytes:
+            self._bytes = np.ones(size_bytes, dtype=np.uint8)
+        return self._bytes[:size_bytes].data
 
     def _prepare_program(self, program: dict[str, Any], number: int, rank: int) -> dict[str, Any]:
         """Take a seat in a program; programs prepared before stay, and share their arrays with it."""

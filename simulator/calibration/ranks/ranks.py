@@ -4,17 +4,21 @@ import json
 import socket
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from simulator.base.errors import CalibrationError, reason
 from simulator.calibration.bench.children import LIMIT_S, Children
+from simulator.calibration.bench.disturbance import DISTURBED
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
 
 _RANK = "simulator.calibration.ranks.rank"
+WAKE_UP_S = 1e-4
+"""Seconds that a process may wait for its processor without anybody else computing there."""
 LEAD_S = 0.02
 """How long before all ranks start together their start is told, so that each is ready."""
 
@@ -80,9 +84,13 @@ class Ranks:
     ) -> None:
         self._children.end()
 
-    def prepare(self, kernel: str, n: int, rows: int) -> None:
-        """Make the operands of a kernel ready on every rank and run it there once."""
-        self._all({"do": "prepare", "kernel": kernel, "n": n, "rows": rows})
+    def prepare(self, kernel: str, n: int, rows: int) -> list[float]:
+        """Make the operands of a kernel ready on every rank and run it there once; the wall seconds of those runs.
+
+        Panels of one order share their arrays if the one with most rows is made ready first.
+        """
+        answers = self._all({"do": "prepare", "kernel": kernel, "n": n, "rows": rows})
+        return [float(answer["wall_s"]) for answer in answers.values()]
 
     def measure(self, kernel: str, n: int, rows: int, *, inner: int, ranks: Sequence[int] | None = None) -> list[Usage]:
         """Run a prepared kernel `inner` times in a row, on all ranks at once (or on some), and say what it cost."""
@@ -95,10 +103,16 @@ class Ranks:
         self._all({"do": "forget"})
 
     def ping(self, size_bytes: int, *, peer: int) -> float:
-        """Seconds for a payload from rank 0 to a peer, half of there and back."""
+        """Seconds for a payload from rank 0 to a peer, half of there and back.
+
+        What rank 0 waited for its processor counts to no message, as far as it is more than a wake-up: no load of ours
+        is there. What the peer waited counts, for a load may be meant to be there.
+        """
         command = {"do": "ping", "size_bytes": size_bytes}
         commands = {0: command | {"peer": peer, "first": True}, peer: command | {"peer": 0, "first": False}}
-        return float(self._children.ask(commands)[0]["wall_s"]) / 2
+        told = self._children.ask(commands)[0]
+        waited_s = told["waited_s"] if told["waited_s"] > max(WAKE_UP_S, DISTURBED * told["wall_s"]) else 0.0
+        return max(float(told["wall_s"]) - waited_s, WAKE_UP_S / 100) / 2
 
     def prepare_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> None:
         """Give every rank of a program its part; those prepared before stay ready.
@@ -113,8 +127,22 @@ class Ranks:
         command = {"do": "prepare-program", "program": program.to_dict(), "number": number}
         self._children.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, limit_s=limit_s)
 
-    def run_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> RealRun:
+    def run_program(
+        self,
+        program: RealProgram,
+        *,
+        limit_s: float = LIMIT_S,
+        beside: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> RealRun:
         """Run a prepared program once, each rank where the program says; every rank checks its answer.
+
+        Parameters
+        ----------
+        limit_s
+            What takes longer is given up.
+        beside
+            What is on during the run, such as a load: it begins when all ranks are ready, so that the program meets it
+            from its start.
 
         Raises
         ------
@@ -124,10 +152,10 @@ class Ranks:
         """
         command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
         self._all(command | {"do": "ready"}, ranks=taking_part, limit_s=limit_s)
-        begin = time.perf_counter() + LEAD_S  # one clock serves all processes
-        answers = self._all(
-            command | {"do": "run-program", "start": begin}, ranks=taking_part, limit_s=limit_s
-        ).values()
+        with beside():
+            begin = {"start": time.perf_counter() + LEAD_S}  # one clock serves all processes
+            told_all = self._all(command | {"do": "run-program"} | begin, ranks=taking_part, limit_s=limit_s)
+        answers = told_all.values()
         told = [answer["told"] for answer in answers]
         if wrong := PROGRAMS[program.name].agree(program, told):
             raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")

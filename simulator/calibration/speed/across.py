@@ -42,6 +42,7 @@ def measure_across(source: RealSource, path: Path, *, kernel: str, count: int) -
         "kernel": kernel,
         "method": f"{count} sizes of equal ratio",
         "model": SpeedBand.through(cuts).to_dict(),
+        "call_s": source.measure_call(),
         "points": [
             {
                 "size_elements": cut.size,

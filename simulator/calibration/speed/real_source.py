@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import units
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, some_names
 from simulator.base.machine import Machine, memory_available_bytes, require_linux, this_machine
 from simulator.base.randomness import stream
 from simulator.calibration.bands.source import PointMeasured
+from simulator.calibration.bench.disturbance import may_be_off
 from simulator.calibration.bench.point_store import PointStore
 from simulator.calibration.bench.usage import Usage
+from simulator.calibration.kernels.panels import panel_kernel
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
 from simulator.calibration.ranks.measuring import PRECISION
@@ -60,6 +62,8 @@ class RealSource:
         Share of the memory available now that operands may take, above 0 and at most 0.9.
     seed
         For the order of sizes that are measured together.
+    beside
+        Further processors on which the same kernel runs at the same time, as in a parallel run; none: it runs alone.
 
     Raises
     ------
@@ -79,11 +83,13 @@ class RealSource:
         store: Path | None,
         memory_share: float = MEMORY_SHARE,
         seed: int = 0,
+        beside: Sequence[int] = (),
     ) -> None:
         require_linux()
         self.machine = machine = this_machine()
         _check(machine, cpu, effort, max_size, memory_share)
         self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
+        self._beside = tuple(beside)
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
         self._started_s = 0.0
         self._child = LateRunner(self._open)
@@ -96,7 +102,7 @@ class RealSource:
             raise
 
     @classmethod
-    def of_kernel(
+    def of_kernel(  # noqa: PLR0913 - one option of the command line each
         cls,
         name: str,
         *,
@@ -106,10 +112,26 @@ class RealSource:
         store: Path | None = None,
         precision: float = PRECISION,
         memory_share: float = MEMORY_SHARE,
+        columns: int | None = None,
+        together: bool = False,
     ) -> "RealSource":
-        """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors."""
-        subject, effort = KernelSubject(sized_kernel(name)), Effort(time_cap_s, precision)
-        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
+        """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors.
+
+        Parameters
+        ----------
+        columns
+            Measure panels of so many columns, over their rows up to as many: what a process of an application of that
+            order computes. None: what the kernel's own n means.
+        together
+            Run it on all cores at once, as a parallel run does, and take the times of `cpu`.
+        """
+        kernel = sized_kernel(name) if columns is None else panel_kernel(name, columns)
+        if columns is not None:
+            max_size = float(kernel.size(columns)) if max_size is None else min(max_size, float(kernel.size(columns)))
+        beside = tuple(core.cpu for core in this_machine().cores if core.cpu != cpu) if together else ()
+        effort, share = Effort(time_cap_s, precision), memory_share
+        subject = KernelSubject(kernel)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=share, beside=beside)
 
     @classmethod
     def of_command(  # noqa: PLR0913 - one option of the command line each
@@ -197,7 +219,7 @@ class RealSource:
     @property
     def subject(self) -> dict[str, Any]:
         """What is measured, and on which logical processor, as plain data."""
-        return {**self._subject.to_dict(), "cpu": self._cpu}
+        return {**self._subject.to_dict(), "cpu": self._cpu} | ({"beside": list(self._beside)} if self._beside else {})
 
     @property
     def label(self) -> str:
@@ -213,7 +235,7 @@ class RealSource:
     def warnings(self) -> tuple[str, ...]:
         """A line where the store was damaged, where too little is known of a point, and where time does not grow."""
         doubts = (line for point in self.points if (line := self._doubt(point)))
-        return (*self._store.warnings, *doubts, *self._idle())
+        return (*self._store.warnings, *doubts, *self._busy(), *self._idle())
 
     def measure(self, size: float) -> PointMeasured:
         """Measure the problem size nearest to the one asked for, or hand out what is known of it already.
@@ -237,6 +259,18 @@ class RealSource:
             self._store.keep(sample_point(self._child.running(), self._subject, n=n, effort=self._effort))
         self._used[n] = self._store.points[n]
         return self._used[n].measured()
+
+    def measure_call(self) -> float:
+        """CPU seconds of the smallest run there is: what a call costs that has next to nothing to do.
+
+        Raises
+        ------
+        CalibrationError
+            If a run fails.
+        """
+        if 1 not in self._store.points:
+            self._store.keep(sample_point(self._child.running(), self._subject, n=1, effort=self._effort))
+        return self._store.points[1].measured().ideal_s
 
     def fresh_runs(self, size: float) -> Iterator[tuple[PointMeasured, Usage]]:
         """Run a size again and again, once per item asked for, and keep nothing: what a finished band is checked with.
@@ -317,7 +351,9 @@ class RealSource:
         """Start the child."""
         limit_s, memory_bytes = OVERRUN * self._effort.time_cap_s, self._room.memory_bytes + SLACK_BYTES
         begin = time.monotonic()
-        runner = open_runner(self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s)
+        runner = open_runner(
+            self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s, beside=self._beside
+        )
         self._started_s += time.monotonic() - begin
         return runner
 
@@ -346,6 +382,15 @@ class RealSource:
     def _hasty(self, point: RealPoint) -> bool:
         """Whether a time cap far below this one cut a kept point off: it took at least half of its own cap."""
         return point.ended_by == "time cap" and point.cost_s < self._effort.time_cap_s / 2
+
+    def _busy(self) -> tuple[str, ...]:
+        """A line if other programs disturbed so many samples of a point that none could be left out."""
+        off = {point.n: found for point in self.points if (found := may_be_off(point.samples))}
+        if not off:
+            return ()
+        where = f"{len(off)} of {len(self.points)} points, n = {some_names([str(n) for n in off])}"
+        said = f"calibrated on a busy machine: up to {100 * max(off.values()):.0f} % too slow at {where}"
+        return (f"{self._subject.label}: {said}; end other work on processor {self._cpu}, and measure again",)
 
     def _idle(self) -> tuple[str, ...]:
         """A line if runs of very unlike volume take the same time: then the speed is that of starting a program."""
@@ -379,7 +424,7 @@ def _smallest_n(subject: Subject, machine: Machine) -> int:
     levels = [c.size_bytes for c in machine.caches if c.level == 1 and c.kind != "instruction"]
     room = FIRST_LEVEL_SHARE * (levels[0] if levels else _FIRST_LEVEL_BYTES) / WORD_BYTES
     below = largest_within(subject.size, room)
-    return max(1, largest_taken(subject, below))
+    return max(subject.least_n, largest_taken(subject, below))
 
 
 def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, memory_share: float) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -35,13 +35,16 @@ class Runner(Protocol):
 
 
 class _Child:
-    """One child of ours and the memory it may take."""
+    """A child of ours and the memory it may take; beside it others that do the same at the same time."""
 
-    def __init__(self, subject: Subject, module: str, arguments: list[str], *, limits: tuple[int, float]) -> None:
+    def __init__(
+        self, subject: Subject, module: str, arguments: Sequence[list[str]], *, limits: tuple[int, float]
+    ) -> None:
         self._label = subject.label
         self._memory_bytes, self._limit_s = limits
         self._n = 0
-        self._children = Children(module, [arguments])
+        self._count = len(arguments)
+        self._children = Children(module, arguments)
         try:
             self.ask({"do": "limit", "bytes": self._memory_bytes}, limit_s=_START_S)
         except BaseException:  # nobody else knows of the child yet
@@ -69,7 +72,7 @@ class _Child:
             If it ends or does not answer, with the n that it was at.
         """
         try:
-            return self._children.ask({0: command}, limit_s=limit_s)[0]
+            return self._children.ask(dict.fromkeys(range(self._count), command), limit_s=limit_s)[0]
         except CalibrationError as error:
             raise self.fault(str(error).rpartition("ended early: ")[2]) from error
 
@@ -88,9 +91,10 @@ class _Child:
 class KernelRunner(_Child):
     """A kernel in a pinned child; the library's own threads are switched off."""
 
-    def __init__(self, subject: KernelSubject, *, cpu: int, memory_bytes: int, limit_s: float) -> None:
-        arguments = [str(cpu), subject.kernel.name]
-        super().__init__(subject, "simulator.calibration.speed.solo", arguments, limits=(memory_bytes, limit_s))
+    def __init__(self, subject: KernelSubject, *, cpus: Sequence[int], memory_bytes: int, limit_s: float) -> None:
+        arguments = [[str(cpu), subject.kernel.name] for cpu in cpus]
+        limits = memory_bytes // len(cpus), limit_s
+        super().__init__(subject, "simulator.calibration.speed.solo", arguments, limits=limits)
 
     def prepare(self, n: int) -> None:
         """Allocate, fill and touch the operands."""
@@ -106,7 +110,7 @@ class CommandRunner(_Child):
     """A command line, started by a pinned child that accounts for it and for all it starts."""
 
     def __init__(self, subject: CommandSubject, *, cpu: int, memory_bytes: int, limit_s: float) -> None:
-        super().__init__(subject, "simulator.calibration.bench.launcher", [str(cpu)], limits=(memory_bytes, limit_s))
+        super().__init__(subject, "simulator.calibration.bench.launcher", [[str(cpu)]], limits=(memory_bytes, limit_s))
         self._subject = subject
 
     def prepare(self, n: int) -> None:
@@ -129,7 +133,7 @@ class CommandRunner(_Child):
         return Usage(**answer["usage"])
 
 
-def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float) -> Runner:
+def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float, beside: Sequence[int] = ()) -> Runner:
     """Start the child that runs a subject.
 
     Parameters
@@ -140,8 +144,12 @@ def open_runner(subject: Subject, *, cpu: int, memory_bytes: int, limit_s: float
         What it may take.
     limit_s
         A single run that lasts longer is stopped.
+    beside
+        Further processors on which a kernel runs at the same time, as in a parallel run.
     """
-    kinds: dict[type, Callable[..., Runner]] = {KernelSubject: KernelRunner, CommandSubject: CommandRunner}
+    if isinstance(subject, KernelSubject):
+        return KernelRunner(subject, cpus=(cpu, *beside), memory_bytes=memory_bytes, limit_s=limit_s)
+    kinds: dict[type, Callable[..., Runner]] = {CommandSubject: CommandRunner}
     return kinds[type(subject)](subject, cpu=cpu, memory_bytes=memory_bytes, limit_s=limit_s)
 
 

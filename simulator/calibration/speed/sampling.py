@@ -11,6 +11,7 @@ import psutil
 
 from simulator.base.errors import CalibrationError
 from simulator.calibration.bands.source import Floats, PointMeasured
+from simulator.calibration.bench.disturbance import all_disturbed, clean_samples
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.measuring import (
     LEAST_SAMPLE_S,
@@ -94,12 +95,18 @@ class RealPoint:
 
     @property
     def half_interval(self) -> float:
-        """Half width of the 95 % interval of the median CPU time, as a share of it; infinite below six samples."""
-        return half_interval_of_median(np.array([sample.cpu_s for sample in self.samples]))
+        """Half width of the 95 % interval of the median CPU time of the undisturbed samples; infinite below six."""
+        return half_interval_of_median(np.array([sample.cpu_s for sample in clean_samples(self.samples)]))
 
     def measured(self) -> PointMeasured:
-        """What builders of bands need of it."""
-        cpu_s, wall_s = (tuple(getattr(sample, name) for sample in self.samples) for name in ("cpu_s", "wall_s"))
+        """What builders of bands need of it: its undisturbed samples.
+
+        Where other programs disturbed too many, CPU seconds stand for wall seconds: a band's lower end must not hold a
+        load that was there by chance.
+        """
+        samples = clean_samples(self.samples)
+        cpu_s = tuple(sample.cpu_s for sample in samples)
+        wall_s = cpu_s if all_disturbed(self.samples) else tuple(sample.wall_s for sample in samples)
         return PointMeasured(self.size, self.volume, cpu_s, wall_s, self.cost_s)
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from simulator.calibration.bench import lifeline, memory
 from simulator.calibration.bench.usage import Usage
+from simulator.calibration.kernels.panels import named_kernel
 from simulator.calibration.kernels.sized import Prepared, SizedKernel
-from simulator.calibration.kernels.table import sized_kernel
 
 
 class Solo:
@@ -69,7 +69,7 @@ def main() -> None:
     os.sched_setaffinity(0, {cpu})
     from threadpoolctl import threadpool_limits
 
-    solo = Solo(sized_kernel(name))
+    solo = Solo(named_kernel(name))
     with threadpool_limits(limits=1):
         for line in sys.stdin:
             sys.stdout.write(json.dumps(solo.obey(json.loads(line))) + "\n")

@@ -10,6 +10,7 @@ import numpy as np
 
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.formula import Formula, parse
+from simulator.calibration.kernels.panels import MARK
 from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKernel, largest_within
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -25,6 +26,10 @@ class Subject(Protocol):
     @property
     def stored_bytes(self) -> bool:
         """Whether its memory grows with n at all."""
+
+    @property
+    def least_n(self) -> int:
+        """The smallest n that is looked at."""
 
     def size(self, n: int) -> float:
         """Problem size in elements."""
@@ -50,8 +55,14 @@ class KernelSubject:
 
     @property
     def label(self) -> str:
-        """`kernel NAME`."""
-        return f"kernel {self.kernel.name}"
+        """`kernel NAME`, and of which columns."""
+        name, _, columns = self.kernel.name.partition(MARK)
+        return f"kernel {name}" + (f" on {columns} columns" if columns else "")
+
+    @property
+    def least_n(self) -> int:
+        """The smallest n that is looked at."""
+        return self.kernel.least
 
     @property
     def stored_bytes(self) -> bool:
@@ -75,8 +86,9 @@ class KernelSubject:
         return self.kernel.n_of(size)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its name."""
-        return {"kernel": self.kernel.name}
+        """Its name, and the columns of its panels if it has them."""
+        name, _, _ = self.kernel.name.partition(MARK)
+        return {"kernel": name} | ({} if self.kernel.columns is None else {"columns": self.kernel.columns})
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,7 @@ class CommandSubject:
     size_formula: Formula
     volume_formula: Formula
     stored_bytes: bool = True
+    least_n: int = 1
 
     @property
     def label(self) -> str:

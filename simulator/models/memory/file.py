@@ -16,6 +16,7 @@ from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel
 from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
+from simulator.models.memory.sweeps import Sweeps
 
 FORMAT = 1
 TIME = "time_per_word_s"
@@ -32,6 +33,8 @@ class MemoryFit:
     """Each capacity that the operating system reports, and the fitted one nearest to it; empty if none is known."""
     provenance: dict[str, Any]
     warnings: tuple[str, ...]
+    sweeps: Sweeps | None = None
+    """What words take that vector loops sweep, where that was measured."""
 
     def __repr__(self) -> str:
         return f"MemoryFit({self.model!r})"
@@ -42,7 +45,7 @@ class MemoryFit:
     @property
     def model(self) -> MemoryModel:
         """The model chosen."""
-        return self.selection.model
+        return replace(self.selection.model, sweeps=self.sweeps)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -88,13 +91,13 @@ def read_memory_times(path: str | Path) -> MemoryTimes:
     return MemoryTimes(*where, time_s)
 
 
-def fit_memory_table(path: str | Path, *, machine: Machine | None = None) -> MemoryFit:
+def fit_memory_table(path: str | Path, *, machine: Machine | None = None, sweeps: Sweeps | None = None) -> MemoryFit:
     """Fit all forms to the times in a CSV file and choose; see `read_memory_times` and `fit_memory`."""
     path = locate(path)
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     times = read_memory_times(path)
     try:
-        return fit_memory(times, machine=machine, inputs=inputs)
+        return fit_memory(times, machine=machine, inputs=inputs, sweeps=sweeps)
     except ScenarioError as error:
         raise ScenarioError([f"{path}: {line}" for line in error.lines]) from error
 
@@ -106,6 +109,7 @@ def fit_memory(
     measured_here: bool = False,
     inputs: Mapping[str, str] | None = None,
     warnings: Sequence[str] = (),
+    sweeps: Sweeps | None = None,
 ) -> MemoryFit:
     """Fit models 0 to 3 and those of more levels, choose, and compare capacities with what a machine reports.
 
@@ -117,6 +121,8 @@ def fit_memory(
         Whether the times were measured on that machine, which then is part of the provenance.
     inputs, warnings
         Hash by file that the times came from; what to know about the times.
+    sweeps
+        What words take that vector loops sweep; kept as they are.
 
     Raises
     ------
@@ -128,7 +134,7 @@ def fit_memory(
     selection = select_model(times)
     comparison = () if machine is None else _compared(selection.chosen, machine)
     made = provenance(inputs=inputs, machine=machine if measured_here else None)
-    return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings))
+    return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings), sweeps)
 
 
 def save_memory_model(fitted: MemoryFit, path: str | Path) -> None:

@@ -12,6 +12,8 @@ from simulator.base.errors import ScenarioError
 Floats = NDArray[np.float64]
 WORD_BYTES = 8
 """Of the words that Apex-MAP counts in: float64."""
+SWEEP_WORDS = 4096.0
+"""Runs of so many words, every place as likely as any other, stand for memory that is swept from end to end."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ class MemoryUse:
     """L: consecutive words of one access."""
     footprint_share: float = 1.0
     """M as a part of the whole footprint: what these accesses go through, where the rest is seldom touched."""
+    written_per_unit: float = 0.0
+    """Words that are written without being read. Each is two of the accesses: its line is fetched before and written
+    back later. Looked at only where a memory model knows how long swept words take."""
 
     def __post_init__(self) -> None:
         if not (self.accesses_per_unit >= 0 and 0 < self.alpha <= 1 and self.run_words >= 1):
@@ -56,6 +61,19 @@ class MemoryUse:
         if not 0 < self.footprint_share <= 1:
             found = f"application: memory: footprint_share: {self.footprint_share:g} found"
             raise ScenarioError(f"{found}, above 0 and up to 1 allowed")
+        if not 0 <= 2 * self.written_per_unit <= self.accesses_per_unit:
+            found = f"application: memory: written_per_unit: {self.written_per_unit:g} found"
+            raise ScenarioError(f"{found}, 0 up to half the {self.accesses_per_unit:g} accesses_per_unit allowed")
+
+    @property
+    def swept(self) -> bool:
+        """Whether memory is swept from end to end."""
+        return self.alpha == 1.0 and self.run_words >= SWEEP_WORDS
+
+    @property
+    def read_per_unit(self) -> float:
+        """Words read per unit of volume."""
+        return self.accesses_per_unit - 2 * self.written_per_unit
 
 
 def access_time_s(

@@ -10,7 +10,8 @@ from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError
 from simulator.models.memory.correction import Correction
 from simulator.models.memory.forms import Constants, Floats, MemoryTimes
-from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
+from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
+from simulator.models.memory.sweeps import Sweeps
 
 AXES = ("M_words", "alpha", "L")
 """Names of what a time depends on, in the order of all ranges and distances."""
@@ -54,6 +55,29 @@ class MemoryModel:
     """Least and most of M, alpha and L trained on."""
     statistics: dict[str, Any]
     """Points, errors of the fit and of held-out points, as plain data."""
+    sweeps: Sweeps | None = None
+    """What words take that vector loops sweep; None where that was not measured."""
+
+    def knows_sweeps(self, use: MemoryUse) -> bool:
+        """Whether these accesses are sweeps, and what their words take was measured."""
+        return use.swept and self.sweeps is not None
+
+    def knows_more(self, use: MemoryUse) -> bool:
+        """Whether it says of these accesses what its levels alone do not."""
+        return self.correction is not None or self.knows_sweeps(use)
+
+    def unit_s(self, use: MemoryUse, footprints_bytes: ArrayLike) -> Floats:
+        """Seconds that the accesses of a unit of volume take by all that was measured; shape of `footprints_bytes`.
+
+        Words that are swept as vector loops sweep them, where that is known; others by levels and correction.
+        Less memory than the least M trained on takes as long as that.
+        """
+        footprints = np.asarray(footprints_bytes, dtype=np.float64)
+        if self.sweeps is not None and use.swept:
+            return self.sweeps.unit_s(use, footprints)
+        words = np.maximum(self.trained[0][0], use.footprint_share * footprints / WORD_BYTES).reshape(-1)
+        found = self.predict(words, use.alpha, np.minimum(use.run_words, words))
+        return np.asarray(use.accesses_per_unit * found.mean_s.reshape(footprints.shape))
 
     def time_per_word_s(self, m_words: ArrayLike, alpha: ArrayLike, run_words: ArrayLike) -> Floats:
         """Seconds per word by the levels alone: what a changed level, as in a what-if, is asked of.
@@ -129,7 +153,7 @@ class MemoryModel:
             "scores": [list(pair) for pair in self.scores],
             "trained": {name: list(pair) for name, pair in zip(AXES, self.trained, strict=True)},
             "statistics": self.statistics,
-        }
+        } | ({} if self.sweeps is None else {"sweeps": self.sweeps.to_dict()})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MemoryModel":
@@ -151,6 +175,7 @@ class MemoryModel:
             scores=tuple((float(p), float(z)) for p, z in data["scores"]),
             trained=tuple((float(data["trained"][name][0]), float(data["trained"][name][1])) for name in AXES),
             statistics=dict(data["statistics"]),
+            sweeps=None if data.get("sweeps") is None else Sweeps.from_dict(data["sweeps"]),
         )
 
     def _constants(self) -> Constants:

@@ -23,6 +23,7 @@ from simulator.models.network import (
     fit_network,
     make_points,
 )
+from simulator.models.network.message_cost import MessageCost
 
 FORMAT = 1
 MAX_FAULTS = 20
@@ -38,6 +39,8 @@ class CalibratedNetwork:
     warnings: tuple[str, ...] = ()
     measured: dict[str, Any] | None = None
     """How they were measured, where they were."""
+    cost: MessageCost | None = None
+    """What messages cost in CPU and memory, where that was measured."""
 
     def __repr__(self) -> str:
         return f"CalibratedNetwork({self.fit.model!r})"
@@ -59,6 +62,7 @@ class CalibratedNetwork:
             "model": self.fit.model.to_dict(),
             "points": _columns(points),
             "measured": self.measured,
+            **({} if self.cost is None else self.cost.to_dict()),
             "warnings": [*self.fit.warnings, *self.warnings],
             "provenance": self.provenance,
         }
@@ -174,6 +178,20 @@ def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
         raise ScenarioError(f"{path}: model: {error!r} found, what `calibrate network` writes allowed") from error
     except ScenarioError as error:
         raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from None
+
+
+def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost | None:
+    """What the messages of a network model's file cost; None where it does not say.
+
+    Raises
+    ------
+    ScenarioError
+        If the entries are no costs.
+    """
+    try:
+        return MessageCost.from_document(document)
+    except MALFORMED as error:
+        raise ScenarioError(f"{path}: cpu: {error} found, what `calibrate network` writes allowed") from error
 
 
 def predict_messages(path: str | Path, at: str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:

@@ -286,7 +286,8 @@ def _links(found: Sequence[LinkFile]) -> Links:
 
 
 def _about_links(inputs: Inputs, links: Links) -> list[str]:
-    only = inputs.links[0]
+    only, costs = inputs.links[0], [line for link in inputs.links for line in link.cost]
     if links.within is None and only.within_node:
-        return [f"{only.source}: measured between processes of one machine; taken for the link between nodes too"]
-    return []
+        said = f"{only.source}: measured between processes of one machine; taken for the link between nodes too"
+        return [said, *costs]
+    return costs

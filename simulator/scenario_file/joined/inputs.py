@@ -78,6 +78,8 @@ class LinkFile:
     """Whether they were measured between processes of one machine."""
     calibration: Calibration
     warnings: tuple[str, ...] = ()
+    cost: tuple[str, ...] = ()
+    """What its messages cost in CPU and memory, in words, where that was measured."""
 
 
 @dataclass
@@ -250,7 +252,11 @@ def _link(document: dict[str, Any], source: str) -> LinkFile:
     made = parsed(Made, document.get("provenance") or {}, f"{source}: provenance")
     calibration = Calibration(source, "network", made)
     warnings = tuple(_own_warnings(document, source))
-    return LinkFile(source, link_data(document, source), is_of_one_machine(document), calibration, warnings)
+    from simulator.models.network.file import message_cost  # only here: it is seldom needed
+
+    cost = message_cost(document, source)
+    costs = () if cost is None else tuple(f"{source}: {line}" for line in cost.lines())
+    return LinkFile(source, link_data(document, source), is_of_one_machine(document), calibration, warnings, costs)
 
 
 def _own_warnings(document: dict[str, Any], source: str) -> list[str]:

@@ -1,5 +1,6 @@
 """What tests of all commands share."""
 
+import json
 import shlex
 
 import pytest
@@ -9,6 +10,17 @@ from simulator import shipped
 from simulator.experiments.whatif import read_varied
 from tests.advisor.cli.modes_reached import DATA, SMALL, write_tables
 from tests.command_line import apportion_here
+
+SWEPT = {
+    "format": 1,
+    "kind": "speed",
+    "kernel": "triad",
+    "model": {"sizes": [1e3, 1e6]} | {name: [2e9, 1e9] for name in ("low", "mid", "high")},
+    "points": [
+        {"size_elements": size, "speed": {"low": v, "mid": v, "high": v}} for size, v in ((1e3, 2e9), (1e6, 1e9))
+    ],
+}
+"""A speed model of a kernel that sweeps memory."""
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +36,7 @@ def prepared(tmp_path_factory):
     (folder / "small.yaml").write_text(SMALL)
     (folder / "sized.yaml").write_text(SMALL.replace("mid: [3e9, 3e9]", "mid: [3e9, 2e9]"))
     write_tables(folder)
+    (folder / "swept.json").write_text(json.dumps(SWEPT))
     make("trace generate ar1 --set mean=1 --set deviation=0.5 --set correlation=0.9 --duration 5min -o t.csv")
     make("trace generate ar1 --set mean=2 --set deviation=1 --set correlation=0.5 --duration 5min -o other.csv")
     make("calibrate speed --replay {s}/papers/gbbp_dgemm.csv --method gbbp -o speed.json")

@@ -77,6 +77,7 @@ REACH = {
     },
     "show": {
         "with a folder of results": "{w}/results",
+        "with a network model": "{w}/link.json",
         "with a speed model alone": "{w}/speed.json",
         "with a speed model and --memory": "{w}/speed.json --memory {w}/memory.json --kernel matmul",
         "with a neighbours model": "{w}/neighbours.json",

@@ -94,6 +94,7 @@ CHANGES = {
         "output": "-o m.json",
         "json": "--json",
         "compare-with-this-machine": "--compare-with-this-machine",
+        "swept": "--swept {w}/swept.json",
     },
     "calibrate network": {"output": "-o m.json", "json": "--json"},
     "calibrate neighbours": {"cache": "--cache L3=32MB", "output": "-o m.json", "json": "--json"},
@@ -276,6 +277,7 @@ REFUSES = {
         "load": "--load none.csv --window 2",
         "time-cap": "--time-cap 0s",
         "cpu": "--cpu 99999",
+        "columns": "--columns 99999999",
         "size": "--size 'n('",
         "volume": "--volume 'n('",
     },
@@ -287,6 +289,7 @@ REFUSES = {
         "processes": "--processes 99999",
         "over": "--over x",
         "cpu": "--cpu 99999",
+        "swept": "--swept {w}/memory.json",
     },
     "calibrate network": {
         "medium": "--medium x",
@@ -348,8 +351,8 @@ REASONED = {
     "quickstart": ("output seed json", "tests/advisor/quickstart/test_quickstart.py runs it"),
     "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_load_recording.py runs it"),
     "calibrate speed": (
-        "store output json",
-        "the same lines of code as with --replay; test_calibrate_resumed.py runs it",
+        "store output json together",
+        "the same lines of code as with --replay; test_calibrate_resumed.py runs it, and test_real_source.py together",
     ),
     "calibrate memory": (
         "table output seed json",

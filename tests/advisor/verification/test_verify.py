@@ -68,8 +68,9 @@ class Made:
     def prepare(self, _configurations):
         self.order.append("prepare")
 
-    def run(self, configuration):
-        self.order.append(configuration.name)
+    def run(self, configuration, beside):
+        with beside():
+            self.order.append(configuration.name)
         return RealRun(self.times[configuration.name], (Usage(),))
 
 
@@ -337,7 +338,7 @@ def test_real_loads_start_as_simulated_ones_do():
     """PEs of one clock together, each repetition anew; those that say where they start, there."""
     pes = [pe(name, load=trace([0, 1], [0, 1], 2), cpu=CPU) for name in "abc"]
     pes[2] = replace(pes[2], load=replace(pes[2].load, drawn=False, start_s=0.5))
-    starts_s = load_starts(scenario(pes, 64, (64, 0, 0)))
+    starts_s = load_starts(scenario(pes, 64, (64, 0, 0)), window_s=0.1)
     together = [starts_s(0, repetition) for repetition in range(20)]
     assert together == [starts_s(1, repetition) for repetition in range(20)]
     assert (len(set(together)), min(together) >= 0, max(together) < 2) == (20, True, True)

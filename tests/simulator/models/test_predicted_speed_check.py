@@ -11,6 +11,7 @@ from simulator import this_machine
 from simulator.base.errors import ScenarioError
 from simulator.calibration import RealSource, foretell_speed, measure_across
 from simulator.models.predicted_speed import KERNEL_USES
+from simulator.models.predicted_speed_check import swept_by_kernel
 from simulator.results.plots import plot_predicted_speed, predicted_speeds_svg
 from simulator.scenario_file.load import load_scenario, resolved_text
 
@@ -68,10 +69,11 @@ def triad(tmp_path):
 def test_a_machine_that_is_as_the_model_says_is_foretold_exactly(memory, triad):
     found = foretell_speed(triad, memory)
     assert found.use == KERNEL_USES["triad"]
-    assert found.reference == 0
+    assert (found.fastest, found.reference) == (0, 1)
     assert found.by_levels.tolist() == pytest.approx(found.measured.tolist())
     assert found.by_model.tolist() == pytest.approx(found.measured.tolist())
     assert found.errors(found.by_levels).max() < 1e-9
+    assert (found.call_s, found.swept) == (0.0, False)
     assert found.edges_elements.tolist() == [EDGE / 8]
     assert found.warnings == ("1 sizes lie outside those that the memory model was fitted to",)
 
@@ -118,6 +120,138 @@ def test_what_cannot_be_foretold(memory, triad):
     triad.write_text(json.dumps(document))
     with pytest.raises(ScenarioError, match="points: 1 found, at least 2"):
         foretell_speed(triad, memory)
+
+
+def give(path, change):
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def sweeps_of(document, *, near=1e-10, far=4e-10):
+    """Sweeps of 0.1 ns near and 0.4 ns far, writing as long again, with one step at 8000 words."""
+    words, times = [1e3, 8e3, 8001.0, 1e6], [near, near, far, far]
+    document["model"]["sweeps"] = {"M_words": words, "read_s": times, "write_s": times}
+
+
+def test_swept_words_and_calls_make_a_measured_kernel_exact(memory, triad):
+    """Two words read and one written for two operations, 0.15 and 0.6 ns; computing 0.3 ns; a call of 1 us."""
+    give(memory, sweeps_of)
+    volumes = 2 / 3 * SIZES
+    inside = (0.3**3 + np.where(SIZES <= 8e3, 0.15, 0.6) ** 3) ** (1 / 3) * 1e-9
+    speeds = 1 / (inside + 1e-6 / volumes)
+
+    def measured(document):
+        document["call_s"] = 1e-6
+        for point, speed, volume in zip(document["points"], speeds.tolist(), volumes.tolist(), strict=True):
+            point["speed"]["mid"], point["volume"] = speed, volume
+
+    give(triad, measured)
+    found = foretell_speed(triad, memory)
+    assert found.swept
+    assert found.reference == 1
+    assert found.by_model.tolist() == pytest.approx(speeds.tolist())
+    assert found.errors(found.by_levels).mean() > 0.5
+    assert found.to_dict()["errors"]["model"]["mean"] < 1e-9
+
+
+def test_another_kernels_speeds_say_what_swept_words_take(memory, triad, tmp_path, capsys):
+    """Triad takes 1.5 words for an operation; a product that sweeps half a word follows, with 0.2 ns of computing."""
+    triad_s = np.array([3e-10, 3e-10, 12e-10, 12e-10, 12e-10])
+
+    def measured(document, kernel, sizes, unit_s):
+        document["kernel"] = kernel
+        for point, size, seconds in zip(document["points"], sizes.tolist(), unit_s.tolist(), strict=True):
+            point["size_elements"], point["speed"]["mid"] = size, 1 / seconds
+
+    give(triad, lambda document: measured(document, "triad", SIZES, triad_s))
+    known = swept_by_kernel(triad)
+    assert known.m_words.tolist() == SIZES.tolist()
+    assert known.read_s.tolist() == pytest.approx((triad_s / 1.5).tolist())
+    assert known.write_s.tolist() == known.read_s.tolist()
+    give(memory, lambda document: document["model"].update(sweeps=known.to_dict()))
+    product_s = (2e-10**3 + (triad_s / 3) ** 3) ** (1 / 3)
+    give(triad, lambda document: measured(document, "matmul", 3 * SIZES, product_s))
+    found = foretell_speed(triad, memory)
+    assert found.by_model.tolist() == pytest.approx((1 / product_s).tolist())
+    give(triad, lambda document: document.update(kernel="qr"))
+    cells = [f"{m},{a},{run},{1e-9 * (1 + m / 1e5)}" for m in (1e3, 1e4, 1e5) for a in (0.5, 1) for run in (1, 16)]
+    (tmp_path / "t.csv").write_text("\n".join(["M_words,alpha,L,time_per_word_s", *cells]) + "\n")
+    assert _run(["calibrate", "memory", "--replay", str(tmp_path / "t.csv"), "--swept", str(triad)]) == 2
+    assert "kernel: 'qr' found, one whose accesses are known" in capsys.readouterr().err
+    give(triad, lambda document: document.update(kernel="matmul"))
+    made = tmp_path / "made.json"
+    given = ["--replay", str(tmp_path / "t.csv"), "--swept", str(triad), "-o", str(made)]
+    assert _run(["calibrate", "memory", *given]) == 0
+    assert json.loads(made.read_text())["model"]["sweeps"]["M_words"] == pytest.approx(SIZES.tolist())
+
+
+def test_the_size_taken_as_known_is_no_lucky_one(memory, triad):
+    """One size of five is twice as fast as the next: the middle one counts where all are near, and not the fastest."""
+    give(memory, lambda document: sweeps_of(document, far=1e-10))
+    give(triad, lambda document: document["points"][0]["speed"].update(mid=2 * document["points"][1]["speed"]["mid"]))
+    found = foretell_speed(triad, memory)
+    assert found.fastest == 0
+    assert found.reference == 2
+
+
+@pytest.fixture
+def predicted(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text("""format: 1
+platform:
+  nodes:
+    - {name: a, levels: {model: memory.json}, pes: [{name: a0, speeds: {triad: {predicted: {flop_rate: 2 Gflop/s}}}}]}
+  link: {latency: 10us, bandwidth: 1Gbit/s}
+application: {name: stencil, kernel: triad, parameters: {n: 100, iterations: 2}}
+configurations: {one: {partition: equal}}
+""")
+    return path
+
+
+def speeds_at(scenario, sizes):
+    return (1e9 / scenario.platform.pes[0].speed_of("triad").speed(np.array(sizes))).tolist()
+
+
+def test_a_predicted_speed_takes_sweeps_from_the_model(memory, predicted):
+    """By the levels 0.5 ns + 2 (T - 1 ns), T 1 and at most 2.5 ns; by sweeps (c^3 + m^3)^(1/3), m 0.15 and 0.6 ns."""
+    before = load_scenario(predicted)
+    assert speeds_at(before, [5e3, 4e5]) == pytest.approx([0.5, 3.5])
+    assert "(" not in before.notes[0]
+    assert not before.platform.known_nodes[0].uses
+    give(memory, sweeps_of)
+    now = load_scenario(predicted)
+    compute = 0.5**3 - 0.15**3
+    assert speeds_at(now, [5e3, 4e5]) == pytest.approx([0.5, (compute + 0.6**3) ** (1 / 3)])
+    assert "(sweeps as measured by vector loops), not measured" in now.notes[0]
+    assert now.notes[1].startswith("triad on a: what it loses where L2 is shared: what its memory model says")
+    near_s, far_s = 0.5, (compute + 0.6**3) ** (1 / 3)
+    taken = now.platform.known_nodes[0].uses["triad"].at("L2", 4e3)  # the system says that L2 is shared
+    assert (taken.demand, taken.sensitivity) == (pytest.approx(8 * 4e3, rel=0.02), pytest.approx(far_s / near_s - 1))
+
+
+def test_a_predicted_speed_on_a_larger_cache_moves_the_sweeps_step(memory, predicted):
+    give(memory, sweeps_of)
+    near, far = speeds_at(load_scenario(predicted), [5e3, 1.2e4])
+    wider = load_scenario(predicted, changes=["platform.nodes.a.levels.L2.capacity=x2"])
+    assert speeds_at(wider, [5e3, 1.2e4, 4e4]) == pytest.approx([near, near, far])
+    assert "(sweeps as measured by vector loops)" in wider.notes[0]
+
+
+@pytest.mark.usefixtures("predicted")
+def test_a_measured_speed_on_a_larger_cache_moves_with_the_sweeps(memory, tmp_path):
+    """Measured as sweeps say: on twice the cache what was far is near, by the factor between both."""
+    give(memory, sweeps_of)
+    path = tmp_path / "p.yaml"
+    slow = (0.5**3 - 0.15**3 + 0.6**3) ** (1 / 3)
+    bands = "sizes: [1e3, 8e3, 8.1e3, 1e5], " + ", ".join(
+        f"{name}: [2e9, 2e9, {1e9 / slow:.9e}, {1e9 / slow:.9e}]" for name in ("low", "mid", "high")
+    )
+    path.write_text(path.read_text().replace("{predicted: {flop_rate: 2 Gflop/s}}", f"{{{bands}}}"))
+    found = load_scenario(path, changes=["platform.nodes.a.levels.L2.capacity=x2"])
+    assert speeds_at(found, [5e3, 1.2e4, 4e4]) == pytest.approx([0.5, 0.5, slow])
+    assert found.extrapolations[0].beyond_levels == "sweeps as measured by vector loops"
+    assert found.extrapolations[0].highest_factor == pytest.approx(slow / 0.5)
 
 
 @pytest.mark.usefixtures("memory")

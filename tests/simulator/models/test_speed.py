@@ -1,8 +1,10 @@
+import json
+
 import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.models.speed import LEAST_HALF_WIDTH, Cut, SpeedBand, SpeedFunction, cut_from_samples
+from simulator.models.speed import LEAST_HALF_WIDTH, Cut, SpeedBand, SpeedFunction, SpeedSurface, cut_from_samples
 
 BAND = SpeedBand.through([Cut(200, 4, 5, 6), Cut(100, 8, 10, 12)])
 
@@ -96,3 +98,37 @@ def test_a_speed_function_round_trips():
     assert again.speeds.tolist() == [11, 6]
     with pytest.raises(ScenarioError, match="speed function"):
         SpeedFunction(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
+
+
+def band_of(sizes, speeds):
+    speeds = np.asarray(speeds, float)
+    return SpeedBand(np.asarray(sizes, float), speeds * 0.9, speeds, speeds * 1.1)
+
+
+def test_a_surface_gives_what_was_measured_and_joins_panels_of_equal_proportions():
+    small, large = band_of([2e4, 3e4], [1e9, 2e9]), band_of([2e6, 3e6], [4e9, 8e9])
+    surface = SpeedSurface((100.0, 1000.0), (small, large))
+    assert surface.at(100).to_dict() == small.to_dict()
+    assert surface.at(1000).surface is surface
+    between = surface.at(np.sqrt(100 * 1000))  # halfway on a logarithmic axis: the geometric mean of speeds
+    for share in (2.0, 2.5, 3.0):  # size over the square of the columns
+        expected = np.sqrt(small.cut(share * 1e4).mid * large.cut(share * 1e6).mid)
+        assert between.cut(share * 1e5).mid == pytest.approx(expected, rel=1e-9)
+    assert np.all(between.low < between.mid)
+
+
+def test_a_surface_is_constant_beyond_its_columns_and_survives_its_file():
+    surface = SpeedSurface((100.0, 1000.0), (band_of([2e4], [1e9]), band_of([2e6], [4e9])))
+    assert surface.at(10_000).cut(3e8).mid == pytest.approx(4e9)
+    assert surface.at(10).cut(200).mid == pytest.approx(1e9)
+    again = SpeedSurface.from_dict(json.loads(json.dumps(surface.to_dict())))
+    assert again.to_dict() == surface.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("columns", "bands"),
+    [((), 0), ((100.0,), 2), ((100.0, 100.0), 2), ((200.0, 100.0), 2), ((0.0,), 1), ((np.inf,), 1), ((np.nan, 1.0), 2)],
+)
+def test_a_surface_that_is_none_is_refused(columns, bands):
+    with pytest.raises(ScenarioError, match="speed surface"):
+        SpeedSurface(columns, (band_of([1], [1]),) * bands)

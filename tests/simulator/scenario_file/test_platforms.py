@@ -269,3 +269,37 @@ def test_the_tutorials_go_to_their_explicit_form_and_back(tmp_path, path):
     again = tmp_path / "again.yaml"
     again.write_text(text)
     assert same(load_scenario(again), loaded)
+
+
+SURFACE = """
+format: 1
+platform:
+  nodes:
+    - name: a
+      pes:
+        - name: p
+          speeds:
+            dgemm:
+              columns: [100, 400]
+              bands:
+                - {sizes: [2e4, 3e4], low: [1e9, 2e9], mid: [1e9, 2e9], high: [1e9, 2e9]}
+                - {sizes: [32e4, 48e4], low: [4e9, 8e9], mid: [4e9, 8e9], high: [4e9, 8e9]}
+  link: {latency: 10us, bandwidth: 1Gbit/s}
+application: {name: matmul, kernel: dgemm, parameters: {n: N}}
+configurations: {equal: {partition: equal}}
+"""
+
+
+@pytest.mark.parametrize(("n", "speed", "notes"), [(100, 2e9, 0), (200, 4e9, 0), (400, 8e9, 0), (800, 8e9, 1)])
+def test_speeds_by_columns_are_those_of_the_applications_order(tmp_path, n, speed, notes):
+    """A square has 3 n^2 elements; halfway between 100 and 400 columns lies the geometric mean of its speeds."""
+    path = tmp_path / "s.yaml"
+    path.write_text(SURFACE.replace("n: N", f"n: {n}"))
+    scenario = load_scenario(path)
+    assert scenario.platform.pes[0].speed_of("dgemm").cut(3 * n * n).mid == pytest.approx(speed)
+    assert sum("measured on 400 columns" in note for note in scenario.notes) == notes
+    written = dump_scenario(scenario)
+    assert "columns: [100.0, 400.0]" in written
+    (tmp_path / "again.yaml").write_text(written.replace(f"n: {n}", "n: 100").replace(f"[{n}]", "[100]"))
+    again = load_scenario(tmp_path / "again.yaml")  # all that was measured is still there
+    assert again.platform.pes[0].speed_of("dgemm").cut(3e4).mid == pytest.approx(2e9)

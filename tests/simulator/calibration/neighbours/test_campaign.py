@@ -1,6 +1,8 @@
 """Campaigns on real processes: who runs beside whom and for how long, what is planned, kept and refused."""
 
 import os
+import shlex
+import sys
 import time
 
 import pytest
@@ -110,8 +112,8 @@ def test_what_others_took_is_recognised():
     assert campaign._disturbance(Usage(0.99, 1.0)) == 0
     assert campaign._disturbance(Usage(0.8, 1.0)) == pytest.approx(0.25)
     sleeps = Usage(0.1, 1.0, 5, 2)
-    assert campaign._disturbance(sleeps, is_command=True) == 0
-    assert campaign._disturbance(Usage(0.5, 1.0, 0, 400), is_command=True) > 0
+    assert campaign._disturbance(sleeps, sleeps=True) == 0
+    assert campaign._disturbance(Usage(0.5, 1.0, 0, 400), sleeps=True) > 0
 
 
 @TWO
@@ -142,6 +144,25 @@ def test_a_campaign_is_kept_and_gone_on_with(tmp_path):
     other = campaign.NeighboursWishes(CPUS, kernels=(), seed=1)
     with pytest.raises(ScenarioError, match="visits of"):
         campaign.measure_neighbour_visits(other, budget_s=60, store=store, items=(list(SMALL), []))
+
+
+@TWO
+@pytest.mark.parametrize(
+    ("code", "sleeps"), [("sum(range(10**6))", False), ("[__import__('time').sleep(1e-3) for _ in range(99)]", True)]
+)
+def test_the_wall_clock_counts_for_commands_that_sleep(code, sleeps):
+    subject = command_subject(f"{sys.executable} -I -S -c {shlex.quote(code)} {{n}}", size="n", volume="n")
+    items = [*SMALL, Item("own", 8, 8.0, 64, 8.0, "kernel", 0)]
+    wishes = campaign.NeighboursWishes(CPUS, kernels=(), commands=(subject,))
+    found = campaign.measure_neighbour_visits(
+        wishes,
+        budget_s=60,
+        items=(items, []),
+        make_plan=lambda _items, _count: [CellPlan((3, 1), (0, 1), 0)],
+        most_passes=1,
+    )
+    assert found.plan.items[3].sleeps == sleeps
+    assert len(found.visits) == 1
 
 
 @TWO

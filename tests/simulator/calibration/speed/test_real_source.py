@@ -10,13 +10,14 @@ import numpy as np
 import psutil
 import pytest
 
-from simulator import CalibrationError, ScenarioError
-from simulator.base.machine import memory_available_bytes
-from simulator.calibration import RealSource
+from simulator import CalibrationError, ScenarioError, SpeedSurface
+from simulator.base.machine import memory_available_bytes, this_machine
+from simulator.calibration import RealSource, fit_speed, save_speed_model
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.speed.sampling import Effort
 from simulator.calibration.speed.subjects import command_subject
 from simulator.calibration.speed.upper_end import Room, find_ends
+from simulator.models.speed_file import load_speed
 from tests.stored_points import rewrite, stored
 from tests.support.processes import relatives
 
@@ -181,7 +182,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 import numpy as np
-from simulator.calibration import RealSource
+from simulator.calibration import RealSource, fit_speed, save_speed_model
 source = RealSource.of_command(sys.argv[1], size="n", volume="n", cpu=int(sys.argv[2]), time_cap_s=3.0,
                                max_size=20000, store=Path(sys.argv[3]))
 for size in np.linspace(4000, source.largest, 9):
@@ -273,3 +274,17 @@ def test_a_point_cut_off_by_a_far_lower_time_cap_is_measured_again(tmp_path):
     with RealSource.of_kernel("triad", max_size=10_000, store=store, **QUICK) as source:
         assert source.measure(5000) != known
         assert source.reused == 0
+
+
+@pytest.mark.slow
+def test_panels_on_all_cores_at_once_make_a_model_that_says_so(tmp_path):
+    with RealSource.of_kernel("dgemm", cpu=CPU, time_cap_s=0.5, columns=256, together=True) as source:
+        built = fit_speed(source, budget_s=10.0)
+    others = [core.cpu for core in this_machine().cores if core.cpu != CPU]
+    assert source.subject == {"kernel": "dgemm", "columns": 256, "cpu": CPU} | ({"beside": others} if others else {})
+    assert (built.points[0].size, built.band.sizes.max()) == (256 * 256 + 2 * 4 * 256, 3 * 256 * 256)
+    save_speed_model(built, tmp_path / "m.json")
+    model, document = load_speed(tmp_path / "m.json")
+    assert document["measured"] == ("on all cores at once" if others else "alone")
+    assert isinstance(model, SpeedSurface)
+    assert model.columns == (256.0,)

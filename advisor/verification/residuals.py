@@ -1,0 +1,157 @@
+"""Where a prediction and real runs part: computing, what the load left, or the rest, which is messages and waiting.
+
+With the seconds `c` that the busiest PE computes without load, `w` that it computes with it, and the makespan `m`, the
+difference of two makespans is `(c' - c) w / c` from computing, `w' - c' w / c` from the load, and what remains. The
+primes are predicted. CPU seconds do not count a load, so they say what `c` really was.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from advisor.verification.interleaved import Verification
+from simulator import Configuration, RunSet, Scenario, run
+
+Part = Literal["compute", "load", "rest"]
+PARTS: dict[Part, str] = {
+    "compute": "computing",
+    "load": "the share of PEs that the load leaves",
+    "rest": "messages and waiting",
+}
+BIAS = 0.03
+"""Errors of one sign whose median is larger are no chance."""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Predicted minus measured makespan of one configuration, in parts, as per cent of the measured one."""
+
+    compute_percent: float
+    load_percent: float
+    rest_percent: float
+    pe: str
+    """The PE that computed longest."""
+    processes: int
+    """How many computed at once."""
+    speed_ratio: float
+    """Attained speed of that PE over the predicted one."""
+
+    def of(self, part: Part) -> float:
+        """One part of it."""
+        return {"compute": self.compute_percent, "load": self.load_percent, "rest": self.rest_percent}[part]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def residuals(scenario: Scenario, runs: RunSet, verification: Verification) -> dict[str, Residual]:
+    """The residual of every configuration whose busiest PE had a core for each of its processes; by name."""
+    names = [configuration.name for configuration in scenario.configurations]
+    rows, count = verification.usages, len(names)
+    if not rows or len(rows) % count:
+        return {}
+    idle = run(_without_loads(scenario))
+    found = {}
+    for place, configuration in enumerate(scenario.configurations):
+        own = rows[place::count]
+        cpu_s, wall_s = (np.median([[getattr(used, key) for used in row] for row in own], axis=0) for key in _KEYS)
+        one = _residual(scenario, (runs, idle), configuration, verification, cpu_s=cpu_s, wall_s=wall_s)
+        if one is not None:
+            found[configuration.name] = one
+    return found
+
+
+_KEYS = ("cpu_s", "wall_s")
+
+
+def _residual(
+    scenario: Scenario,
+    predicted: tuple[RunSet, RunSet],
+    configuration: Configuration,
+    verification: Verification,
+    *,
+    cpu_s: Any,
+    wall_s: Any,
+) -> Residual | None:
+    runs, idle = predicted
+    computing = [place for place, units in enumerate(configuration.partition) if units]
+    pe = int(np.argmax(wall_s))
+    mine = [place for place in computing if configuration.placement[place] == pe]
+    if not mine or cpu_s[pe] <= 0 or wall_s[pe] <= 0:
+        return None
+    loaded_s, nominal_s = (_busy_s(one, configuration.name, mine) for one in (runs, idle))
+    measured_s = float(np.median(verification.measured_s[configuration.name]))
+    stretch = float(wall_s[pe] / cpu_s[pe])
+    compute = (nominal_s - float(cpu_s[pe])) * stretch
+    load = loaded_s - nominal_s * stretch
+    whole = float(np.median(runs.of(configuration.name))) - measured_s
+    percent, name = 100 / measured_s, scenario.platform.pes[pe].name
+    rest = whole - compute - load
+    ratio = float(nominal_s / cpu_s[pe])
+    return Residual(percent * compute, percent * load, percent * rest, name, len(computing), ratio)
+
+
+def _busy_s(runs: RunSet, name: str, processes: Sequence[int]) -> float:
+    """Seconds that some processes compute together, the median over replications."""
+    ticks = runs.busy_ticks[runs.configurations.index(name)][:, processes]
+    return float(np.median(ticks.sum(axis=1))) * runs.tick_s
+
+
+def _without_loads(scenario: Scenario) -> Scenario:
+    pes = tuple(pe if pe.load is None else replace(pe, load=None) for pe in scenario.platform.pes)
+    return replace(scenario, platform=replace(scenario.platform, pes=pes))
+
+
+def bias_of(
+    entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual], *, loaded: bool = True
+) -> dict[str, Any] | None:
+    """The bias of a set of predictions, None where their errors have two signs or are small.
+
+    Parameters
+    ----------
+    entries
+        Each with its `error_percent`.
+    found
+        Where errors come from, by the name of a configuration.
+    loaded
+        Whether the scenario has a load.
+
+    Returns
+    -------
+    dict
+        `percent`, the median error; `part` that most of it lies in; `cause` that is suspected; `text` for a reader.
+    """
+    errors = np.array([entry["error_percent"] for entry in entries])
+    if not errors.size or not (np.all(errors > 0) or np.all(errors < 0)) or abs(np.median(errors)) < 100 * BIAS:
+        return None
+    middle = float(np.median(errors))
+    slow = middle > 0
+    how = f"{abs(middle):.1f} % too {'slow' if slow else 'fast'} (median)"
+    what = "every strategy" if errors.size > 1 else "the strategy"
+    told = f"{what} is predicted {how}"
+    if not found:
+        return {"percent": middle, "part": None, "cause": None, "text": f"{told}; where this comes from is not known"}
+    parts = {part: float(np.median([one.of(part) for one in found.values()])) for part in PARTS}
+    part = max(parts, key=lambda name: parts[name] * (1 if slow else -1))
+    cause = _cause(part, list(found.values()), slow=slow, loaded=loaded)
+    share = f"of which {abs(parts[part]):.1f} points come from {PARTS[part]}"
+    return {"percent": middle, "part": part, "cause": cause, "text": f"{told}, {share}: {cause}"}
+
+
+def _cause(part: Part, found: Sequence[Residual], *, slow: bool, loaded: bool) -> str:
+    if part == "load" and not loaded:
+        return "other programs took a part of PEs that the scenario has no load on"
+    if part == "load":
+        return "the load left another share than the scenario's trace says, or other programs run here"
+    if part == "rest":
+        return "messages were measured with other payloads, places or loads than these runs have"
+    lone = [abs(one.speed_ratio - 1) for one in found if one.processes == 1]
+    several = [abs(one.speed_ratio - 1) for one in found if one.processes > 1]
+    if slow:
+        return "speeds were measured in another shape (rows and columns), or while other programs ran"
+    if lone and several and np.median(lone) < np.median(several) / 2:
+        return "neighbours: processes slow each other down, and speeds were measured with one alone"
+    return "speeds were measured in another shape (rows and columns) or with one process alone"

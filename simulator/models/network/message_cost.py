@@ -1,0 +1,111 @@
+"""What a message costs the processors at its ends and the memory channel: linear in its bytes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simulator.base import units
+
+COPIES = {"unix": 2, "pipe": 2, "tcp": 2}
+"""Times that a message's bytes are copied on one machine: to the system at one end, from it at the other."""
+PER_COPY = 2.0
+"""Bytes through memory for each byte copied, where no cache holds them: read and written. Lines that are fetched before
+they are written would make three."""
+
+
+@dataclass(frozen=True)
+class CpuCost:
+    """CPU seconds at each end, the mean of the end that sends and the one that receives."""
+
+    per_message_s: float
+    per_byte_s: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.per_message_s < np.inf and 0 <= self.per_byte_s < np.inf):
+            raise ValueError("cpu: seconds of at least 0")
+
+    def at(self, size_bytes: ArrayLike) -> np.ndarray:
+        """CPU seconds at each end of messages of these sizes; of their shape."""
+        return np.asarray(self.per_message_s + self.per_byte_s * np.asarray(size_bytes, dtype=np.float64))
+
+    @property
+    def shown(self) -> str:
+        """The costs in words."""
+        return f"{units.show_duration(self.per_message_s)} and {1e9 * self.per_byte_s:.3g} ns a byte"
+
+
+@dataclass(frozen=True)
+class MessageCost:
+    """What messages over one medium cost."""
+
+    cpu: CpuCost
+    beside: CpuCost | None
+    """The same while a computation is busy on the PE of each end; None where that was not measured."""
+    memory_bytes_per_byte: float | None
+    """Bytes through the memory channel for each byte of a large message; None where nothing is known."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: entries of a network model's file."""
+        found: dict[str, Any] = {"cpu": vars(self.cpu)}
+        if self.beside is not None:
+            found["cpu"] = found["cpu"] | {"beside_computation": vars(self.beside)}
+        if self.memory_bytes_per_byte is not None:
+            found |= {"memory_bytes_per_byte": self.memory_bytes_per_byte, "memory_from": "copies, not measured"}
+        return found
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "MessageCost | None":
+        """What `to_dict` wrote into a model's file; None where it holds nothing of it.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError
+            If the entries are no costs.
+        """
+        cpu = document.get("cpu")
+        if cpu is None:
+            return None
+        own, beside = (
+            None if part is None else CpuCost(float(part["per_message_s"]), float(part["per_byte_s"]))
+            for part in (cpu, cpu.get("beside_computation"))
+        )
+        memory = document.get("memory_bytes_per_byte")
+        if own is None or (memory is not None and not 0 <= float(memory) < np.inf):
+            raise ValueError("memory_bytes_per_byte: at least 0")
+        return cls(own, beside, None if memory is None else float(memory))
+
+    def lines(self) -> list[str]:
+        """The costs for the terminal."""
+        found = [f"CPU of a message at each end: {self.cpu.shown}"]
+        if self.beside is not None:
+            found.append(f"beside a computation on its PE: {self.beside.shown}")
+        if self.memory_bytes_per_byte is not None:
+            found.append(f"memory channel: {self.memory_bytes_per_byte:g} bytes for each byte, by copies, not measured")
+        return found
+
+
+def fit_cpu_cost(size_bytes: ArrayLike, cpu_s: ArrayLike) -> CpuCost:
+    """Least squares of relative errors, neither cost below 0.
+
+    Parameters
+    ----------
+    size_bytes, cpu_s
+        Sizes of messages and CPU seconds of one; (n,), at least two sizes.
+    """
+    from scipy.optimize import nnls
+
+    size, seconds = np.asarray(size_bytes, dtype=np.float64), np.asarray(cpu_s, dtype=np.float64)
+    columns = np.stack((np.ones_like(size), size), axis=-1) / seconds[:, np.newaxis]
+    # Columns of like size: seconds of a message and of a byte are far apart.
+    scale = np.sqrt(np.sum(columns**2, axis=0))
+    found, _ = nnls(columns / scale, np.ones_like(size))
+    per_message_s, per_byte_s = (found / scale).tolist()
+    return CpuCost(per_message_s, per_byte_s)
+
+
+def memory_bytes_per_byte(medium: str) -> float | None:
+    """What copies of a medium ask of the memory channel, of messages that no cache holds."""
+    return PER_COPY * COPIES[medium] if medium in COPIES else None
