@@ -22,6 +22,7 @@ READ = {
     *("hardware", "link", "held_out", "memory", "hwloc", "speed", "topology", "before", "recording", "replay", "load"),
     "neighbours",
     "against",
+    "swept",
 }
 """Parameters of commands that name what is read."""
 BESIDE = {("allocate run", "folder")} | {(f"calibrate {what}", "table") for what in ("memory", "neighbours", "network")}
