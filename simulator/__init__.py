@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand, SpeedSurface
     from simulator.platform.nodes import PE, Load, Platform
+    from simulator.platform.sharing import Meeting, capacity_of, kept_shares
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
     from simulator.results import plots
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from simulator.results.job_files import JOB_FILES, job_lines
     from simulator.results.platform_export import SimgridExport, export_simgrid
     from simulator.results.process_table import process_lines
+    from simulator.results.sharing import domain_meetings
     from simulator.results.tables import check_form
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.loads import load_profiles
@@ -92,6 +94,10 @@ _HOMES = {
     "TraceError": "simulator.base.errors",
     "WriteError": "simulator.base.errors",
     "availability": "simulator.models.load",
+    "capacity_of": "simulator.platform.sharing",
+    "kept_shares": "simulator.platform.sharing",
+    "Meeting": "simulator.platform.sharing",
+    "domain_meetings": "simulator.results.sharing",
     "cache_folder": "simulator.engines.compiled",
     "check_form": "simulator.results.tables",
     "compare": "simulator.results.comparison",
@@ -170,6 +176,7 @@ __all__ = [
     "Load",
     "LoadTrace",
     "Machine",
+    "Meeting",
     "Message",
     "NeighbourShare",
     "NodeDescription",
@@ -188,6 +195,7 @@ __all__ = [
     "availability",
     "cache_folder",
     "calibration",
+    "capacity_of",
     "characterisation",
     "check_form",
     "compare",
@@ -195,6 +203,7 @@ __all__ = [
     "describe",
     "describe_node",
     "describe_seg",
+    "domain_meetings",
     "dump_scenario",
     "dump_seg",
     "expanded",
@@ -206,6 +215,7 @@ __all__ = [
     "interval_note",
     "job_lines",
     "join_platform",
+    "kept_shares",
     "load_either",
     "load_platform",
     "load_profiles",

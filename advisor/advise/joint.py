@@ -20,7 +20,7 @@ from advisor.advise.partition import even_split, refined
 from advisor.advise.partition.by_times import by_times
 from advisor.advise.partition.whole import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import kinds_of, mean_share, process_times, runs_as
+from advisor.advise.simulated import crowds, kinds_of, mean_share, process_times, runs_as
 from advisor.advise.spending import OutOfBudgetError
 from advisor.advise.strategies import renamed
 from simulator import Configuration, Scenario, ScenarioError, ties
@@ -78,8 +78,17 @@ def search_jointly(judge: Judge, *, most: int | None = None) -> list[Configurati
 
 
 def _searched(judge: Judge, most: int | None) -> Iterator[tuple[float, Configuration]]:
-    """The best teams with their units levelled, and their objective."""
-    kinds = kinds_of(judge.scenario, most=most)
+    """The best teams with their units levelled, and their objective.
+
+    Where PEs share domains and there are several nodes, both are searched: node after node, and all nodes alike.
+    """
+    platform = judge.scenario.platform
+    for across in (False, True) if platform.domains and len(platform.node_names) > 1 else (False,):
+        yield from _searched_in(judge, kinds_of(judge.scenario, most=most, across=across))
+
+
+def _searched_in(judge: Judge, kinds: Sequence[Kind]) -> Iterator[tuple[float, Configuration]]:
+    """The best teams of the first PEs of each kind."""
     found = _judged(judge, kinds, _likeliest(judge, kinds, _starts(judge.scenario, kinds), STARTS))
     for _ in range(ROUNDS):
         best = _best(found)
@@ -217,6 +226,9 @@ def _starts(scenario: Scenario, kinds: Sequence[Kind]) -> Iterator[Team]:
         for part in PARTS:
             yield _team((math.ceil(part * kind.count), each[n]) for n, kind in enumerate(kinds))
         yield _team((int(n == order[0]), each[n]) for n in range(len(kinds)))
+    if scenario.platform.domains:  # where neighbours slow each other down, fewer processes on each PE
+        for part in PARTS:
+            yield _team((kind.count, math.ceil(part * pe.cores)) for kind, pe in zip(kinds, pes, strict=True))
 
 
 def _team(parts: Iterable[tuple[int, int]]) -> Team:
@@ -240,10 +252,11 @@ def _groups(scenario: Scenario, kinds: Sequence[Kind], team: Team) -> tuple[list
     """Processes that are alike, and the PE of each process: in the order of the PEs, those of one PE side by side."""
     of_pe = {pe: place for place, (kind, (pes, _)) in enumerate(zip(kinds, team, strict=True)) for pe in kind.pes[:pes]}
     placement = [pe for pe in sorted(of_pe) for _ in range(team[of_pe[pe]][1])]
-    members: dict[tuple[int, bool], list[int]] = {}
+    members: dict[tuple[object, ...], list[int]] = {}
+    crowded = crowds(scenario, placement)
     for process, pe in enumerate(placement):
         leads = scenario.application.work.has_master and process == 0
-        members.setdefault((of_pe[pe], leads), []).append(process)
+        members.setdefault((of_pe[pe], leads, crowded.get(pe)), []).append(process)
     return [tuple(processes) for processes in members.values()], tuple(placement)
 
 

@@ -32,6 +32,7 @@ from advisor.advise.strategies import (
     usual_vary,
     within_memory,
     without_uneven,
+    worth_most,
 )
 from simulator import AS_NOW, Configuration, RunSet, Scenario, ScenarioError, describe, notebook, ties, units
 from simulator.experiments.sweep import run_or_recall
@@ -452,7 +453,10 @@ def _ranking(
     bound_s: float | None,
     most: int | None,
 ) -> Ranking:
-    """All candidates, with all replications of each; those that may not be advised are last and have no chance."""
+    """All candidates, with all replications of each; those that may not be advised are last and have no chance.
+
+    The first one is worth its processes, see `worth_most`.
+    """
     table = rates_of(scenario, candidates, objective)[:, np.newaxis] * runs.makespan_s
     may = np.array([advisable(scenario, one, most) for one in candidates])
     places, others = np.flatnonzero(may | ~may.any()), np.flatnonzero(~may & may.any())
@@ -467,6 +471,8 @@ def _ranking(
         deterministic=runs.deterministic,
     )
     ranked = [replace(entry, candidate=int(places[entry.candidate])) for entry in found.ranked]
+    mine = [candidates[entry.candidate] for entry in ranked]
+    ranked.insert(0, ranked.pop(worth_most(scenario, mine, [entry.value_s for entry in ranked])))
     values = statistic(table[others], objective)
     ranked += [
         Ranked(int(others[place]), float(values[place]), None, None, table.shape[1], None, None)

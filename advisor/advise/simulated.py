@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from advisor.advise.objectives import Objective, rates_of
 from advisor.advise.partition import even_split
 from advisor.advise.problem import Allocations, EqualWork, Floats, Kind, Model, Problem, Runs, ShareTimes
-from simulator import PE, Configuration, Platform, RunSet, Scenario, ScenarioError, SpeedBand, availability, ties
+from simulator import (
+    PE,
+    Configuration,
+    Platform,
+    RunSet,
+    Scenario,
+    ScenarioError,
+    SpeedBand,
+    availability,
+    kept_shares,
+    ties,
+)
 from simulator.experiments.sweep import run_or_recall
 
 GRID = 24
@@ -24,17 +35,23 @@ SAME = 1e-9
 """Relative difference up to which kinds differ by factors only."""
 
 
-def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]:
+def kinds_of(scenario: Scenario, *, most: int | None = None, across: bool = False) -> tuple[Kind, ...]:
     """The kinds of PEs of a scenario: those with the same speed band, cores, load, time slice, cost and power.
+
+    PEs of a kind share with as many others by the same laws. The first ones of a node lie in different sharing domains,
+    so that as few as can be share one.
 
     Parameters
     ----------
     most
         Most processes on one PE; by default its cores.
+    across
+        The first PEs lie on different nodes, too, where these have domains; else one node comes after the other.
     """
     alike: dict[tuple[object, ...], list[int]] = {}
     known = scenario.platform.known_nodes
     prices = [known[node].price_per_hour for node in scenario.platform.node_of.tolist()]
+    shared = _shared_by(scenario)
     for index, pe in enumerate(scenario.platform.pes):
         band = pe.speed_of(scenario.application.kernel)
         load = None
@@ -44,10 +61,35 @@ def kinds_of(scenario: Scenario, *, most: int | None = None) -> tuple[Kind, ...]
             load = trace.values.tobytes(), trace.durations_s.tobytes(), pe.load.rule, *starts
         speeds = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes()
         rates = pe.cost_per_s, pe.power_w, prices[index]
-        key = speeds, pe.cores, load, rates, pe.slice_s
+        key = speeds, pe.cores, load, rates, pe.slice_s, *shared.get(index, ())
         alike.setdefault(key, []).append(index)
     pes = scenario.platform.pes
-    return tuple(Kind(pes[same[0]].name, tuple(same), most or pes[same[0]].cores) for same in alike.values())
+    return tuple(
+        Kind(pes[same[0]].name, _spread(scenario.platform, same, across=across), most or pes[same[0]].cores)
+        for same in alike.values()
+    )
+
+
+def _shared_by(scenario: Scenario) -> dict[int, tuple[object, ...]]:
+    """What the PEs that are in sharing domains share, and the uses that hold there."""
+    platform, found = scenario.platform, dict[int, tuple[object, ...]]()
+    nodes = platform.known_nodes if platform.domains else ()
+    for domain in platform.domains:
+        for pe in domain.pes:
+            uses = nodes[platform.node_of[pe]].uses.get(scenario.application.kernel)
+            found[pe] = (*found.get(pe, (id(uses),)), domain.level, domain.law, len(domain.pes))
+    return found
+
+
+def _spread(platform: Platform, pes: Sequence[int], *, across: bool) -> tuple[int, ...]:
+    """PEs in an order in which the first ones share as few domains as can be: the smallest domains count first."""
+    members, ranks = set(pes), dict[int, list[int]]()
+    for domain in sorted(platform.domains, key=lambda domain: len(domain.pes)):
+        for rank, pe in enumerate(pe for pe in domain.pes if pe in members):
+            ranks.setdefault(pe, []).append(rank)
+    if not ranks:
+        return tuple(pes)
+    return tuple(sorted(pes, key=lambda pe: (0 if across else int(platform.node_of[pe]), ranks.get(pe, []), pe)))
 
 
 def configuration_of(
@@ -152,7 +194,8 @@ def model_of(
 
     A PE with m processes computes the largest of P equal shares at the middle of its band and under the mean of its
     load, m / cores times as long if m is above its cores. Messages take what they take on PEs that compute in no time,
-    simulated at a few P. What depends on where processes run, on waiting for each other and on fluctuation is left out.
+    simulated at a few P. In sharing domains they keep what they keep where all PEs of a kind work. What depends on
+    where processes run, on waiting for each other and on fluctuation is left out.
     """
     processes = np.arange(sum(kind.count * kind.most for kind in kinds) + 1)
     shares = _pe_s(scenario, kinds, processes)
@@ -186,6 +229,7 @@ def _pe_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64
         pe = scenario.platform.pes[kind.pes[0]]
         alone_s = volumes / pe.speed_of(scenario.application.kernel).speed(sizes)
         each = np.array([mean_share(pe, processes=count) for count in range(1, kind.most + 1)])
+        each = each * _kept_by_count(scenario, kind)
         pe_s[place, : kind.most] = alone_s / each[:, np.newaxis]
     pe_s[:, :, work.units + 1 :] = np.inf  # the others would have nothing to do
     return pe_s
@@ -194,7 +238,8 @@ def _pe_s(scenario: Scenario, kinds: Sequence[Kind], processes: NDArray[np.int64
 def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) -> Callable[[int, int], float]:
     """Seconds that a process takes for so many units under mean load, messages included, by its place and the units.
 
-    A master also waits for everyone's messages: a set-up cost, taken at the equal partition.
+    In sharing domains each keeps what it keeps while all compute on equal parts. A master also waits for everyone's
+    messages: a set-up cost, taken at the equal partition.
 
     Parameters
     ----------
@@ -205,6 +250,8 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     """
     work, platform, kernel = scenario.application.work, scenario.platform, scenario.application.kernel
     busy, first, compute = Counter(placement), placement[0], work.compute(len(placement))
+    usual = -(-work.units // len(placement))
+    kept = _kept(scenario, placement, usual)
 
     @cache  # only those asked for: of PEs that are alike, callers ask for one
     def speed_of(pe: int) -> tuple[SpeedBand, float]:
@@ -219,9 +266,8 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     @cache
     def alone_s(pe: int, units: int) -> float:
         computation, (band, share) = compute(units), speed_of(pe)
-        return float(computation.volume / float(band.speed(computation.size)) / share)
+        return float(computation.volume / float(band.speed(computation.size)) / share) / kept.get(pe, 1.0)
 
-    usual = -(-work.units // len(placement))
     setup_s = sum((count - (pe == first)) * messages_s(pe, usual) for pe, count in busy.items()) if led else 0.0
 
     def process_s(process: int, units: int) -> float:
@@ -229,6 +275,35 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
         return alone_s(pe, units) + (setup_s if led and process == 0 else messages_s(pe, units))
 
     return process_s
+
+
+def crowds(scenario: Scenario, placement: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """How many processes there are in each sharing domain of a PE, by PE; empty without domains."""
+    busy, found = Counter(placement), dict[int, tuple[int, ...]]()
+    for domain in scenario.platform.domains:
+        here = sum(busy[pe] for pe in domain.pes)
+        for pe in domain.pes:
+            found[pe] = (*found.get(pe, ()), here)
+    return found
+
+
+def _kept_by_count(scenario: Scenario, kind: Kind) -> Floats:
+    """What processes keep of their speed with so many on each PE of a kind, from 1 on; (most,)."""
+    work, found = scenario.application.work, np.ones(kind.most)
+    for count in range(1, kind.most + 1) if scenario.platform.domains else ():
+        placement = tuple(pe for pe in sorted(kind.pes) for _ in range(count))
+        if len(placement) <= work.units:
+            found[count - 1] = min(_kept(scenario, placement, -(-work.units // len(placement))).values())
+    return found
+
+
+def _kept(scenario: Scenario, placement: Sequence[int], units: int) -> dict[int, float]:
+    """What processes keep of their speed beside each other, by PE; empty without sharing domains."""
+    if not scenario.platform.domains:
+        return {}
+    size = float(scenario.application.work.compute(len(placement))(units).size)
+    shares = kept_shares(scenario.platform, scenario.application.kernel, placement, [size] * len(placement))
+    return dict(zip(placement, shares.tolist(), strict=True))
 
 
 def mean_share(pe: PE, *, processes: int = 1) -> float:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from advisor.advise.partition.by_times import Times, by_times
-from simulator import AS_NOW, Configuration, Scenario, ScenarioError, units
+from simulator import AS_NOW, Configuration, Scenario, ScenarioError, ties, units
 
 EQUAL_WORK = ("hpl",)
 """Applications that give each process as much as any other: unequal PEs need unequal numbers of processes."""
 MOST_RATIO = 8
 """Most processes on a PE of one core: as many as its speed is worth, up to here."""
+WORTH = 0.005
+"""Least that more processes have to gain, as a share, where PEs share domains: there more may gain nothing."""
 BEYOND = 1e9
 """How many times longer a PE takes for units that its memory does not hold, in a search that looks at times only."""
 
@@ -187,6 +189,26 @@ def advisable(scenario: Scenario, configuration: Configuration, most: int | None
         Most processes on one PE in the search; its cores if None.
     """
     return configuration.name == AS_NOW or not oversubscribed(scenario, configuration, most)
+
+
+def at_work(configuration: Configuration) -> int:
+    """Its processes with units."""
+    return sum(units > 0 for units in configuration.partition)
+
+
+def worth_most(scenario: Scenario, configurations: Sequence[Configuration], values: Sequence[float]) -> int:
+    """The place of the one that is best, and worth its processes.
+
+    Where PEs share domains: of those within `WORTH` of the least objective the one with the fewest processes, of these
+    the best. Else the best.
+    """
+    best = ties.first_least(values)
+    if not scenario.platform.domains:
+        return best
+    near = [place for place, value in enumerate(values) if not ties.is_less((1 + WORTH) * values[best], value)]
+    fewest = min(at_work(configurations[place]) for place in near)
+    least = [place for place in near if at_work(configurations[place]) == fewest]
+    return least[ties.first_least([values[place] for place in least])]
 
 
 def oversubscribed(scenario: Scenario, configuration: Configuration, most: int | None = None) -> bool:

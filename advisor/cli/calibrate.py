@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli import calibrate_memory, calibrate_network, calibrate_resource, load_check
+from advisor.cli import calibrate_memory, calibrate_neighbours, calibrate_network, calibrate_resource, load_check
 from advisor.cli.options import Json, offered, print_answers, print_warnings, read_number, read_share
 from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
@@ -81,6 +81,7 @@ def register(app: typer.Typer) -> None:
     group.command("speed")(speed)
     group.command("memory")(calibrate_memory.memory)
     group.command("network")(calibrate_network.network)
+    group.command("neighbours")(calibrate_neighbours.neighbours)
     group.command("resource")(calibrate_resource.resource)
     group.command("load-check")(load_check.load_check)
     group.callback()(_group)

@@ -29,6 +29,10 @@ def machine(
     memory: Annotated[
         Path | None, typer.Option(metavar="MEMORY.json", help="Memory model measured here: fills in levels.")
     ] = None,
+    neighbours: Annotated[
+        Path | None,
+        typer.Option(metavar="NEIGHBOURS.json", help="Model of neighbours measured here: fills in domains."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -49,7 +53,7 @@ def machine(
     """
     from simulator import describe_node, files
 
-    found = describe_node(hwloc=hwloc, name=name, speeds=speed or (), memory=memory)
+    found = describe_node(hwloc=hwloc, name=name, speeds=speed or (), memory=memory, neighbours=neighbours)
     if output is not None and output.suffix == ".json":
         files.write_json(output, found.document)
     elif output is not None:

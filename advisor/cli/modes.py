@@ -119,7 +119,9 @@ def _design(given: Given) -> str:
 
 
 _TABLE_FORM = _flag("output", "format", why="where no table is written")
-_RUNTIME, _SPEED, _MEMORY, _NETWORK = (f"with a {kind} model" for kind in ("run-time", "speed", "memory", "network"))
+_RUNTIME, _SPEED, _MEMORY, _NETWORK, _NEIGHBOURS = (
+    f"with a {kind} model" for kind in ("run-time", "speed", "memory", "network", "neighbours")
+)
 
 
 def _characterised(given: Given) -> str:
@@ -131,10 +133,11 @@ def _characterised(given: Given) -> str:
 def _shown(given: Given) -> str:
     if given["model"].is_dir():
         return "with a folder of results"
-    from advisor.cli.show import is_network_model
+    from advisor.cli.show import is_model_of
 
-    if given["memory"] is None and is_network_model(given["model"]):
-        return _NETWORK
+    for kind, mode in (("network", _NETWORK), ("neighbours", _NEIGHBOURS)):
+        if given["memory"] is None and is_model_of(given["model"], kind):
+            return mode
     return "with a speed model alone" if given["memory"] is None else "with a speed model and --memory"
 
 
@@ -149,7 +152,7 @@ def _fitted(given: Given) -> str | None:
 def _predicted(given: Given) -> str | None:
     from simulator.calibration import model_kind
 
-    kinds = {"runtime": _RUNTIME, "speed": _SPEED, "memory": _MEMORY, "network": _NETWORK}
+    kinds = {"runtime": _RUNTIME, "speed": _SPEED, "memory": _MEMORY, "network": _NETWORK, "neighbours": _NEIGHBOURS}
     return kinds.get(model_kind(given["model"]))
 
 
@@ -328,6 +331,23 @@ TABLE: Mapping[str, Rules] = {
             _flag("connect", "token"),
         ),
     ),
+    "calibrate neighbours": Rules(
+        "json",
+        (
+            Axis(
+                _first("replay", "against", otherwise="without --replay and --against"),
+                {
+                    "with --replay": "replay cache output",
+                    "with --against": "against command size volume budget seed",
+                    "without --replay and --against": "kernel command size volume budget table output seed",
+                },
+                {
+                    "with --replay": "where nothing is measured",
+                    "with --against": "where the model says which kernels",
+                },
+            ),
+        ),
+    ),
     "calibrate resource": Rules("output budget memory seed json"),
     "calibrate load-check": Rules("kernel load period interval history durations runs cpu output seed json"),
     "characterise": Rules(
@@ -348,6 +368,7 @@ TABLE: Mapping[str, Rules] = {
                     "with a network model": "json",
                     "with a speed model alone": "plot held-out",
                     "with a speed model and --memory": "memory kernel plot json",
+                    _NEIGHBOURS: "json",
                 },
             ),
         ),
@@ -372,12 +393,12 @@ TABLE: Mapping[str, Rules] = {
         (
             Axis(
                 _predicted,
-                {_RUNTIME: "level next-run", _MEMORY: "level", _NETWORK: "level", _SPEED: ""},
-                {_SPEED: "whose band is what was measured"},
+                {_RUNTIME: "level next-run", _MEMORY: "level", _NETWORK: "level", _SPEED: "", _NEIGHBOURS: ""},
+                {_SPEED: "whose band is what was measured", _NEIGHBOURS: "which foretells ratios alone"},
             ),
         ),
     ),
-    "machine": Rules("hwloc name speed memory output json"),
+    "machine": Rules("hwloc name speed memory neighbours output json"),
     "platform": Rules("names kernel topology max-age output json", (_flag("topology", "uplink"),)),
     "scenarios": Rules("output json"),
     "check": Rules(

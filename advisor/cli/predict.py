@@ -24,7 +24,7 @@ def predict(
         Path,
         typer.Option(
             help="CSV of targets: a column for each parameter; size_elements for speed, M_words,alpha,L for memory, "
-            "bytes and perhaps hops for network.",
+            "bytes and perhaps hops for network; subject,size_elements,beside for neighbours.",
             **INPUT,
         ),
     ],
@@ -105,11 +105,20 @@ def _predict_messages(model: Path, at: Path, level: float, _next_run: bool) -> P
     return document, (_message_line(entry, level) for entry in entries)
 
 
+def _predict_neighbours(model: Path, at: Path, _level: float, _next_run: bool) -> Predicted:
+    from simulator.calibration import predict_neighbours, read_neighbours
+
+    entries = predict_neighbours(model, at)
+    document = {"kind": "neighbours", "warnings": list(read_neighbours(model).warnings), "predictions": entries}
+    return document, map(_neighbours_line, entries)
+
+
 _PREDICTORS: dict[str, Callable[[Path, Path, float, bool], Predicted]] = {
     "runtime": _predict_times,
     "speed": _predict_speeds,
     "memory": _predict_memory,
     "network": _predict_messages,
+    "neighbours": _predict_neighbours,
 }
 """Kind of model -> what makes its document and its lines from model, targets, level and whether to advise runs."""
 
@@ -134,6 +143,13 @@ def _message_line(entry: dict[str, Any], level: float) -> str:
     where = f"{entry['at']['bytes']:g} B over {entry['at']['hops']:g} hops"
     outside = ", outside what was measured" if entry["extrapolation"] else ""
     return f"{where}: {entry['mean']:.4g} s, {entry['low']:.4g} to {entry['high']:.4g} s ({100 * level:g} %){outside}"
+
+
+def _neighbours_line(entry: dict[str, Any]) -> str:
+    outside = ", outside the sizes measured" if entry["outside_sizes"] else ""
+    beside = " ".join(entry["beside"]) or "nobody"
+    name = f"{entry['subject']}:{entry['size_elements']:.6g}"
+    return f"{name} beside {beside}: {entry['ratio']:.4g} times as long as alone{outside}"
 
 
 def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ def show(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="Model of `calibrate speed` or `network`, or results of `simulate -o` or `whatif -o`.",
+            help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o` or `whatif -o`.",
             **INPUT,
         ),
     ],
@@ -49,6 +49,8 @@ def show(
 
     Of a network model: message times, and what messages cost in CPU and memory.
 
+    Of a model of neighbours: what was measured together, and the domains.
+
     Of a folder of results: its table, and how each point of a what-if is run again.
 
     Example: apportion show model.json --plot model.svg
@@ -68,19 +70,22 @@ def show(
             _foretell(model, memory, kernel=kernel, plot=plot, as_json=as_json)
         return
     with files.understood(model, WRITER):
-        if is_network_model(model):
+        if is_model_of(model, "network"):
             _show_network(model, as_json=as_json)
+            return
+        if is_model_of(model, "neighbours"):
+            _show_neighbours(model, as_json=as_json)
             return
         _show_model(model, plot=plot, held_out=held_out)
 
 
-def is_network_model(path: Path) -> bool:
-    """Whether a file says that it is a network model; what cannot be read is refused by what reads it."""
+def is_model_of(path: Path, kind: str) -> bool:
+    """Whether a file says that it is a model of a kind; what cannot be read is refused by what reads it."""
     from simulator import ApportionError
     from simulator.calibration import model_kind
 
     try:
-        return path.is_file() and model_kind(path) == "network"
+        return path.is_file() and model_kind(path) == kind
     except ApportionError:
         return False
 
@@ -134,6 +139,19 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
             band, points, plot, held_out=None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
         )
         print(f"picture written to {plot}")
+
+
+def _show_neighbours(model: Path, *, as_json: bool) -> None:
+    """Domains, what was measured, and what to know."""
+    from advisor.cli.calibrate_neighbours import tell
+    from simulator.calibration import read_neighbours
+
+    document = read_neighbours(model).to_dict()
+    if as_json:
+        print_json(document | {"command": "show"})
+        return
+    print(f"{model}: what computations on {document['pe_count']} PEs lose to each other")
+    tell(document)
 
 
 def _show_results(folder: Path, *, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from advisor import wording
 from advisor.report.text import table, wrapped
 from advisor.wording import Document, clean, number, percent
+from simulator import units
 
 MOST_LIMITS = 4
 MOST_PARAMETERS = 8
@@ -59,6 +60,7 @@ def _why(document: Document) -> list[str]:
         f"  {clean(one['pe'])} waits {wording.duration(one['seconds'])} for {clean(one['waits_for'])}"
         for one in waits[:MOST_LIMITS]
     ]
+    lines += [f"  {line}" for line in sharing_lines(why)]
     rows = [
         [
             "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
@@ -68,6 +70,26 @@ def _why(document: Document) -> list[str]:
         for one in why["costs"]
     ]
     return [*lines, *table(["makespan with", "as advised", "divided anew"], rows)]
+
+
+def sharing_lines(why: Document) -> list[str]:
+    """The sharing domains that bind, one line each."""
+    lines = []
+    for one in (why.get("sharing") or ())[:MOST_LIMITS]:
+        names = [clean(name) for name in one["pes"]]
+        pes = f"PE {names[0]}" if len(names) == 1 else f"PEs {names[0]} to {names[-1]}"
+        more = f", and {wording.counted(one['alike'], 'more such domain')}" if one["alike"] else ""
+        unit = {"memory": "B/s", "cache": "B"}.get(one["kind"])
+        if unit is None:
+            asked = f"{one['asked']:.3g} compute at once"
+        else:
+            asked = f"asked for {_amount(one['asked'], unit)} of {_amount(one['capacity'], unit)}"
+        lines.append(f"{clean(one['domain'])} ({pes}{more}): {asked}: each keeps {percent(one['kept'])}")
+    return lines
+
+
+def _amount(value: float, unit: str) -> str:
+    return units.show_rate(value, unit) if unit == "B/s" else units.show_size(value)
 
 
 def _others(document: Document) -> list[str]:

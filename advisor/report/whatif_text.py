@@ -75,7 +75,8 @@ def _configuration(entry: Document) -> str:
     if advice is None:
         return clean(entry["best"])
     shares = [f"{clean(pe)} {part}" for pe, part in zip(advice["pes"], advice["partition"], strict=True)]
-    told = ", ".join(shares) if len(shares) <= 4 else f"{len(shares)} processes"
+    busy = sum(part > 0 for part in advice["partition"])
+    told = ", ".join(shares) if len(shares) <= 4 else f"{busy} processes"
     return f"{clean(advice['recommended'])}: {told}"
 
 

@@ -398,6 +398,8 @@ def _of_nodes(platform: Platform, losses: Losses) -> None:
     nodes = platform.known_nodes
     held = [node.name for node in nodes if node.levels or node.memory_bytes is not None]
     losses.lose(held, "memory", "none: nothing pages, and no level is shared")
+    shared = [domain.name for domain in platform.domains]
+    losses.lose(shared, "sharing", "none: SimGrid has no such domains, and neighbours cost nothing")
     slow = [node.name for node in nodes if node.disk is not None and node.disk.latency_s > 0]
     losses.lose(slow, "a disk's latency", "its bandwidth alone")
     pes = [pe.node for pe in platform.pes]

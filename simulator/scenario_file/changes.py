@@ -1,7 +1,7 @@
 """Values set in place of what a scenario file says: `platform.nodes.n01.memory=x0.5`."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from decimal import Decimal
@@ -13,8 +13,10 @@ from simulator.base.units import to_whole
 from simulator.scenario_file.scenario import Change
 from simulator.scenario_file.yaml_text import Document, read_value
 
-Expand = Callable[[Any], Any]
-"""Levels that are a model -> the levels written out."""
+Expand = Callable[[str, Any], Mapping[str, Any]]
+"""A field that names a model (`levels`, `domains`) and the entry that has it -> fields of it, written out."""
+_OF_A_MODEL = {"levels": "levels", "domains": "domains", "uses": "domains"}
+"""Field whose parts can be set -> the field that may name a model in place of it."""
 _FACTOR = re.compile(r"([x/])\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)")
 _MOST_SHOWN = 20
 _LONGEST_SHOWN = 60
@@ -61,8 +63,10 @@ def _find(data: Any, path: str, expand: Expand) -> tuple[tuple[str | int, ...], 
     field: tuple[str | int, ...] = ()
     here, holder = data, data
     while parts:
-        if field and field[-1] == "levels" and isinstance(here, dict) and "model" in here and parts[0] not in here:
-            here = holder["levels"] = expand(here)
+        source = _OF_A_MODEL.get(parts[0]) if isinstance(here, dict) and len(parts) > 1 else None
+        told = None if source is None else here.get(source)
+        if source is not None and isinstance(told, dict) and "model" in told and parts[1] not in told:
+            here.update(expand(source, here))
         try:
             key, taken = step(here, parts, field=field)
         except ScenarioError as error:

@@ -1,9 +1,8 @@
 """From a `Scenario` to YAML text: explicit, and alike nodes and PEs written once."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +15,9 @@ from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Bus, Link, Listed, Mesh, Network, Star, Torus, Tree
 from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.scenario_file.domain_writing import demands_data, domain_data, uses_data
 from simulator.scenario_file.names import compact
+from simulator.scenario_file.quantities import bandwidth, duration, quantity, size, speed
 from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.segs.writing import application_data
 from simulator.scenario_file.yaml_writing import yaml_text
@@ -85,38 +86,6 @@ def _written(scenario: Scenario) -> Platform:
     return replace(scenario.platform, pes=tuple(pes))
 
 
-def quantity(value: float, kind: Mapping[str, Decimal], scales: Iterable[str]) -> str:
-    """The shortest text with a unit that is read back as exactly this value."""
-    exact = Decimal(repr(float(value)))
-    texts = []
-    for unit in scales:
-        number = (exact / kind[unit]).normalize()
-        text = f"{number:f}" if -6 < number.adjusted() < 16 else f"{number}"
-        if float(Decimal(text) * kind[unit]) == value:
-            texts.append(f"{text} {unit}")
-    return min(texts, key=len)
-
-
-def duration(value: float) -> str:
-    """Seconds."""
-    return quantity(value, units.DURATION, ("s", "ms", "us", "ns"))
-
-
-def size(value: float) -> str:
-    """Bytes."""
-    return quantity(value, units.SIZE, ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "TiB"))
-
-
-def bandwidth(value: float) -> str:
-    """Bytes per second."""
-    return quantity(value, units.BANDWIDTH, ("B/s", "MB/s", "GB/s", "Mbit/s", "Gbit/s"))
-
-
-def speed(value: float) -> str:
-    """Units of volume per second."""
-    return quantity(value, units.SPEED, ("units/s", "Munits/s", "Gunits/s"))
-
-
 def _places(names: list[str]) -> list[str]:
     """PEs of processes; long runs of one another as patterns."""
     pattern = compact(names) if len(names) > 16 else None
@@ -131,8 +100,9 @@ def _platform(platform: Platform, traces: Mapping[str, str]) -> Data:
         pes_of.setdefault(pe.node, []).append(pe)
     if list(pes_of) != [node for node, _ in groupby(platform.pes, key=lambda pe: pe.node)]:
         raise ScenarioError("platform: PEs of one node apart from each other found, node after node allowed")
+    domains = _domains(platform)
     bodies = [
-        (name, _node(node, pes_of[name], own.get(number), traces))
+        (name, _node(node, pes_of[name], own.get(number), traces, domains.get(name, [])))
         for number, (name, node) in enumerate(zip(platform.node_names, platform.known_nodes, strict=True))
     ]
     nodes = []
@@ -158,7 +128,19 @@ def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
     return [{"name": pattern} | body]
 
 
-def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str]) -> tuple[Any, Data]:
+def _domains(platform: Platform) -> dict[str, list[Data]]:
+    """The domains of each node that has some."""
+    found: dict[str, list[Data]] = {}
+    for domain in platform.domains:
+        names = [platform.pes[place].name for place in domain.pes]
+        node = platform.pes[domain.pes[0]].node
+        found.setdefault(node, []).append(domain_data(domain, node, names))
+    return found
+
+
+def _node(
+    node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str], domains: Sequence[Data]
+) -> tuple[Any, Data]:
     """What makes nodes alike, and the entry without its name."""
     told = {
         "host": None if node.host is None else node.host.replace(node.name, "{node}"),
@@ -174,6 +156,10 @@ def _node(node: Node, pes: list[PE], link: Link | None, traces: Mapping[str, str
         body["swap"] = size(node.swap_bytes)
     if node.levels:
         body["levels"] = [level_data(level) for level in node.levels]
+    if domains:
+        body["domains"] = list(domains)
+    if node.uses:
+        body["uses"] = {kernel: uses_data(uses) for kernel, uses in node.uses.items()}
     if node.disk is not None:
         body["disk"] = {
             "latency": duration(node.disk.latency_s),
@@ -232,6 +218,7 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
             "rule": pe.load.rule,
             "after_end": held.after_end,
             "start": _start(pe.load),
+            **({} if not pe.load.demands else {"demands": demands_data(pe.load.demands)}),
         }
     return entry
 

@@ -85,7 +85,7 @@ def _fault(document: Document, fault: dict[str, Any]) -> str:
         return f"{place}: missing"
     message = str(fault["msg"])
     message = message[0].lower() + message[1:]
-    if fault["type"] in ("unknown_key", "no_topology") or (
+    if fault["type"] in ("unknown_key", "no_kind") or (
         fault["type"] == "value_error" and isinstance(fault["input"], dict)
     ):
         return f"{place}: {message}"

@@ -60,7 +60,7 @@ _ALLOWED = {
     "string_too_short": "at least {min_length} letter allowed",
     "finite_number": "a finite number allowed",
     "union_tag_invalid": "one of {expected_tags} allowed",
-    "union_tag_not_found": "topology missing",
+    "union_tag_not_found": "{discriminator} missing",
     **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "an integer allowed"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number allowed"),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "fields with names allowed"),
@@ -90,13 +90,14 @@ def _told(fault: dict[str, Any], allowed: list[str], elsewhere: Mapping[str, str
     elif kind == "string_pattern_mismatch":
         kind, text = "told", _PATTERNS[fault["ctx"]["pattern"]]
     elif kind in _ALLOWED:
-        text = _ALLOWED[kind].format_map(fault.get("ctx", {}))
-        if kind in ("literal_error", "union_tag_invalid"):
-            names = fault["ctx"].get("expected") or fault["ctx"]["expected_tags"]
-            text += meant(found["topology"] if kind == "union_tag_invalid" else found, _NAME.findall(names))
+        context = fault.get("ctx", {})
+        chosen_by = str(context.get("discriminator", "")).strip("'")
+        text = _ALLOWED[kind].format_map(context | {"discriminator": chosen_by})
         if kind == "union_tag_invalid":
-            loc, found = (*loc, "topology"), found["topology"]
-        kind = "no_topology" if kind == "union_tag_not_found" else "told"
+            loc, found = (*loc, chosen_by), found[chosen_by]
+        if kind in ("literal_error", "union_tag_invalid"):
+            text += meant(found, _NAME.findall(context.get("expected") or context["expected_tags"]))
+        kind = "no_kind" if kind == "union_tag_not_found" else "told"
     text = text.removeprefix("Value error, ")
     return InitErrorDetails(type=PydanticCustomError(kind, text), loc=loc, input=found)
 
@@ -169,6 +170,12 @@ Size = Annotated[int, _as_text(_quantity(units.SIZE, zero=True, whole=True))]
 """Bytes of at least zero."""
 Payload = Annotated[int, _as_text(_quantity(units.SIZE, whole=True))]
 """Bytes above zero."""
+Amount = Annotated[float, _as_text(_quantity(units.SIZE))]
+"""Bytes above zero, parts of one too."""
+Taken = Annotated[float, _as_text(_quantity(units.SIZE, zero=True))]
+"""Bytes of at least zero, parts of one too."""
+TakenRate = Annotated[float, _as_text(_quantity(units.BANDWIDTH, zero=True))]
+"""Bytes per second of at least zero."""
 Speed = Annotated[float, _as_text(_quantity(units.SPEED))]
 """Units of volume per second."""
 Power = Annotated[float, _as_text(_quantity(units.POWER, zero=True))]

@@ -11,6 +11,7 @@ from simulator.base.errors import ScenarioError, meant
 from simulator.base.shipped import locate
 from simulator.platform.nodes import Platform
 from simulator.scenario_file.changes import with_changes
+from simulator.scenario_file.domain_forms import DomainsModelForm
 from simulator.scenario_file.dump import dump_scenario
 from simulator.scenario_file.extending import read_extended
 from simulator.scenario_file.faults import validated
@@ -60,7 +61,7 @@ class Template:
 
     def changed(self, changes: Sequence[str]) -> tuple[Any, tuple[Change, ...]]:
         """What the file would hold with some changes, and what these are; see `load_scenario`."""
-        document, made = with_changes(self.document, changes, expand=partial(_levels, self.named))
+        document, made = with_changes(self.document, changes, expand=partial(_written_out, self.named))
         return document.data, made
 
     def scenario(self, changes: Sequence[str] = (), *, oversized: bool = False) -> Scenario:
@@ -71,7 +72,7 @@ class Template:
         document, form, measured = self.document, self.form, Measured({}, self.form.application)
         made: tuple[Change, ...] = ()
         if changes:
-            document, made = with_changes(document, changes, expand=partial(_levels, self.named))
+            document, made = with_changes(document, changes, expand=partial(_written_out, self.named))
             form = validated(ScenarioForm, document)
             measured = measured_on(self.form, self.document, document, self.named)
         scenario = resolve(form, document, self.named, measured=measured, oversized=oversized)
@@ -210,9 +211,12 @@ def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = F
     return replace(scenario, inputs=template.named.hashes()), form
 
 
-def _levels(named: NamedFiles, value: Any) -> Any:
-    """Levels that are a model, written out so that one of them can be set."""
-    return written_out(LevelsModelForm.model_validate(value), named)
+def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
+    """Fields of a node that come of a model, written out so that a part of one can be set."""
+    if field == "levels":
+        return {"levels": written_out(LevelsModelForm.model_validate(entry["levels"]), named)}
+    told = named.neighbours_data(DomainsModelForm.model_validate(entry["domains"]).model)
+    return {"domains": told["domains"], "uses": {**told.get("uses", {}), **(entry.get("uses") or {})}}
 
 
 def _told(scenario: Scenario, changes: Sequence[Change]) -> list[str]:

@@ -35,6 +35,7 @@ def describe_node(
     name: str | None = None,
     speeds: Sequence[Path] = (),
     memory: str | Path | None = None,
+    neighbours: str | Path | None = None,
 ) -> NodeDescription:
     """Describe this machine as a node, or the one of an hwloc export.
 
@@ -42,7 +43,7 @@ def describe_node(
     ----------
     name
         Of the node, or a pattern; by default the host's.
-    speeds, memory
+    speeds, memory, neighbours
         Models that were measured there.
 
     Raises
@@ -57,17 +58,29 @@ def describe_node(
     is_here = topology is here
     notes = _notes() if is_here else list(topology.warnings)
     said = [*topology.warnings, *(() if is_here else check_same_machine(topology, here))]
-    paths = [*speeds, *([memory] if memory is not None else [])]
+    neighbours = None if neighbours is None else Path(neighbours)
+    kinds = {"memory": memory, "neighbours": neighbours}
+    wanted = [
+        *((path, "speed") for path in speeds),
+        *((path, kind) for kind, path in kinds.items() if path is not None),
+    ]
     inputs = {} if hwloc is None else {str(hwloc): files.digest(files.read_bytes(hwloc))}
-    models = [_model(path, "memory" if path is memory else "speed", inputs) for path in paths]
+    models = [_model(path, kind, inputs) for path, kind in wanted]
     node_called = name or node_name(topology)
     machine = this_machine().to_dict() if is_here else None
     document = make_node_document(name=node_called, topology=topology.to_dict(), machine=machine, models=models)
-    node = node_of(document, str(hwloc or "this machine"), places=[str(path) for path in paths])
+    node = node_of(document, str(hwloc or "this machine"), places=[str(path) for path, _ in wanted])
     made = provenance(inputs=inputs)
     said += doubts([node], [], now=datetime.fromisoformat(made["made"]), most_days=MOST_DAYS)
     files_of = dict(zip(node.speeds, map(str, speeds), strict=True))
-    text = node_block(topology, name=node_called, speeds=files_of, levels=node.levels, notes=notes)
+    text = node_block(
+        topology,
+        name=node_called,
+        speeds=files_of,
+        levels=node.levels,
+        notes=notes,
+        neighbours=None if neighbours is None else str(neighbours),
+    )
     warnings = tuple(dict.fromkeys(said))
     return NodeDescription(text, document | {"warnings": list(warnings), "provenance": made, "yaml": text}, warnings)
 

@@ -1,16 +1,21 @@
 """The files that a scenario file names: each read once, and remembered for provenance."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulator.base import files
+from simulator.base.errors import ScenarioError
 from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.resource import HardwareModel
 from simulator.models.resource.file import load_resource_model
 from simulator.models.speed import SpeedBand, SpeedSurface
+from simulator.scenario_file.domain_forms import NeighboursForm
+from simulator.scenario_file.faults import validated
+from simulator.scenario_file.yaml_text import Document
 
 if TYPE_CHECKING:
     from simulator.models.memory.model import MemoryModel
@@ -18,6 +23,54 @@ if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
 
 LIMIT_BYTES = 2**30
+
+
+def neighbours_of(document: Any, path: Path | str) -> NeighboursForm:
+    """The domains and uses of a model of neighbours, in the form in which a scenario file writes them.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none, with each fault.
+    """
+    return validated(NeighboursForm, Document(Path(path), neighbours_data(document, path), None))
+
+
+def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
+    """The same as a scenario file would write it: PEs by their places, and that kernels take nothing of a level, too.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no such model.
+    """
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind != "neighbours":
+        found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
+        raise ScenarioError(f"{path}: {found} found, a model that `apportion calibrate neighbours` wrote allowed")
+    told = deepcopy({name: document[name] for name in NeighboursForm.model_fields if name in document})
+    domains, uses, places = told.get("domains"), told.setdefault("uses", {}), document.get("places")
+    if not isinstance(domains, list) or not isinstance(uses, dict):
+        return told
+    if isinstance(places, list) and len(places) == len(domains):
+        told["domains"] = [_at_places(one, where) for one, where in zip(domains, places, strict=True)]
+    levels = dict.fromkeys(str(one.get("level", one.get("kind"))) for one in domains if isinstance(one, dict))
+    for kernel in document.get("kernels", uses):
+        use = uses.setdefault(kernel, {})
+        for level in levels:
+            if isinstance(use, dict) and level not in ("core", "clock", *use):
+                amount = "0B/s" if level == "memory" else "0B"
+                many = len(use.get("sizes", ()))
+                use[level] = {
+                    "demand": [amount] * many if many else amount,
+                    "sensitivity": [0.0] * many if many else 0.0,
+                }
+    return told
+
+
+def _at_places(domain: Any, places: Any) -> Any:
+    """A domain whose PEs have the names of the calibration, by their places on the node."""
+    return domain | {"pes": places} if isinstance(domain, dict) and "pes" in domain else domain
 
 
 @dataclass(frozen=True)
@@ -65,6 +118,19 @@ class NamedFiles:
             model, document = load_memory_model(self.path(name))
             self._memory[name] = model, named_levels(model.levels, document)
         return self._memory[name]
+
+    def neighbours(self, name: str) -> NeighboursForm:
+        """The domains and uses that `apportion calibrate neighbours` wrote; see `neighbours_of`."""
+        return neighbours_of(self._neighbours(name), self.path(name))
+
+    def neighbours_data(self, name: str) -> dict[str, Any]:
+        """The same as the node would write it out."""
+        self.neighbours(name)
+        data = neighbours_data(self._neighbours(name), self.path(name))
+        return {key: data[key] for key in ("domains", "uses")}
+
+    def _neighbours(self, name: str) -> Any:
+        return files.read_json(self.path(name), limit_bytes=LIMIT_BYTES)
 
     def message_model(self, name: str) -> "FittedForm":
         """Message times of a network model; the same object for the same file."""

@@ -9,8 +9,9 @@ from dataclasses import replace
 from simulator.base import units
 from simulator.base.machine import Core, SharedCache, Topology
 from simulator.models.memory import MemoryLevel
-from simulator.scenario_file.dump import duration, size
 from simulator.scenario_file.names import expanded
+from simulator.scenario_file.proposed_domains import cache_groups, flow, to_measure
+from simulator.scenario_file.quantities import duration, size
 
 WIDTH = 116
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -33,6 +34,7 @@ def node_block(
     speeds: Mapping[str, str] | None = None,
     levels: Sequence[MemoryLevel] = (),
     notes: Sequence[str] = (),
+    neighbours: str | None = None,
 ) -> str:
     """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
 
@@ -46,6 +48,8 @@ def node_block(
         Memory levels with fitted latencies and gaps, the nearest first; none: caches are listed in comments.
     notes
         Further lines of comment.
+    neighbours
+        File of the measured domains; without it they are proposed.
 
     Raises
     ------
@@ -59,6 +63,8 @@ def node_block(
         if topology.swap_bytes is not None:
             lines.append(f"  swap: {size(topology.swap_bytes)}  # {units.show_size(topology.swap_bytes)}")
     lines += _levels(topology, levels)
+    measured = neighbours is not None
+    lines += [f"  domains: {{model: {_quoted(str(neighbours))}}}"] if measured else _domains(topology, levels)
     if not speeds:
         lines += _comments(
             ["no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then"], "  "
@@ -131,25 +137,51 @@ def shared_levels(
     """Fitted levels with who shares them, and what a scenario cannot say of that.
 
     A fitted level is the cache whose capacity is nearest, by their ratio; one with none within a factor of 4 is each
-    PE's own. A cache that some but not all PEs share is written as one of all their capacities together. The last level
-    is main memory, without a limit of its own.
+    PE's own. One that all PEs share is `shared`; of caches that some of them share, each has its own capacity, and
+    domains say who shares them. The last level is main memory, without a limit of its own.
     """
     found, notes = [], []
     for level in levels[:-1]:
-        best = min(caches, key=lambda cache: abs(math.log(cache.size_bytes / level.capacity_bytes)), default=None)
-        capacity, shared = level.capacity_bytes, False
-        if best is None or not 0.25 <= best.size_bytes / capacity <= 4:
+        best = _nearest(caches, level)
+        if best is None:
             notes.append(f"level {level.name}: no cache of about its capacity is told; taken as each PE's own")
-        elif best.most_pes > 1:
-            shared, capacity = True, capacity * best.instances
-            if best.instances > 1:
-                notes.append(
-                    f"level {level.name}: {best.instances} caches, each shared by {best.most_pes} PEs, found; one of"
-                    f" {units.show_size(capacity)} for all is written: right where all PEs work, too much for a few"
-                )
-        found.append(replace(level, shared=shared, capacity_bytes=float(round(capacity))))
+        shared = best is not None and best.most_pes > 1 and best.instances == 1
+        found.append(replace(level, shared=shared, capacity_bytes=float(round(level.capacity_bytes))))
     found += [replace(level, shared=True) for level in levels[-1:]]
     return tuple(_rounded(level) for level in found), tuple(notes)
+
+
+def _nearest(caches: Sequence[SharedCache], level: MemoryLevel) -> SharedCache | None:
+    """The cache of about a level's capacity, if there is one."""
+    capacity = level.capacity_bytes
+    best = min(caches, key=lambda cache: abs(math.log(cache.size_bytes / capacity)), default=None)
+    return best if best is not None and 0.25 <= best.size_bytes / capacity <= 4 else None
+
+
+def level_names(caches: Sequence[SharedCache], levels: Sequence[MemoryLevel]) -> dict[tuple[str, int], str]:
+    """What fitted levels are called that are caches, by name and size of the cache."""
+    matched = [(_nearest(caches, level), level.name) for level in levels[:-1]]
+    return {(cache.name, cache.size_bytes): name for cache, name in reversed(matched) if cache is not None}
+
+
+def _domains(topology: Topology, levels: Sequence[MemoryLevel]) -> list[str]:
+    """What PEs share: caches as they are told, the rest as comments."""
+    if topology.pe_count == 1:
+        return ["  # one PE: nobody to share a cache, memory or a clock with, so no domains"]
+    labels = [f"{{node}}-{label}" for label in pe_labels(topology)]
+    called = level_names(topology.shared_caches(), levels)
+    found = cache_groups([core.cpu for core in topology.pes], topology.caches)
+    entries = [entry for one in found for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
+    head = ["  domains:", *(f"    - {flow(entry)}" for entry in entries)] if entries else []
+    intent = "    " if entries else "  "
+    said = [
+        *(["domains as the system tells them: virtual machines lie about what is shared"] if entries else []),
+        "what neighbours cost is not told by the system: `apportion calibrate neighbours -o neighbours.json`",
+        "measures it, then write domains: {model: neighbours.json}; or fill in what you know:",
+        *([] if entries else ["domains:"]),
+        *(line if entries else f"  {line}" for line in to_measure(topology, labels)),
+    ]
+    return [*head, *(f"{intent}# {line}" for line in said)]
 
 
 def _rounded(level: MemoryLevel) -> MemoryLevel:

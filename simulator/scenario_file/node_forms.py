@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.models.load import AfterEnd, AvailabilityRule
+from simulator.scenario_file.domain_forms import AnyDomainForm, DomainsModelForm, KernelUsesForm, LoadDemandsForm
 from simulator.scenario_file.form import LAUNCHED, FileName, Form, Instant, Latency, Name, Payload, Power, Size, Speed
 from simulator.scenario_file.names import MAX_NAMES
 from simulator.scenario_file.network_forms import DiskForm, LinkForm
@@ -164,6 +165,8 @@ class LoadForm(Form):
     """Where in the trace a replication starts: `drawn`, anew for each, and once for all PEs of a node that have the
     same recording; `own`, drawn for each PE by itself; `zero`, at its start; an offset into it (`6h`); or a time of
     day (`"14:00"`) or date and time, of a trace that says when it began, in the zone of the trace."""
+    demands: LoadDemandsForm | None = None
+    """What a load of 1 takes of the node's `domains`: `{memory: 5GB/s, L3: 10MiB}`; nothing if left out."""
 
 
 class PEForm(Form):
@@ -282,6 +285,17 @@ class NodeForm(Form):
     `apportion calibrate memory` wrote: a level is called by the cache of about its capacity that the system reported,
     else `level1` ..., the last one `RAM`; shared is what the system reported as shared, `RAM`, and what `shared`
     lists."""
+    domains: Annotated[
+        Annotated[list[AnyDomainForm], Field(max_length=MAX_NAMES), Tag("<list>")]
+        | Annotated[DomainsModelForm, Tag("<model>")],
+        Discriminator(lambda value: "<model>" if isinstance(value, dict) else "<list>"),
+    ] = Field(default=[])
+    """What PEs share, so that neighbours slow each other down: `{kind: memory, each: 4, capacity: 20GB/s}`, `{kind:
+    cache, level: L3}`, `{kind: clock, shares: [1, 1, 0.97]}`, `{kind: core, each: 2, shares: [1, 0.6]}`; see Sharing
+    domains. Or `{model: neighbours.json}`, which `apportion calibrate neighbours` wrote, with the uses in it."""
+    uses: dict[Name, KernelUsesForm] = Field(default={})
+    """By kernel, what it takes of them where it runs alone, and how much of its time hangs on that:
+    `{triad: {memory: {demand: 12GB/s, sensitivity: 0.9}, L3: {demand: 20MiB, sensitivity: 0.4}}}`."""
     disk: DiskForm | None = None
     """`latency` and `bandwidth` of what I/O passes; shared by reads and writes."""
     link: LinkForm | None = None

@@ -1,5 +1,6 @@
 """From what a scenario file says of PEs and nodes to a `Platform`; alike PEs share their models."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -8,12 +9,15 @@ import numpy as np
 from simulator.base.errors import ScenarioError
 from simulator.load_traces import trace_column
 from simulator.models.load import LoadTrace
+from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.paging import SWAP
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.foreign import read_simgrid
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.scenario_file.domain_forms import DomainsModelForm
+from simulator.scenario_file.domains import PEsOf, load_demands, sharing, told_by_domains
 from simulator.scenario_file.faults import Faults
 from simulator.scenario_file.forms import NodesForm, PlatformForm, SimgridForm
 from simulator.scenario_file.memory_levels import (
@@ -56,6 +60,7 @@ class _Parts:
 
     pes: list[PE] = field(default_factory=list)
     nodes: dict[str, Node | None] = field(default_factory=dict)
+    domains: list[SharingDomain] = field(default_factory=list)
     makers: dict[str, Maker] = field(default_factory=dict)
     pe_names: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
@@ -104,7 +109,7 @@ def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, 
     with document.at("platform"):
         network = _network(form, source, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
-        platform = Platform(tuple(parts.pes), network, nodes)
+        platform = Platform(tuple(parts.pes), network, nodes, tuple(parts.domains))
     return MadePlatform(platform, tuple(dict.fromkeys(parts.notes)), tuple(parts.extrapolations))
 
 
@@ -145,7 +150,7 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
     disk = None if form.disk is None else Link("disk", form.disk.latency, form.disk.bandwidth, shared=True)
     levels = levels_of(form, document, named, here=here)
     has_more = form.memory is not None or disk is not None or levels or form.host is not None
-    has_more = has_more or form.price is not None
+    has_more = has_more or form.price is not None or bool(form.uses) or isinstance(form.domains, DomainsModelForm)
     swap_bytes, swap_times = swap_of(form, document, here=here)
     memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
     known = replace(measured.memory.get(place, known_of(form, levels, named)), now=levels)
@@ -162,17 +167,21 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
             if len(names) > 1 and any(NODE not in name for name in kind.names):
                 found = f"{form.pes[number].name!r} found for PEs of {len(names)} nodes"
                 raise ScenarioError(f"{found}, a name with {NODE} in it allowed")
+    pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
+    shared = sharing(form, pes, document, named, here=here, levels=levels)
     band = next((kind.speeds[kernel] for kind in kinds if (kernel := measured.application.kernel) in kind.speeds), None)
-    uses = uses_of_model(known, measured.application, band)
-    for taken in uses.values():
-        caches = ", ".join(taken.demands)
-        said = "what its memory model says, not measured beside neighbours"
-        parts.notes.append(
-            f"{measured.application.kernel} on {form.name}: what it loses where {caches} is shared: {said}"
-        )
+    derived = {
+        kernel: taken
+        for kernel, taken in uses_of_model(known, measured.application, band).items()
+        if kernel not in shared.uses
+    }
+    parts.notes += [*shared.notes, *_told_of(derived, form)]
+    levels = told_by_domains(levels, shared.domains)
+    uses = derived | shared.uses
     for name in names:
         host = _host(form, name)
         node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
+        parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
         parts.nodes[name] = node if has_more else None
         if maker is not None:
             parts.makers[name] = maker
@@ -185,6 +194,15 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
                 parts.pe_names.add(full)
                 rest = kind.cpu, kind.cores, *kind.rates, kind.slice_s, kind.resource
                 parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
+
+
+def _told_of(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
+    """A line for each kernel whose uses follow from a memory model."""
+    said = "what its memory model says, not measured beside neighbours"
+    return [
+        f"{kernel} on {form.name}: what it loses where {', '.join(taken.demands)} is shared: {said}"
+        for kernel, taken in derived.items()
+    ]
 
 
 def _host(form: NodeForm, name: str) -> str | None:
@@ -359,10 +377,10 @@ def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str 
     with faults.at(*here, "trace"):
         trace = _trace(form, named)
         if form.start in ("drawn", "own"):
-            return Load(trace, form.rule, own=form.start == "own")
+            return Load(trace, form.rule, own=form.start == "own", demands=load_demands(form.demands))
         with faults.at(*here, "start"):
             start_s = 0.0 if isinstance(form.start, str) else trace.offset_s(form.start)
-            return Load(trace, form.rule, drawn=False, start_s=start_s)
+            return Load(trace, form.rule, drawn=False, start_s=start_s, demands=load_demands(form.demands))
     return None
 
 

@@ -12,6 +12,15 @@ from simulator.base import files, units
 from simulator.programs.applications import PARAMETERS
 from simulator.programs.applications.parameters import MOST_STEPS, Duration, Field
 from simulator.programs.configuration import MOST_CONFIGURATIONS, MOST_PLACED, MOST_PROCESSES
+from simulator.scenario_file.domain_forms import (
+    DOMAIN_FORMS,
+    CacheDemandForm,
+    DomainForm,
+    DomainsModelForm,
+    KernelUsesForm,
+    LoadDemandsForm,
+    MemoryDemandForm,
+)
 from simulator.scenario_file.extending import MOST_FILES
 from simulator.scenario_file.form import Form
 from simulator.scenario_file.forms import (
@@ -206,6 +215,15 @@ _TABLES: dict[str, Callable[[], str]] = {
         (f"{_PES}load.trace.", TraceForm, ()),
     ),
     "levels": lambda: _fields(("levels[].", LevelForm, ()), ("levels.", LevelsModelForm, ()), ("swap.", SwapForm, ())),
+    "domains": lambda: _fields(
+        ("domains[].", DomainForm, ()),
+        *((f"domains[kind: {kind}].", form, ("kind", *DomainForm.model_fields)) for kind, form in DOMAIN_FORMS.items()),
+        ("domains.", DomainsModelForm, ()),
+        ("uses.KERNEL.", KernelUsesForm, ("memory",)),
+        ("uses.KERNEL.memory.", MemoryDemandForm, ()),
+        ("uses.KERNEL.LEVEL.", CacheDemandForm, ()),
+        (f"{_PES}load.demands.", LoadDemandsForm, ()),
+    ),
     "memory": lambda: _fields(
         ("application.memory.", MemoryUseForm, ()), (f"{_PES}speeds.KERNEL.predicted.", PredictionForm, ())
     ),

@@ -15,7 +15,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryUse
-from simulator.models.neighbours import ShareTable
+from simulator.models.neighbours import ShareTable, SharingDomain
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
@@ -507,21 +507,22 @@ class Draws:
 
 
 def _unknown_uses(platform: Platform, application: Application) -> list[str]:
-    """Levels of sharing domains of which it is not known what the kernel takes: neighbours slow nobody there."""
-    nodes, levels = platform.known_nodes, dict[str, None]()
+    """Sharing domains in which nothing is known of what the kernel takes, and what to write, in one line."""
+    kernel, nodes, silent = application.kernel, platform.known_nodes, list[SharingDomain]()
     for domain in platform.domains:
-        if isinstance(domain.law, ShareTable):
-            continue
-        for node in {number: nodes[number] for number in platform.node_of[list(domain.pes)].tolist()}.values():
-            uses = node.uses.get(application.kernel)
-            known = uses is not None and domain.level in uses.demands
-            derived = domain.kind == "memory" or domain.level in {level.name for level in node.levels}
-            if not known and not (application.memory is not None and derived):
-                levels[domain.level] = None
-    if not levels:
+        node = nodes[platform.node_of[domain.pes[0]]]
+        uses = node.uses.get(kernel)
+        known = isinstance(domain.law, ShareTable) or (uses is not None and domain.level in uses.demands)
+        derived = domain.kind == "memory" or domain.level in {level.name for level in node.levels[:-1]}
+        if not known and not (application.memory is not None and derived):
+            silent.append(domain)
+    if not silent:
         return []
-    found = f"what kernel {application.kernel!r} takes of {', '.join(levels)} is not known"
-    return [f"platform: {found}, so neighbours there slow nobody; measure its uses, or say how it uses memory"]
+    first, more = silent[0], f" and {len(silent) - 1} more" if len(silent) > 1 else ""
+    taken = "demand: 12GB/s, sensitivity: 0.9" if first.kind == "memory" else "demand: 20MiB, sensitivity: 0.4"
+    found = f"{first.name}{more}: what {kernel} takes there is not known, so neighbours do not slow it there"
+    written = f"uses: {{{kernel}: {{{first.level}: {{{taken}}}}}}} in the node"
+    return [f"{found}; measure it (apportion calibrate neighbours) or write it, such as {written}"]
 
 
 def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:

@@ -39,6 +39,11 @@ COMMANDS = {
         "machine --speed speed.json -o node.json",
     ),
     "network.json": ("predict network.json --at bytes.csv --json", "platform speed.json network.json"),
+    "neighbours.json": (
+        "predict neighbours.json --at pairs.csv",
+        "show neighbours.json",
+        "show neighbours.json --json",
+    ),
     "link.json": ("platform speed.json speed.json link.json --names n[1-2]",),
     "runtime.json": (
         "predict runtime.json --at targets.csv",
@@ -67,6 +72,8 @@ COMMANDS = {
     ),
     "messages.csv": ("calibrate network --replay messages.csv -o out.json",),
     "elements.csv": ("predict speed.json --at elements.csv --json",),
+    "visits.csv": ("calibrate neighbours --replay visits.csv -o out.json",),
+    "pairs.csv": ("predict neighbours.json --at pairs.csv",),
     "bytes.csv": ("predict network.json --at bytes.csv",),
     "memory_at.csv": ("predict files/memory.json --at memory_at.csv",),
     "load.csv": (

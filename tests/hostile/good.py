@@ -42,11 +42,18 @@ TEXTS = {
     "bytes.csv": "bytes\n10\n1000\n",
     "memory_at.csv": "M_words,alpha,L\n4096,0.5,4\n",
     "topology.conf": "SwitchName=s0 Nodes=n[01-02]\nSwitchName=s1 Nodes=n[03-04]\nSwitchName=top Switches=s[0-1]\n",
+    "visits.csv": "subject,size_elements,beside,lone_s,together_s,pass\n"
+    + "".join(
+        f"triad,3e7,triad:3e7,0.02,0.03,{k}\ntriad,3e7,sort:1e5,0.02,0.021,{k}\nsort,1e5,triad:3e7,0.1,0.12,{k}\n"
+        for k in range(3)
+    ),
+    "pairs.csv": "subject,size_elements,beside\ntriad,3e7,sort:1e5\nsort,2e5,triad:3e7\n",
     "link.json": '{"sizes_bytes": [0, 1000], "times_s": [1e-5, 2e-5]}\n',
 }
 MADE = (
     ("calibrate", "speed", "--replay", "sizes.csv", "--method", "gbbp", "-o", "speed.json"),
     ("calibrate", "network", "--replay", "messages.csv", "-o", "network.json"),
+    ("calibrate", "neighbours", "--replay", "visits.csv", "-o", "neighbours.json"),
     ("fit", "runs.csv", "--formula", "N**3/P", "-o", "runtime.json"),
     ("allocate", "fit", "allocations.csv", "--model", "pooled", "-o", "pooled.json"),
     ("allocate", "fit", "allocations.csv", "--model", "paper", "-o", "paper.json"),

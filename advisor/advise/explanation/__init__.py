@@ -15,7 +15,7 @@ from advisor.advise.explanation.simulations import EFFORT, OutOfRuns, Seen, Simu
 from advisor.advise.explanation.switch_points import Switches, SwitchPoint, switches_of_load, switches_of_size
 from advisor.advise.objectives import UNITS, statistic
 from advisor.advise.recommendation import Recommendation, adopted
-from advisor.advise.strategies import advisable
+from advisor.advise.strategies import WORTH, advisable, at_work
 from simulator import Configuration, Scenario, ScenarioError, notebook, ties
 
 __all__ = [
@@ -170,7 +170,7 @@ def _replications(scenario: Scenario, replications: int) -> int:
 
 
 def _instead(before: Recommendation, after: Recommendation) -> tuple[str, float] | None:
-    if after is before:
+    if after is before or same(after.configuration, before.configuration):
         return None
     name = before.configuration.name
     took, takes = (statistic(one.runs.of(one.configuration.name), one.objective) for one in (before, after))
@@ -224,6 +224,8 @@ def _better(scenario: Scenario, made: Recommendation, simulations: Simulations) 
         seen = one.makespans_s.size
         mean_s = simulations.value_s(mine.makespans_s[:seen])
         gained = mean_s - simulations.value_s(one.makespans_s)
+        if scenario.platform.domains and at_work(one.configuration) > at_work(made.configuration):
+            gained -= WORTH * mean_s  # more processes have to be worth it
         if not ties.is_less(-gained, 0.0, floor=ties.SAME * mean_s):
             return 0.0
         if simulations.effort > EFFORT and 1 < seen < every:

@@ -120,6 +120,20 @@ def without_sharing(scenario: Scenario) -> Scenario:
     return replace(scenario, application=replace(scenario.application, memory=None))
 
 
+def without_domains(scenario: Scenario) -> Scenario:
+    """Neighbours that cost nothing: no sharing domains."""
+    return replace(scenario, platform=replace(scenario.platform, domains=()))
+
+
+def with_capacity(scenario: Scenario, domains: Sequence[int], factor: float) -> Scenario:
+    """Some sharing domains, of memory or caches by their places, with so many times the capacity."""
+    every = list(scenario.platform.domains)
+    for place in domains:
+        law: Any = every[place].law
+        every[place] = replace(every[place], law=replace(law, capacity=factor * law.capacity))
+    return replace(scenario, platform=replace(scenario.platform, domains=tuple(every)))
+
+
 def _with_bands(scenario: Scenario, pes: Sequence[int], change: Any) -> Scenario:
     kernel, all_pes = scenario.application.kernel, list(scenario.platform.pes)
     for place in pes:

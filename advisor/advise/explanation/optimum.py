@@ -17,7 +17,7 @@ from advisor.advise.joint import over_all
 from advisor.advise.partition import even_split
 from advisor.advise.partition.whole import whole_units
 from advisor.advise.problem import Kind
-from advisor.advise.simulated import kinds_of, process_times, runs_as
+from advisor.advise.simulated import crowds, kinds_of, process_times, runs_as
 from advisor.advise.strategies import EQUAL_WORK
 from simulator import Configuration, Scenario, ScenarioError, ties
 
@@ -191,12 +191,17 @@ class Balanced:
 
 
 def alike(scenario: Scenario, placement: Placement) -> list[NDArray[np.int64]]:
-    """Processes that are alike, by their places: on PEs of a kind with as many processes on each; a master is alone."""
+    """Processes that are alike, by their places: on PEs of a kind with as many processes on each and in its domains.
+
+    A master is alone.
+    """
     kind_of = {pe: number for number, kind in enumerate(kinds_of(scenario)) for pe in kind.pes}
     counts, leads = Counter(placement), scenario.application.work.has_master
-    members: dict[tuple[int, int, bool], list[int]] = {}
+    members: dict[tuple[object, ...], list[int]] = {}
+    crowded = crowds(scenario, placement)
     for process, pe in enumerate(placement):
-        members.setdefault((kind_of[pe], counts[pe], leads and process == 0), []).append(process)
+        key = kind_of[pe], counts[pe], leads and process == 0, crowded.get(pe)
+        members.setdefault(key, []).append(process)
     return [np.array(processes) for processes in members.values()]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from advisor.advise.explanation import changes
 from advisor.advise.explanation.neighbours import Other
 from advisor.advise.explanation.optimum import Advised, best_of
+from advisor.advise.explanation.sharing import Binding, bindings
 from advisor.advise.explanation.simulations import Simulations
 from advisor.advise.ranking import gain
 from advisor.advise.recommendation import Recommendation
@@ -48,7 +49,7 @@ class Cost:
     """What the recommended configuration would save without one thing, on the same draws."""
 
     of: str
-    """`messages`, `load`, `problem size`, `shared memory` or `paging`."""
+    """`messages`, `load`, `problem size`, `neighbours`, `shared memory` or `paging`."""
     makespan_s: float
     """Mean without it."""
     share: float
@@ -76,6 +77,8 @@ class Reasons:
     costs: tuple[Cost, ...]
     """Largest first."""
     others: tuple[Other, ...] = ()
+    sharing: tuple[Binding, ...] = ()
+    """Sharing domains that bind, those in which least is kept first."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -107,6 +110,7 @@ def reasons(advised: Advised, recommendation: Recommendation, simulations: Simul
         shares[2],
         _largest(waits, [wait.seconds for wait in waits]),
         _costs(advised, simulations),
+        sharing=bindings(scenario, chosen),
     )
 
 
@@ -177,6 +181,8 @@ def _without(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, S
         yield "load", changes.with_load(scenario, 0.0)
     if any(pe.speed_of(scenario.application.kernel).sizes.size > 1 for pe in pes):
         yield "problem size", changes.at_best_size(scenario)
+    if scenario.platform.domains:
+        yield "neighbours", changes.without_domains(scenario)
     if scenario.application.memory is not None and any(node.levels for node in scenario.platform.nodes):
         yield "shared memory", changes.without_sharing(scenario)
     if scenario.with_configurations((chosen,)).pages:

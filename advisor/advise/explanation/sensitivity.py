@@ -13,7 +13,7 @@ from advisor.advise.explanation.simulations import OutOfRuns, Simulations
 from advisor.advise.problem import Kind
 from advisor.advise.ranking import gain
 from advisor.advise.simulated import kinds_of
-from simulator import Configuration, Scenario, ScenarioError, ties
+from simulator import Configuration, Scenario, ScenarioError, capacity_of, ties
 
 STEP = 0.1
 """Each parameter is changed by so much, down and up."""
@@ -48,7 +48,7 @@ class Sensitivity:
 
     parameter: str
     what: str
-    """`speed`, `load`, `latency`, `bandwidth`, `memory size` or `memory access`."""
+    """`speed`, `load`, `latency`, `bandwidth`, `capacity` of domains, `memory size` or `memory access`."""
     pes: tuple[int, ...]
     """Those that have it; empty for links and memory."""
     effects: tuple[Effect, ...]
@@ -89,6 +89,7 @@ def parameters(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str,
     """What a scenario was calibrated with: name, sort, PEs, and how it is changed."""
     kinds = busiest(scenario, chosen)
     yield from _of_kinds(scenario, kinds[:FIRST_KINDS])
+    yield from _of_domains(scenario, chosen)
     if len(scenario.platform.pes) > 1:
         yield "link latency", "latency", (), lambda factor: changes.with_link(scenario, latency=factor)
         yield "link bandwidth", "bandwidth", (), lambda factor: changes.with_link(scenario, bandwidth=factor)
@@ -107,6 +108,18 @@ def _of_kinds(scenario: Scenario, kinds: Sequence[Kind]) -> Iterator[tuple[str, 
     for kind in kinds:
         if scenario.platform.pes[kind.pes[0]].load is not None:
             yield f"load of {called(scenario, kind)}", "load", kind.pes, partial(_load, scenario, kind.pes)
+
+
+def _of_domains(scenario: Scenario, chosen: Configuration) -> Iterator[tuple[str, str, tuple[int, ...], Change]]:
+    """Capacities of memory and caches that PEs of the configuration share; of one law together."""
+    used, alike = set(chosen.placement), dict[tuple[object, ...], list[int]]()
+    for place, domain in enumerate(scenario.platform.domains):
+        if capacity_of(domain) is not None and not used.isdisjoint(domain.pes):
+            alike.setdefault((domain.level, domain.law), []).append(place)
+    for places in list(alike.values())[:FIRST_KINDS]:
+        first = scenario.platform.domains[places[0]]
+        name = first.name if len(places) == 1 else f"{first.name} (and {len(places) - 1} alike)"
+        yield f"capacity of {name}", "capacity", first.pes, partial(changes.with_capacity, scenario, tuple(places))
 
 
 def _speed(scenario: Scenario, pes: tuple[int, ...], factor: float) -> Scenario:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from advisor import wording
-from advisor.report.explanation_text import change_text, gain_text, half, objective_text, value_text
+from advisor.report.explanation_text import change_text, gain_text, half, objective_text, sharing_lines, value_text
 from advisor.report.page import Beside, Block, Figure, Section, Table, Text, pairs, table
 from advisor.wording import Document, clean, number, percent
 
@@ -61,6 +61,8 @@ def _why(document: Document) -> Iterator[Block]:
     if waits:
         tables.append(table("Who waits for whom to be ready, longest first", ["who", "mean"], waits[:6]))
     yield Beside(limiting, tuple(tables)) if tables else limiting
+    if bound := sharing_lines(why):
+        yield Text("Sharing domains that bind: " + "; ".join(bound) + ".")
 
 
 def _sensitivity(document: Document) -> Iterator[Block]:

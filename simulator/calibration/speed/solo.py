@@ -36,14 +36,14 @@ class Solo:
                 self._prepared = self._kernel.prepare(command["n"])
                 return {}
             case "sample" if self._prepared is not None:
-                return _sample(self._prepared, command["inner"]).to_dict()
+                return sample(self._prepared, command["inner"]).to_dict()
             case "release":
                 self._prepared = None
                 return {}
         raise ValueError(command["do"])
 
 
-def _sample(prepared: Prepared, inner: int) -> Usage:
+def sample(prepared: Prepared, inner: int) -> Usage:
     """What `inner` runs in a row cost; making their operands again does not count."""
     if prepared.reset is None:
         before = Usage.now()

@@ -11,15 +11,16 @@ from typing import Any
 from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
-from simulator.scenario_file.dump import bandwidth, duration
 from simulator.scenario_file.joined.doubts import doubts
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
 from simulator.scenario_file.joined.likeness import RULE, Likeness, common_band, kinds_of, likeness
+from simulator.scenario_file.joined.sharing import shared_by
 from simulator.scenario_file.joined.slurm import switched_nodes
 from simulator.scenario_file.joined.text import Kind, Links, scenario_text
 from simulator.scenario_file.names import compact, expanded
 from simulator.scenario_file.networks import model_of
 from simulator.scenario_file.node_block import safe_name
+from simulator.scenario_file.quantities import bandwidth, duration
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
@@ -202,11 +203,15 @@ def _kinds(inputs: Inputs, names: str | None) -> tuple[list[Kind], list[str]]:
         if len({node.levels for node in members}) > 1:
             first = next(node.source for node in members if node.levels)
             notes.append(f"{pattern}: memory levels of {first} are written for all")
+        of, _, _ = shared_by(members)
+        if of is not None and any((node.neighbours, node.groups) != (of.neighbours, of.groups) for node in members):
+            notes.append(f"{pattern}: what PEs of {of.source} share is written for all")
     return kinds, notes
 
 
 def _kind(pattern: str, members: tuple[CalibratedNode, ...]) -> Kind:
     sizes = [node.memory_bytes for node in members if node.memory_bytes]
+    _, domains, uses = shared_by(members)
     kernels = [kernel for kernel in members[0].speeds if all(kernel in node.speeds for node in members)]
     return Kind(
         names=pattern,
@@ -217,6 +222,8 @@ def _kind(pattern: str, members: tuple[CalibratedNode, ...]) -> Kind:
         swap_bytes=min((node.swap_bytes for node in members if node.swap_bytes is not None), default=None),
         speeds={kernel: common_band([node.speeds[kernel] for node in members]) for kernel in kernels},
         levels=next((node.levels for node in members if node.levels), ()),
+        domains=domains,
+        uses=uses,
     )
 
 

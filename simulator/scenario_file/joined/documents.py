@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simulator.base import files
 from simulator.base.errors import MALFORMED, ScenarioError
-from simulator.base.machine import INSTRUCTION, SharedCache
+from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.dump import message_data
+from simulator.scenario_file.proposed_domains import CacheGroups, cache_groups
 
-KINDS = ("speed", "memory", "network", "node")
+KINDS = ("speed", "memory", "network", "neighbours", "node")
 """Kinds of files that can be joined."""
 FORMAT = 1
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -46,7 +47,12 @@ class _NodeCache(_Cache):
     most_pes: Annotated[int, Field(ge=1)]
 
 
+class _CacheUnit(_Cache):
+    cpus: list[int]
+
+
 class _Core(_Loose):
+    cpu: int | None = None
     siblings: list[int] = []
     kind: str = ""
 
@@ -142,6 +148,12 @@ class NodeTopology(_Loose):
     swap_bytes: Bytes | None = None
     cores: list[_Core] = []
     shared_caches: list[_NodeCache] = []
+    caches: list[_CacheUnit] = []
+
+    def cache_groups(self) -> tuple[CacheGroups, ...]:
+        """Caches that several of its PEs share."""
+        cpus = [-1 if core.cpu is None else core.cpu for core in self.cores[: self.pe_count]]
+        return cache_groups(cpus, [CacheUnit(c.level, c.kind, c.size_bytes, tuple(c.cpus)) for c in self.caches])
 
     @property
     def core_kinds(self) -> tuple[str, ...]:

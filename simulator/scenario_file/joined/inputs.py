@@ -9,6 +9,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
+from simulator.scenario_file.domains import unlike_pes
 from simulator.scenario_file.joined.documents import (
     FORMAT,
     MachineFacts,
@@ -24,7 +25,9 @@ from simulator.scenario_file.joined.documents import (
     parsed,
     read_document,
 )
+from simulator.scenario_file.named_files import neighbours_data, neighbours_of
 from simulator.scenario_file.node_block import shared_levels
+from simulator.scenario_file.proposed_domains import CacheGroups
 
 UNNAMED = "unnamed"
 """What the kernel of a model is called that does not say."""
@@ -37,7 +40,7 @@ class Calibration:
     source: str
     """The file, and for one inside a node file its place."""
     what: str
-    """`speed of dgemm`, `memory`, `network`."""
+    """`speed of dgemm`, `memory`, `network`, `neighbours`."""
     made: Made
 
 
@@ -55,6 +58,10 @@ class CalibratedNode:
     speeds: dict[str, SpeedBand]
     """Speed band per kernel."""
     caches: tuple[SharedCache, ...] = ()
+    groups: tuple[CacheGroups, ...] = ()
+    """The PEs that share caches, where the system or hwloc told of them."""
+    neighbours: dict[str, Any] | None = None
+    """Domains and uses that were measured, as a scenario file writes them."""
     levels: tuple[MemoryLevel, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -85,7 +92,7 @@ class Inputs:
 
 
 def read_inputs(paths: Sequence[Path], *, kernel: str | None = None) -> Inputs:
-    """Read calibration files by their kind: a speed or node file is a node, a memory model is of the node before it.
+    """Read calibration files: a speed or node file is a node, a model of memory or neighbours of the node before it.
 
     Parameters
     ----------
@@ -103,10 +110,10 @@ def read_inputs(paths: Sequence[Path], *, kernel: str | None = None) -> Inputs:
         kind = kind_of(document, path)
         if kind == "network":
             found.links.append(_link(document, str(path)))
-        elif kind == "memory":
+        elif kind in _OF_NODES:
             if not found.nodes:
-                raise ScenarioError(f"{path}: a memory model before any node found, one after its node's file allowed")
-            found.nodes[-1] = _with_memory(found.nodes[-1], document, str(path))
+                raise ScenarioError(f"{path}: a {kind} model before any node found, one after its node's file allowed")
+            found.nodes[-1] = _OF_NODES[kind](found.nodes[-1], document, str(path))
         else:
             read = node_of if kind == "node" else _speed_node
             found.nodes.append(read(document, str(path), unnamed=kernel or UNNAMED))
@@ -149,16 +156,17 @@ def node_of(
         told.swap_bytes,
         speeds={},
         caches=told.data_caches(),
+        groups=told.cache_groups(),
     )
     for number, model in enumerate(form.models):
         place = places[number] if places else f"{source}: models.{number}"
         kind = kind_of(model, place)
-        if kind == "memory":
-            node = _with_memory(node, model, place)
+        if kind in _OF_NODES:
+            node = _OF_NODES[kind](node, model, place)
         elif kind == "speed":
             node = _with_speed(node, model, place, unnamed=unnamed)
         else:
-            raise ScenarioError(f"{place}: kind {kind!r} found, speed or memory allowed")
+            raise ScenarioError(f"{place}: kind {kind!r} found, speed, memory or neighbours allowed")
     if len(told.core_kinds) > 1 and node.speeds:
         kinds = f"cores of {len(told.core_kinds)} kinds ({', '.join(told.core_kinds)}) found"
         said = f"{source}: {kinds}: each speed is written for all; edit those of one kind"
@@ -220,6 +228,24 @@ def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) ->
         calibrations=(*node.calibrations, Calibration(source, "memory", made)),
         warnings=(*node.warnings, *_own_warnings(document, source), *(f"{source}: {note}" for note in notes)),
     )
+
+
+def _with_neighbours(node: CalibratedNode, document: dict[str, Any], source: str) -> CalibratedNode:
+    if node.neighbours is not None:
+        raise ScenarioError(f"{source}: a second neighbours model of {node.source} found, one for each node allowed")
+    found = neighbours_of(document, source)
+    data = neighbours_data(document, source)
+    made = parsed(Made, document.get("provenance") or {}, f"{source}: provenance")
+    return replace(
+        node,
+        neighbours={"domains": data["domains"], "uses": data["uses"]},
+        calibrations=(*node.calibrations, Calibration(source, "neighbours", made)),
+        warnings=(*node.warnings, *_own_warnings(document, source), *unlike_pes(found, node.pe_count, source)),
+    )
+
+
+_OF_NODES = {"memory": _with_memory, "neighbours": _with_neighbours}
+"""Kind of a model that belongs to the node before it -> what adds it."""
 
 
 def _link(document: dict[str, Any], source: str) -> LinkFile:

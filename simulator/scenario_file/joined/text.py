@@ -1,16 +1,17 @@
 """A joined cluster as the text of a scenario: kinds written once, what it rests on as comments."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from simulator.base import units
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.dump import level_data, size, speed_data
+from simulator.scenario_file.dump import level_data, speed_data
 from simulator.scenario_file.joined.inputs import CalibratedNode
 from simulator.scenario_file.names import counted
 from simulator.scenario_file.node_block import printable
+from simulator.scenario_file.quantities import size
 from simulator.scenario_file.yaml_writing import yaml_text
 
 # An application to begin with, for a kernel that was measured: sizes that were measured, and that fit the memory.
@@ -115,6 +116,9 @@ class Kind:
     swap_bytes: int | None
     speeds: dict[str, SpeedBand]
     levels: tuple[MemoryLevel, ...]
+    domains: tuple[dict[str, Any], ...] = ()
+    """As a file writes them."""
+    uses: dict[str, Any] = field(default_factory=dict)
 
     @property
     def pe_pattern(self) -> str:
@@ -205,6 +209,10 @@ def _node(kind: Kind) -> dict[str, Any]:
             entry["swap"] = size(kind.swap_bytes)
     if kind.levels:
         entry["levels"] = [level_data(level) for level in kind.levels]
+    if kind.domains:
+        entry["domains"] = list(kind.domains)
+    if kind.uses:
+        entry["uses"] = kind.uses
     counts = {} if kind.pe_count == 1 else {"count": kind.pe_count}
     speeds = {kernel: speed_data(_rounded(band)) for kernel, band in kind.speeds.items()}
     return entry | {"pes": [{"name": kind.pe_pattern, **counts, "speeds": speeds}]}

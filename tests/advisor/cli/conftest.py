@@ -42,6 +42,7 @@ def prepared(tmp_path_factory):
     make("calibrate speed --replay {s}/papers/gbbp_dgemm.csv --method gbbp -o speed.json")
     make("calibrate memory --replay apex.csv -o memory.json")
     make("calibrate network --replay {s}/papers/characterisation_unix.csv -o link.json")
+    make("calibrate neighbours --replay visits.csv --cache L3=32MB -o neighbours.json")
     make("fit {s}/tutorial/hpl-runs.csv --formula N**3/P -o runtime.json")
     make("history import runs.csv --app hpl --history h.sqlite")
     make("simulate small.yaml -o results")

@@ -5,6 +5,7 @@ import shlex
 
 from simulator import shipped
 from tests.command_line import ROOT
+from tests.support.made_up_machine import visits
 
 DATA = ROOT / "tests" / "simulator" / "load_traces" / "data"
 
@@ -59,6 +60,11 @@ REACH = {
         "with --connect": "--between tcp --connect 127.0.0.1:9",
         "without --connect": "--between tcp",
     },
+    "calibrate neighbours": {
+        "with --replay": "--replay {w}/visits.csv",
+        "with --against": "--against {w}/neighbours.json",
+        "without --replay and --against": "",
+    },
     "calibrate resource": {"": ""},
     "calibrate load-check": {"": ""},
     "characterise": {
@@ -74,6 +80,7 @@ REACH = {
         "with a network model": "{w}/link.json",
         "with a speed model alone": "{w}/speed.json",
         "with a speed model and --memory": "{w}/speed.json --memory {w}/memory.json --kernel matmul",
+        "with a neighbours model": "{w}/neighbours.json",
     },
     "history add": {"": "--app a --time total=1"},
     "history list": {"": "--history {w}/h.sqlite"},
@@ -97,6 +104,7 @@ REACH = {
         "with a memory model": "{w}/memory.json --at {w}/memory-at.csv",
         "with a network model": "{w}/link.json --at {w}/link-at.csv",
         "with a speed model": "{w}/speed.json --at {w}/speed-at.csv",
+        "with a neighbours model": "{w}/neighbours.json --at {w}/neighbours-at.csv",
     },
     "machine": {"": ""},
     "platform": {
@@ -200,6 +208,8 @@ def write_tables(folder):
     (folder / "dinda.txt").write_text("0 1.0\n1 2.0\n2 3.0\n")
     (folder / "memory-at.csv").write_text("M_words,alpha,L\n4096,0.1,16\n")
     (folder / "link-at.csv").write_text("bytes,hops\n1000,1\n")
+    (folder / "visits.csv").write_text(visits(passes=2))
+    (folder / "neighbours-at.csv").write_text("subject,size_elements,beside\ntriad,3e7,stencil:4e7\n")
     (folder / "speed-at.csv").write_text("size_elements\n1000000\n")
     for name, nodes in (("topology", "n1"), ("other", "n2")):
         (folder / f"{name}.conf").write_text(f"SwitchName=s1 Nodes={nodes}\n")
@@ -215,6 +225,8 @@ def write_tables(folder):
     (folder / "bitbrains.csv").write_text(f"Timestamp [ms];CPU usage [%]\n{stamps}")
     (folder / "matmul.seg.yaml").write_bytes(shipped.path_of("scenarios/tutorial/segs/matmul.seg.yaml").read_bytes())
     (folder / "band.json").write_text(json.dumps(speeds))
+    shared = {"kind": "neighbours", "domains": [{"kind": "memory", "capacity": "20GB/s"}], "uses": {}}
+    (folder / "neighbours.json").write_text(json.dumps(shared))
 
 
 def reached(name, mode, prepared):

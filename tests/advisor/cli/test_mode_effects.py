@@ -16,6 +16,7 @@ SELECTS = {
     "trace import": "from",
     "calibrate speed": "kernel command replay",
     "calibrate memory": "replay",
+    "calibrate neighbours": "replay against",
     "calibrate network": "replay between listen",
     "characterise": "parallel",
     "history record": "app command",
@@ -96,6 +97,7 @@ CHANGES = {
         "swept": "--swept {w}/swept.json",
     },
     "calibrate network": {"output": "-o m.json", "json": "--json"},
+    "calibrate neighbours": {"cache": "--cache L3=32MB", "output": "-o m.json", "json": "--json"},
     "show": {
         "json": "--json",
         "plot": "--plot x.svg",
@@ -143,6 +145,7 @@ CHANGES = {
         "name": "--name n",
         "speed": "--speed {w}/speed.json",
         "memory": "--memory {w}/memory.json",
+        "neighbours": "--neighbours {w}/neighbours.json",
         "output": "-o x.yaml",
         "json": "--json",
     },
@@ -295,6 +298,13 @@ REFUSES = {
         "hosts": "--hosts a",
         "connect": "--connect x --token y",
     },
+    "calibrate neighbours": {
+        "kernel": "--kernel x",
+        "command": "--command 'true {{n}}'",
+        "size": "--size n",
+        "volume": "--volume n",
+        "budget": "--budget 0s",
+    },
     "calibrate resource": {"budget": "--budget 0s", "memory": "--memory none.json"},
     "calibrate load-check": {
         "kernel": "--kernel x",
@@ -352,6 +362,10 @@ REASONED = {
         "token table output seed json max-bytes budget medium",
         "test_calibrate_network_real.py runs it; the seed draws orders; mpi and tcp share the plan of processes",
     ),
+    "calibrate neighbours": (
+        "table output seed json",
+        "tests/advisor/cli/test_calibrate_neighbours.py runs it; the seed draws orders, and pairs of --against",
+    ),
     "calibrate resource": ("output seed json", "minutes of runs; the seed draws their order"),
     "calibrate load-check": ("output seed json", "tests/advisor/verification runs it; the seed draws pauses"),
     "characterise": ("seed json sizes hardware budget method", "test_characterise.py runs it"),
@@ -377,6 +391,8 @@ REAL_MODES = {
     ("calibrate speed", "with --kernel"),
     ("calibrate speed", "with --command"),
     ("calibrate memory", "without --replay"),
+    ("calibrate neighbours", "with --against"),
+    ("calibrate neighbours", "without --replay and --against"),
     *(
         ("calibrate network", f"with --{mode}")
         for mode in ("listen", "connect", "between processes", "between tcp", "between mpi")

@@ -20,9 +20,12 @@ THREE = TUTORIAL / "three-pes.yaml"
 READ = {
     *("scenario", "model", "runs", "plan", "cluster", "source", "trace", "file", "what", "speeds", "inputs", "at"),
     *("hardware", "link", "held_out", "memory", "hwloc", "speed", "topology", "before", "recording", "replay", "load"),
+    "neighbours",
+    "against",
+    "swept",
 }
 """Parameters of commands that name what is read."""
-BESIDE = {("allocate run", "folder"), ("calibrate memory", "table"), ("calibrate network", "table")}
+BESIDE = {("allocate run", "folder")} | {(f"calibrate {what}", "table") for what in ("memory", "neighbours", "network")}
 """Written, but beside what is looked at first."""
 HOSTS = """
 format: 1

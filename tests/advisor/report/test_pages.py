@@ -113,6 +113,16 @@ def test_an_explained_advice_tells_why_and_how_far(advised):
     assert any(text.startswith("Not asked for: with --explain") for text in words(Page(render_html(plain)), "p"))
 
 
+def test_a_domain_that_binds_is_on_the_page():
+    scenario = load_scenario("channels")
+    found = recommend(scenario, confirm=0)
+    document = advice_document(scenario, found) | explain(scenario, found, most_runs=2_000).to_dict()
+    page = Page(render_html(json.loads(json.dumps(document))))
+    assert page.faults == []
+    (told,) = (text for text in words(page, "p") if text.startswith("Sharing domains that bind: memory 1 of node1"))
+    assert told.endswith("asked for 50 GB/s of 40 GB/s: each keeps 80 %.")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["advised", "simulated", "verified"])
 def test_no_name_from_outside_becomes_markup(name, advised):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,8 @@ from advisor.cli import _run
 from simulator import join_platform, load_scenario, this_machine
 from simulator.base.machine import CacheUnit, Core, SharedCache, Topology, this_topology
 from simulator.models.memory import MemoryLevel
-from simulator.scenario_file.node_block import node_block, node_name, ranges, shared_levels
+from simulator.platform.foreign import read_hwloc
+from simulator.scenario_file.node_block import level_names, node_block, node_name, ranges, shared_levels
 from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
 
 HWLOC = Path(__file__).parents[1] / "platform" / "foreign" / "hwloc"
@@ -160,9 +162,110 @@ def test_levels_are_matched_with_caches_by_capacity():
         MemoryLevel(name, size, 1e-9, 1e-9) for name, size in (("a", 4e4), ("b", 3e7), ("c", 1e9), ("d", float("inf")))
     ]
     found, notes = shared_levels(caches, fitted)
-    assert [(level.capacity_bytes, level.shared) for level in found[:3]] == [(4e4, False), (6e7, True), (1e9, False)]
-    assert "2 caches, each shared by 4 PEs" in notes[0]
-    assert "level c: no cache of about its capacity" in notes[1]
+    assert [(level.capacity_bytes, level.shared) for level in found[:3]] == [(4e4, False), (3e7, False), (1e9, False)]
+    (note,) = notes
+    assert note.startswith("level c: no cache of about its capacity")
+    assert level_names(caches, fitted) == {("L1", 2**15): "a", ("L3", 2**25): "b"}
+    one_for_all = (*caches[:2], SharedCache(3, "unified", 2**25, 1, 8))
+    assert [level.shared for level in shared_levels(one_for_all, fitted)[0]] == [False, True, False, True]
+
+
+def shared_of(name):
+    """The domains of the block of an export, pasted into a scenario, and what its comments propose in their place."""
+    topology = read_hwloc(HWLOC / name)
+    return yaml.safe_load(node_block(topology, name="n"))[0].get("domains")
+
+
+def test_caches_that_several_pes_share_are_domains():
+    """Against what `lstopo` printed of these exports: one L3 for all, one for each two, an L2 of the E cores alone."""
+    assert shared_of("real-2.9.xml") == [{"kind": "cache", "level": "L3", "capacity": "32 MiB"}]
+    assert shared_of("made-2.9.xml") == [{"kind": "cache", "level": "L3", "each": 2, "capacity": "8 MB"}]
+    assert shared_of("hybrid-2.xml") == [
+        {"kind": "cache", "level": "L2", "pes": ["{node}-E[2-4]"], "capacity": "4 MiB"},
+        {"kind": "cache", "level": "L3", "capacity": "12 MiB"},
+    ]
+    assert shared_of("new-3.0.xml") is None
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in HWLOC.glob("*.xml")))
+def test_the_block_of_an_export_loads_with_its_domains_and_with_those_proposed(tmp_path, name):
+    topology = read_hwloc(HWLOC / name)
+    block = node_block(topology, name="n", speeds={"dgemm": "speed.json"}).replace('{model: "speed.json"}', "1Gflop/s")
+    path = tmp_path / "s.yaml"
+    path.write_text(pasted(block))
+    platform = load_scenario(path).platform
+    pes = {core.cpu for core in topology.pes}
+    for domain in platform.domains:
+        assert domain.kind == "cache"
+        cpus = {topology.pes[place].cpu for place in domain.pes}
+        (cache,) = (one for one in topology.caches if f"L{one.level}" == domain.level and cpus <= set(one.cpus))
+        assert (cache.size_bytes, set(cache.cpus) & pes) == (domain.law.capacity, cpus)
+    taken = re.sub(r"^( +)# ( *(- {kind|domains:))", r"\1\2", block, flags=re.MULTILINE)  # as who takes all of it
+    path.write_text(pasted(taken))
+    kinds = {one.kind for one in load_scenario(path).platform.domains}
+    assert {"memory", "clock"} <= kinds
+    assert "calibrate neighbours" in block
+    assert ("virtual machines lie" in block) == bool(platform.domains)
+
+
+def test_a_machine_with_one_core_has_no_domains(capsys):
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {max(before)})
+        out = printed(capsys).out
+    finally:
+        os.sched_setaffinity(0, before)
+    assert "domains" not in yaml.safe_load(out)[0]
+    assert "# one PE: nobody to share a cache, memory or a clock with, so no domains" in out
+
+
+def test_a_fitted_level_that_some_pes_share_is_a_domain_of_its_own_capacity():
+    cores = tuple(Core(cpu, ()) for cpu in range(4))
+    caches = tuple(CacheUnit(3, "unified", 2**23, pair) for pair in ((0, 2), (1, 3)))
+    topology = Topology("f.xml", "h", None, cores, caches, (), (), 2**30)
+    fitted = [MemoryLevel("level 1", 7e6, 1e-9, 1e-9), MemoryLevel("level 2", float("inf"), 1e-7, 1e-9)]
+    levels, notes = shared_levels(topology.shared_caches(), fitted)
+    assert notes == ()
+    (node,) = yaml.safe_load(node_block(topology, name="n", levels=levels))
+    assert [(level["name"], level["shared"]) for level in node["levels"]] == [("level 1", False), ("level 2", True)]
+    assert node["levels"][0]["capacity"] == "7 MB"
+    assert node["domains"] == [
+        {"kind": "cache", "level": "level 1", "pes": ["{node}-core0", "{node}-core2"]},
+        {"kind": "cache", "level": "level 1", "pes": ["{node}-core1", "{node}-core3"]},
+    ]
+
+
+def test_measured_neighbours_take_the_place_of_proposals_and_are_carried(tmp_path, capsys, speed):
+    measured = tmp_path / "neighbours.json"
+    domains = [{"kind": "memory", "capacity": "20GB/s", "pes": [0]}, {"kind": "clock", "shares": [1, 0.9]}]
+    uses = {"dgemm": {"memory": {"demand": "2GB/s", "sensitivity": 0.5}}}
+    measured.write_text(json.dumps({"format": 1, "kind": "neighbours", "domains": domains, "uses": uses}))
+    given = ["--speed", speed, "--neighbours", measured]
+    (node,) = yaml.safe_load(printed(capsys, *given).out)
+    assert node["domains"] == {"model": str(measured)}
+    file, output = tmp_path / "n01.json", tmp_path / "cluster.yaml"
+    printed(capsys, *given, "-o", file)
+    assert [model["kind"] for model in json.loads(file.read_text())["models"]] == ["speed", "neighbours"]
+    joined = ["platform", file, link(tmp_path / "link.json"), "--names", "n[1-2]", "-o", output]
+    assert _run([str(part) for part in joined]) == 0
+    platform = load_scenario(output).platform
+    each = this_machine().pe_count
+    assert [(one.name, one.pes) for one in platform.domains] == [
+        ("memory of n1", (0,)), ("clock of n1", tuple(range(each))),
+        ("memory of n2", (each,)), ("clock of n2", tuple(range(each, 2 * each))),
+    ]  # fmt: skip
+    assert platform.nodes[1].uses["dgemm"].at("memory", 1).demand == 2e9
+    apart = join_platform([speed, measured, link(tmp_path / "link.json")], names="n1")
+    assert apart.kinds[0].uses == uses
+
+
+def test_a_joined_cluster_has_the_caches_of_its_nodes(tmp_path, capsys):
+    model = speed_model(tmp_path / "dgemm.json", made=host("laptop"))
+    for name, expected in (("made-2.9.xml", (0, 1)), ("hybrid-2.xml", (2, 3, 4))):
+        node, output = tmp_path / "node.json", tmp_path / "cluster.yaml"
+        printed(capsys, "--hwloc", HWLOC / name, "--speed", model, "-o", node)
+        output.write_text(join_platform([node, link(tmp_path / "link.json")], names="n[1-3]").text)
+        assert load_scenario(output).platform.domains[0].pes == expected
 
 
 def test_ranges():

@@ -9,6 +9,7 @@ import pytest
 from simulator import ScenarioError, export_simgrid, run
 from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryLevel
+from simulator.models.neighbours import ShareTable, SharingDomain
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.foreign import read_simgrid
@@ -149,12 +150,19 @@ def test_disks_come_back(tmp_path):
     assert written(made, tmp_path)[1].platform.nodes == made.platform.nodes
 
 
+def with_domain():
+    made = star(pe("a"), pe("b"))
+    domain = SharingDomain("clock", "clock of a", "clock", (0,), ShareTable((1.0,)))
+    return replace(made, platform=replace(made.platform, domains=(domain,)))
+
+
 LOST = {
     "fifo": (lambda: star(pe("a"), pe("b"), contention="fifo"), "contention fifo of the links"),
     "loopback": (lambda: star(pe("a"), pe("b"), loopback=KNOTS), "message times by payload of the loopback"),
     "slice": (lambda: star(pe("a", slice_s=0.1), pe("b")), "time slices of a"),
     "memory": (lambda: with_node(memory_bytes=10**9), "memory of a"),
     "levels": (lambda: with_node(levels=(MemoryLevel("L1", np.inf, 1e-9, 1e-9, shared=False),)), "memory of a"),
+    "domains": (with_domain, "sharing of clock of a"),
     "disk": (lambda: with_node(disk=Link("disk", 1e-3, 1e8, shared=True)), "a disk's latency of a"),
     "idle": (lambda: crowded(loaded("idle", cores=2)), "loads under fair or idle for several processes of a"),
     "fair": (lambda: crowded(loaded("fair")), "loads under fair or idle for several processes of a"),

@@ -270,8 +270,8 @@ NODE = {"format": 1, "kind": "node", "name": "n", "topology": {"pe_count": 1}, "
 BAD_FILES = {
     "no JSON": ("{", "a JSON document allowed"),
     "no object": ("[1]", "a list found, a model allowed"),
-    "no kind": ("{}", "no kind found, speed, memory, network or node allowed"),
-    "another kind": ('{"kind": "runtime"}', "kind 'runtime' found, speed, memory, network or node allowed"),
+    "no kind": ("{}", "no kind found, speed, memory, network, neighbours or node allowed"),
+    "another kind": ('{"kind": "runtime"}', "kind 'runtime' found, speed, memory, network, neighbours or node allowed"),
     "another format": (json.dumps(GOOD_SPEED | {"format": 2}), "format: 2 found"),
     "no model": ('{"format": 1, "kind": "speed"}', "model: missing"),
     "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 found"),
@@ -288,7 +288,7 @@ BAD_FILES = {
     "a kernel twice": (json.dumps(NODE | {"models": [GOOD_SPEED] * 2}), "models.1: kernel 'k' twice found"),
     "a network in a node": (
         json.dumps(NODE | {"models": [{"kind": "network"}]}),
-        "models.0: kind 'network' found, speed or memory allowed",
+        "models.0: kind 'network' found, speed, memory or neighbours allowed",
     ),
     "a node without speeds": (json.dumps(NODE | {"models": []}), "no speed model found"),
     "times that fall": ('{"sizes_bytes": [0, 1], "times_s": [2, 1]}', "times above zero that do not decrease allowed"),

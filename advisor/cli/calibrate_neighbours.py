@@ -1,0 +1,215 @@
+"""`apportion calibrate neighbours`: what computations on this machine lose to each other."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.outputs import finish
+from advisor.cli.scenarios import INPUT
+
+if TYPE_CHECKING:
+    from simulator.calibration import NeighboursModel, NeighboursWishes
+
+BUDGET = "3min"
+Replay = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TABLE.csv", help="A table subject,size_elements,beside,lone_s,together_s[,pass][,pes] to fit.", **INPUT
+    ),
+]
+Against = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL.json", help="Judge this model on random pairs and sizes measured now.", **INPUT),
+]
+Kernel = Annotated[
+    list[str] | None,
+    typer.Option(help="A kernel measured beside the probes; repeatable; by default six of ours."),
+]
+Command = Annotated[
+    list[str] | None, typer.Option(help="A command line measured too; {n} stands for its parameter. Repeatable.")
+]
+Size = Annotated[
+    list[str] | None, typer.Option(help="Of each --command: elements stored and processed, such as 3*n**2.")
+]
+Volume = Annotated[list[str] | None, typer.Option(help="Of each --command: volume of computation, such as 2*n**3.")]
+Budget = Annotated[str | None, typer.Option(help="Time for everything that is run, by default 3min.")]
+Cache = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=SIZE", help="With --replay: a cache that all PEs share, such as L3=32MiB. Repeatable."),
+]
+Table = Annotated[Path | None, typer.Option(metavar="TABLE.csv", help="Write the visits here, as --replay reads them.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")]
+
+
+def neighbours(  # noqa: PLR0913, PLR0917 - one per option
+    replay: Replay = None,
+    against: Against = None,
+    kernel: Kernel = None,
+    command: Command = None,
+    size: Size = None,
+    volume: Volume = None,
+    budget: Budget = None,
+    cache: Cache = None,
+    table: Table = None,
+    output: Output = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Measure computations alone and beside each other, and find what PEs share: cores, caches, memory, clocks.
+
+    Every visit is on disk at once: interrupted or killed, the same command goes on where it was. What the system tells
+    of sharing is checked; where no interaction can be shown there is no domain, and the model says up to which effect.
+
+    Example: apportion calibrate neighbours --budget 3min -o neighbours.json
+    """
+    if replay is not None:
+        from simulator.calibration import replay_neighbours
+
+        model = replay_neighbours(replay, caches=_caches(cache or []), seed=seed)
+        _finish(model, output, as_json=as_json)
+        return
+    from simulator import files, units
+
+    budget_s = units.parse_duration(budget or BUDGET, field="--budget")
+    wishes = _wishes(kernel, (command or [], size or [], volume or []), seed)
+    if against is not None:
+        _judge(against, wishes, budget_s, as_json=as_json)
+        return
+    from simulator.calibration import fit_neighbour_visits, measure_neighbour_visits, visits_table
+
+    store = Path("calibrate-neighbours.partial") if output is None else output.with_name(f"{output.name}.partial")
+    with _kept(store), _progress(budget_s) as on_progress:
+        measured = measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=on_progress)
+        if table is not None:
+            files.write_text(table, visits_table(measured.visits))
+        model = fit_neighbour_visits(measured)
+    _finish(model, output, as_json=as_json)
+    files.remove(store)
+
+
+def _caches(texts: list[str]) -> list[tuple[str, float]]:
+    from simulator import ScenarioError, units
+
+    found = []
+    for text in texts:
+        name, equals, size = text.partition("=")
+        if not (equals and name):
+            raise ScenarioError(f"--cache: {text!r} found, NAME=SIZE such as L3=32MiB allowed")
+        found.append((name, units.parse(size, units.SIZE, field=f"--cache {name}")))
+    return found
+
+
+def _wishes(
+    kernels: list[str] | None, commands: tuple[list[str], list[str], list[str]], seed: int
+) -> "NeighboursWishes":
+    """What to measure on this machine."""
+    from simulator import ScenarioError
+    from simulator.calibration import neighbours_wishes
+
+    lines, sizes, volumes = commands
+    if not len(lines) == len(sizes) == len(volumes):
+        found = f"{len(lines)} --command, {len(sizes)} --size and {len(volumes)} --volume"
+        raise ScenarioError(f"--command: {found} found, one --size and one --volume for each needed")
+    return neighbours_wishes(kernels=kernels, commands=list(zip(lines, sizes, volumes, strict=True)), seed=seed)
+
+
+@contextmanager
+def _progress(budget_s: float) -> Iterator[Any]:
+    import sys
+
+    from advisor.cli.progress import progress_lines
+    from simulator import this_machine, units
+
+    print(f"{this_machine().summary()}; about {units.show_duration(budget_s)} of runs", file=sys.stderr)
+    with progress_lines(budget_s) as on_progress:
+        yield on_progress
+
+
+@contextmanager
+def _kept(store: Path) -> Iterator[None]:
+    """Say, when the work ends early, where its visits are."""
+    from simulator import CalibrationError, Interrupted, files
+    from simulator.calibration import neighbour_visits_kept
+
+    def goes_on() -> str:
+        count = neighbour_visits_kept(store)
+        return f"; {store} keeps {count} visits, the same command goes on from there" if count else ""
+
+    try:
+        with files.alone(store):
+            yield
+    except CalibrationError as error:
+        raise CalibrationError([f"{line}{goes_on()}" for line in error.lines]) from error
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted{goes_on() or '; nothing was measured'}") from error
+
+
+def _judge(against: Path, wishes: "NeighboursWishes", budget_s: float, *, as_json: bool) -> None:
+    from simulator.calibration import judge_neighbours, read_neighbours
+
+    model = read_neighbours(against)
+    with _progress(budget_s) as on_progress:
+        document = judge_neighbours(model, wishes, budget_s=budget_s, on_progress=on_progress)
+    document |= {"command": "calibrate neighbours", "model": str(against)}
+    finish(document, partial(_tell_judged, document), as_json=as_json, write=None, said=None)
+
+
+def _tell_judged(document: dict[str, Any]) -> None:
+    print(f"{'computation':<24} {'beside':<32}{'measured':>10}{'foretold':>10}{'twice':>8}")
+    for pair in document["pairs"]:
+        name, twice = f"{pair['subject']}:{pair['size_elements']:.4g}", pair["measured_twice"]
+        beside = " ".join(pair["beside"])
+        again = "-" if twice is None else f"{twice:.1%}"
+        print(f"{name:<24} {beside:<32}{pair['ratio']:>10.3f}{pair['foretold']:>10.3f}{again:>8}")
+    tell_errors(document["errors"])
+    print_warnings(document["warnings"])
+
+
+def tell_errors(errors: Any) -> None:
+    """Mean and worst error of what foretells time together over time alone."""
+    print(f"{errors['cells']} pairs; error of time together over time alone: {'mean':>8}{'worst':>8}")
+    for name, words in (
+        ("model", "this model"),
+        ("no_interaction", "no interaction"),
+        ("all_busy", "as if all were busy"),
+        ("measured_twice", "the same pair measured twice"),
+    ):
+        if f"{name}_mean" in errors:
+            print(f"  {words:<46}{errors[f'{name}_mean']:>8.1%}{errors[f'{name}_worst']:>8.1%}")
+
+
+def _finish(model: "NeighboursModel", output: Path | None, *, as_json: bool) -> None:
+    from simulator.calibration import save_neighbours
+
+    document = model.to_dict() | {"command": "calibrate neighbours"}
+    write = None if output is None else partial(save_neighbours, model, output)
+    finish(document, partial(tell, document), as_json=as_json, write=write, said=f"model written to {output}")
+
+
+def tell(document: dict[str, Any]) -> None:
+    """Domains, what each computation keeps beside copies of itself, and what to know."""
+    for domain in document["domains"]:
+        more = ", ".join(f"{name} {value}" for name, value in domain.items() if name not in {"kind", "name"})
+        print(f"{domain.get('name', domain.get('level', domain['kind']))} ({domain['kind']}): {more}")
+    if not document["domains"]:
+        print("no domain: nothing on this machine was seen to slow anything else beyond what is said below")
+    pairs = document["pairs"]
+    if pairs:
+        print(f"{'computation':<24} {'beside':<40}{'time':>8}{'+-':>8}   together over alone")
+    for pair in pairs:
+        name, beside = f"{pair['subject']}:{pair['size_elements']:.4g}", _shown(pair["beside"])
+        print(f"{name:<24} {beside:<40}{pair['ratio']:>8.3f}{2 * pair['error']:>8.1%}")
+    if document["held_out"]:
+        print("left out of the fit, a fifth at a time:")
+        tell_errors(document["held_out"])
+    print_warnings(document["warnings"])
+
+
+def _shown(beside: list[str]) -> str:
+    alike = dict.fromkeys(beside)
+    return " ".join(f"{beside.count(one)} x {one}" if beside.count(one) > 1 else one for one in alike)

@@ -1,0 +1,561 @@
+"""A campaign: cells visited in passes of random order until the budget is spent, every visit on disk at once."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from simulator.base import units
+from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
+from simulator.base.provenance import provenance
+from simulator.base.randomness import stream
+from simulator.calibration.bench.journal import Journal, read_entries
+from simulator.calibration.bench.point_store import plain, refuse_others
+from simulator.calibration.bench.usage import Usage
+from simulator.calibration.kernels.table import sized_kernel
+from simulator.calibration.neighbours.plan import (
+    KERNELS,
+    MEMORY_SHARE,
+    CellPlan,
+    Item,
+    Plan,
+    check_cores,
+    make_cells,
+    make_few_cells,
+    make_items,
+    proposals,
+)
+from simulator.calibration.neighbours.processes import Processes
+from simulator.calibration.speed.sampling import one_of
+from simulator.calibration.speed.subjects import CommandSubject, command_subject
+from simulator.models.neighbours_file import NeighboursModel, fit_neighbours
+from simulator.models.neighbours_fit import Computation, Together
+
+FORMAT, KIND = 1, "neighbours visits"
+WHAT = "visits of a campaign of neighbours"
+LEAST_BUDGET_S = 5.0
+LEAST_PASSES, MOST_PASSES = 3, 60
+SAMPLE_S = 0.1
+"""How long a sample of a campaign of minutes lasts at least."""
+BUSY = 0.97
+"""CPU over wall seconds below which other programs disturbed a sample."""
+_TRIES = 2
+_BUSY_VISITS = 0.2
+"""Share of visits disturbed above which a machine is called busy."""
+_OVERHEAD_S = 0.06
+_SWITCHES_PER_S = 50.0
+"""Involuntary ones of a command that sleeps above which others disturbed it: its wall seconds tell nothing."""
+_SLEEPS, _SLEEPS_PER_S = 20, 50.0
+"""Voluntary switches of a run, and more for each second, above which a command sleeps."""
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class NeighboursWishes:
+    """What is to be measured."""
+
+    cpus: tuple[int, ...]
+    """Logical processors, one per PE."""
+    kernels: tuple[str, ...] = KERNELS
+    commands: tuple[CommandSubject, ...] = ()
+    seed: int = 0
+    small: bool = False
+    """For seconds in the place of minutes."""
+
+    @property
+    def sample_s(self) -> float:
+        """How long a sample lasts at least."""
+        return SAMPLE_S / 2 if self.small else SAMPLE_S
+
+    @property
+    def least_passes(self) -> int:
+        """Fewest visits to a cell."""
+        return LEAST_PASSES - 1 if self.small else LEAST_PASSES
+
+    @property
+    def pilot_share(self) -> float:
+        """Share of the budget after which no further computation is begun with."""
+        return 0.6 if self.small else 0.4
+
+    def to_dict(self) -> dict[str, Any]:
+        """What makes two campaigns the same, as plain data."""
+        commands = [subject.to_dict() for subject in self.commands]
+        return {
+            "cpus": self.cpus,
+            "kernels": self.kernels,
+            "commands": commands,
+            "seed": self.seed,
+            "small": self.small,
+        }
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One visit to a cell."""
+
+    number: int
+    cell: int
+    pes: tuple[int, ...]
+    lone_s: float
+    together_s: float
+    disturbed: float
+    """Wall over CPU seconds, less 1, of the sample that others disturbed most; 0 if none was."""
+    tries: int
+    cost_s: float
+
+
+class Visits:
+    """All visits of a campaign and its plan; a context manager that closes its file.
+
+    Raises
+    ------
+    ScenarioError
+        If the file holds anything but visits of the same campaign on this machine.
+    """
+
+    def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
+        self.made: list[Visit] = []
+        self.plan: Plan | None = None
+        self._journal: Journal | None = None
+        if path is not None:
+            here = {"subject": plain(dict(subject)), "machine": plain(machine.to_dict())}
+
+            def check(found: dict[str, Any]) -> None:
+                theirs = found.get("subject"), dict(found.get("machine") or {})
+                refuse_others(path, "visits", found=theirs, here=(here["subject"], here["machine"]))
+
+            head = {"format": FORMAT, "kind": KIND, **here}
+            self._journal = Journal(path, head=head, what=WHAT, check=check, take=self._take)
+        self.reused = len(self.made)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._journal is not None:
+            self._journal.close()
+
+    @property
+    def spent_s(self) -> float:
+        """Wall seconds of all visits."""
+        return sum(visit.cost_s for visit in self.made)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the file was damaged."""
+        return (self._journal.damage,) if self._journal is not None and self._journal.damage else ()
+
+    def keep_plan(self, plan: Plan) -> None:
+        """Remember the plan, which later calls follow."""
+        self.plan = plan
+        if self._journal is not None:
+            self._journal.keep({"plan": plan.to_dict()})
+
+    def keep(self, visit: Visit) -> None:
+        """Remember a visit."""
+        self.made.append(visit)
+        if self._journal is not None:
+            self._journal.keep({"visit": asdict(visit)})
+
+    def sync(self) -> None:
+        """Wait until the disk has every visit."""
+        if self._journal is not None:
+            self._journal.sync()
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        if "plan" in entry:
+            self.plan = Plan.from_dict(entry["plan"])
+            return
+        visit = Visit(**entry["visit"] | {"pes": tuple(map(int, entry["visit"]["pes"]))})
+        if self.plan is None or not 0 <= visit.cell < len(self.plan.cells) or min(visit.lone_s, visit.together_s) <= 0:
+            raise ValueError("a visit to a cell of the plan, with times above 0, belongs here")
+        self.made.append(visit)
+
+
+def neighbour_visits_kept(path: Path) -> int:
+    """How many visits a file holds; 0 if there is none."""
+    return sum("visit" in entry for entry in read_entries(path))
+
+
+@dataclass(frozen=True)
+class MeasuredNeighbours:
+    """A finished campaign."""
+
+    visits: tuple[Together, ...]
+    plan: Plan
+    wishes: NeighboursWishes
+    spent_s: float
+    reused: int
+    warnings: tuple[str, ...]
+    made: int
+    """All visits, those left out too."""
+    disturbed: int
+    again: int
+    footprints: Mapping[Computation, float] = field(default_factory=dict)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether other programs disturbed so many visits that all of it is in doubt."""
+        return self.disturbed > _BUSY_VISITS * max(1, self.made)
+
+    @property
+    def lone_speeds(self) -> list[dict[str, Any]]:
+        """Volume per second of each computation beside nobody."""
+        found = []
+        for item in self.plan.items:
+            lone = [visit.lone_s for visit in self.visits if visit.subject == item.computation]
+            if lone:
+                speed = item.volume / float(np.median(lone))
+                found.append({"kernel": item.kernel, "size_elements": item.size, "n": item.n, "speed": speed})
+        return found
+
+
+def measure_neighbour_visits(
+    wishes: NeighboursWishes,
+    *,
+    budget_s: float,
+    store: Path | None = None,
+    on_progress: Progress = lambda _stage, _share: None,
+    make_plan: Callable[[list[Item], int], list[CellPlan]] | None = None,
+    items: tuple[list[Item], list[str]] | None = None,
+    most_passes: int = MOST_PASSES,
+) -> MeasuredNeighbours:
+    """Measure, or go on with what was broken off.
+
+    Parameters
+    ----------
+    budget_s
+        Wall seconds for everything, visits of earlier calls included.
+    store
+        File that keeps every visit as soon as it is made.
+    make_plan, items
+        Which cells of which items; by default those of a calibration.
+    most_passes
+        After which the rest of the budget is left.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small for the probes, with what is needed; or if the store holds another campaign.
+    CalibrationError
+        If a run fails.
+    """
+    if budget_s < LEAST_BUDGET_S:
+        found = units.show_duration(budget_s)
+        raise ScenarioError(f"--budget: {found} found, {LEAST_BUDGET_S:g} s or more needed for processes to start")
+    begin, machine = time.monotonic(), this_machine()
+    count = len(wishes.cpus)
+    made, notes = items or make_items(
+        machine, pe_count=count, kernels=wishes.kernels, commands=wishes.commands, small=wishes.small
+    )
+    with Visits(store, subject=wishes.to_dict(), machine=machine) as visits:
+        begin -= visits.spent_s
+        known = list(visits.plan.items) if visits.plan is not None else made
+        memory = int(MEMORY_SHARE * machine.memory_available_bytes)
+        with Processes(wishes.cpus, known, wishes.commands, memory_bytes=memory) as processes:
+            if visits.plan is None:
+                pilot = _pilot(processes, made, wishes, budget_s, lambda share: on_progress("sizes", share * 0.1))
+                cells = (make_plan or (make_few_cells if wishes.small else make_cells))(pilot[0], count)
+                visits.keep_plan(_affordable(pilot, cells, wishes, _Limits(begin, budget_s, most_passes), notes))
+            limits = _Limits(begin, budget_s, most_passes)
+            _spend(processes, visits, wishes.seed, limits=limits, on_progress=on_progress)
+        return _summed(visits, wishes)
+
+
+def _pilot(
+    processes: Processes, items: list[Item], wishes: NeighboursWishes, budget_s: float, tell: Callable[[float], None]
+) -> tuple[list[Item], list[str]]:
+    """Items with how long a run takes and how many make a sample; those that take too long are left out and named."""
+    cap_s, kept, notes, begin = max(0.2, budget_s / 90), [], [], time.monotonic()
+    slow: dict[str, float] = {}
+    for number, item in enumerate(items):
+        tell(number / len(items))
+        if item.role == "kernel" and time.monotonic() - begin > wishes.pilot_share * budget_s:
+            notes.append(f"{item.computation.label}: left out: the budget has no time to begin with it")
+            continue
+        if item.role == "kernel" and slow.get(item.kernel, 0.0) * item.volume > cap_s:
+            notes.append(f"{item.computation.label}: left out: a run takes more than the budget has for it")
+            continue
+        processes.prepare_on(number, (0, 1))
+        once = processes.sample(number, 0, 1)
+        inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
+        if inner > 1:  # the first run was slower than those that follow
+            switches = once.voluntary_switches
+            once = replace(one_of(processes.sample(number, 0, inner), inner), voluntary_switches=switches)
+            inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
+        slow[item.kernel] = once.wall_s / item.volume
+        if item.role == "kernel" and once.wall_s > cap_s:
+            notes.append(f"{item.computation.label}: left out: a run takes more than the budget has for it")
+            continue
+        sleeps = item.command is not None and once.voluntary_switches > _SLEEPS + _SLEEPS_PER_S * once.wall_s
+        kept.append((number, replace(item, inner=inner, once_s=once.wall_s, sleeps=sleeps)))
+    measured = dict(kept)
+    return [measured.get(number, replace(item, inner=0)) for number, item in enumerate(items)], notes
+
+
+def _affordable(
+    pilot: tuple[list[Item], list[str]],
+    cells: list[CellPlan],
+    wishes: NeighboursWishes,
+    limits: "_Limits",
+    notes: list[str],
+) -> Plan:
+    """Cells for which the budget has the fewest visits, those of the lowest rank first.
+
+    Raises
+    ------
+    ScenarioError
+        If it has none for those of the probes.
+    """
+    items, left_out = pilot
+    usable = [cell for cell in cells if all(items[number].inner for number in cell.items)]
+    ordered = sorted(usable, key=lambda cell: cell.rank)
+    costs = np.cumsum([wishes.least_passes * _cost_s(items, cell, wishes.sample_s) for cell in ordered])
+    spent_s, budget_s = time.monotonic() - limits.begin, limits.budget_s
+    left_s = budget_s - spent_s
+    first = sum(cell.rank == 0 for cell in ordered)
+    if first == 0 or costs[first - 1] > left_s:
+        needed = spent_s + (costs[first - 1] if first else 0.0)
+        shown = units.show_duration(math.ceil(1.3 * needed))
+        raise ScenarioError(
+            f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for "
+            f"{wishes.least_passes} visits to each of the {first} cells of the probes"
+        )
+    count = int(np.searchsorted(costs, 0.95 * left_s, side="right"))
+    count = max(count, first)
+    if count < len(ordered):
+        left_out = [
+            *left_out,
+            f"{len(ordered) - count} of {len(ordered)} cells left out: the budget has no time for them",
+        ]
+    return Plan(tuple(items), tuple(ordered[:count]), (*notes, *left_out))
+
+
+def _cost_s(items: Sequence[Item], cell: CellPlan, sample_s: float) -> float:
+    own = items[cell.items[0]]
+    longest = max(items[number].once_s for number in cell.items)
+    return 2 * max(sample_s, own.once_s) * 1.2 + longest + 2 * own.once_s + _OVERHEAD_S
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """When a campaign ends."""
+
+    begin: float
+    budget_s: float
+    most_passes: int
+
+
+def _spend(processes: Processes, visits: Visits, seed: int, *, limits: _Limits, on_progress: Progress) -> None:
+    """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
+    plan = visits.plan
+    if plan is None:
+        raise TypeError("a campaign without a plan")
+    done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
+    for number in range(int(done.min()), limits.most_passes):
+        draws = stream(seed, "neighbours", "order", number)
+        order, flips = draws.permutation(len(plan.cells)), draws.random(len(plan.cells)) < 0.5
+        for index in (int(index) for index in order if done[index] <= number):
+            elapsed = time.monotonic() - limits.begin
+            if elapsed > limits.budget_s and number >= 1:
+                return
+            visits.keep(_visit(processes, plan, index, number=number, lone_first=bool(flips[index])))
+            done[index] += 1
+            on_progress(f"pass {number + 1}", min(1.0, 0.1 + 0.9 * elapsed / limits.budget_s))
+        visits.sync()
+
+
+def _visit(processes: Processes, plan: Plan, index: int, *, number: int, lone_first: bool) -> Visit:
+    """A computation alone and beside the others, in one or the other order; again if other programs disturbed it."""
+    cell, started = plan.cells[index], time.monotonic()
+    pes = cell.pes[::-1] if len(cell.pes) == 2 and number % 2 else cell.pes
+    best: Visit | None = None
+    for tries in range(1, _TRIES + 1):
+        times, disturbed = [0.0, 0.0], 0.0
+        for together in (False, True) if lone_first else (True, False):
+            seconds, lost = _sampled(processes, plan, cell, pes, together=together)
+            times[together], disturbed = seconds, max(disturbed, lost)
+        cost_s = time.monotonic() - started
+        if best is None or disturbed < best.disturbed:
+            best = Visit(number, index, pes, times[0], times[1], disturbed, tries, cost_s)
+        best = replace(best, tries=tries, cost_s=cost_s)
+        if not disturbed:
+            break
+    if best is None:
+        raise TypeError("no try was made")
+    return best
+
+
+def _sampled(
+    processes: Processes, plan: Plan, cell: CellPlan, pes: tuple[int, ...], *, together: bool
+) -> tuple[float, float]:
+    """Seconds of one run, and wall over CPU seconds less 1 where that says that others were there."""
+    own, item = cell.items[0], plan.items[cell.items[0]]
+    processes.prepare(own, pes[0])
+    beside = list(zip(cell.items[1:], pes[1:], strict=True)) if together else []
+    with processes.running(beside) as neighbours:
+        if item.inner > 2:
+            processes.sample(own, pes[0], 1)
+        used = processes.sample(own, pes[0], item.inner)
+    worst = max([_disturbance(used, sleeps=item.sleeps), *(_disturbance(one) for one in neighbours)])
+    seconds = used.wall_s if item.sleeps else used.cpu_s
+    return max(seconds, 1e-9) / item.inner, worst
+
+
+def _disturbance(used: Usage, *, sleeps: bool = False) -> float:
+    if sleeps:
+        return 0.1 if used.involuntary_switches > _SWITCHES_PER_S * max(used.wall_s, 0.1) else 0.0
+    lost = used.wall_s / max(used.cpu_s, 1e-9) - 1
+    return lost if used.cpu_s < BUSY * used.wall_s else 0.0
+
+
+def _summed(visits: Visits, wishes: NeighboursWishes) -> MeasuredNeighbours:
+    """Visits that nobody disturbed; of cells that were never visited without, all, which is said."""
+    plan = visits.plan
+    if plan is None:
+        raise TypeError("a campaign without a plan")
+    clean = {visit.cell for visit in visits.made if not visit.disturbed}
+    used = [visit for visit in visits.made if not visit.disturbed or visit.cell not in clean]
+    hurt = [visit for visit in visits.made if visit.disturbed]
+    again = sum(visit.tries - 1 for visit in visits.made)
+    warnings = [*visits.warnings, *plan.notes]
+    if hurt:
+        left = len(visits.made) - len(used)
+        if len(hurt) > _BUSY_VISITS * len(visits.made):
+            warnings.append("a busy machine: end other work and measure again before this is trusted")
+        warnings.append(
+            f"{len(hurt)} of {len(visits.made)} visits disturbed by other programs, {left} of them left out"
+        )
+    only = [visit for visit in used if visit.disturbed]
+    if only:
+        cells, lost = len({visit.cell for visit in only}), float(np.median([visit.disturbed for visit in only]))
+        warnings.append(
+            f"{cells} of {len(plan.cells)} cells rest on disturbed visits alone, in which others had about "
+            f"{lost / (1 + lost):.0%} of a core: their ratios may be off by as much"
+        )
+    found = []
+    for visit in used:
+        first, *others = (plan.items[number].computation for number in plan.cells[visit.cell].items)
+        found.append(Together(first, tuple(others), visit.lone_s, visit.together_s, visit.number, visit.pes))
+    footprints = {item.computation: 0.0 if item.role == "computes" else float(item.bytes) for item in plan.items}
+    return MeasuredNeighbours(
+        tuple(found),
+        plan,
+        wishes,
+        visits.spent_s,
+        visits.reused,
+        tuple(warnings),
+        len(visits.made),
+        len(hurt),
+        again,
+        footprints,
+    )
+
+
+def fit_neighbour_visits(measured: MeasuredNeighbours, *, judge: bool = True) -> NeighboursModel:
+    """The model of what was measured here.
+
+    Parameters
+    ----------
+    judge
+        Whether the errors of what was not measured are judged by fits without a fifth of the cells.
+    """
+    wishes, topology = measured.wishes, _topology(measured.wishes.cpus)
+    stream_bytes = [item.bytes for item in measured.plan.items if item.role == "memory"]
+    rests_on = provenance(seed=wishes.seed, machine=this_machine()) | {
+        "visits": len(measured.visits),
+        "visits_reused": measured.reused,
+        "visits_disturbed": measured.disturbed,
+        "visits_again": measured.again,
+        "busy_machine": measured.is_busy,
+        "spent_s": measured.spent_s,
+        "stream_bytes": stream_bytes,
+    }
+    return fit_neighbours(
+        measured.visits,
+        proposals(topology),
+        pe_count=topology.pe_count,
+        footprints=measured.footprints,
+        lone_speeds=measured.lone_speeds,
+        warnings=measured.warnings,
+        provenance=rests_on,
+        judge=judge,
+    )
+
+
+def _topology(cpus: Sequence[int]) -> Topology:
+    """The parts of this machine, with these processors as its cores."""
+    topology = this_topology()
+    return replace(topology, cores=tuple(core for core in topology.cores if core.cpu in set(cpus)))
+
+
+def neighbours_wishes(
+    *,
+    kernels: Sequence[str] | None = None,
+    commands: Sequence[tuple[str, str, str]] = (),
+    seed: int = 0,
+    cpus: Sequence[int] | None = None,
+    small: bool = False,
+) -> NeighboursWishes:
+    """What is to be measured on this machine, checked.
+
+    Parameters
+    ----------
+    kernels
+        Beside the probes; six of ours by default.
+    commands
+        Command lines with `{n}`, each with formulas of its size and its volume.
+    cpus
+        Logical processors; by default one of each core that may be used.
+
+    Raises
+    ------
+    ScenarioError
+        If a kernel is unknown, a command cannot be used, or one core only may be.
+    CalibrationError
+        If the system is not Linux.
+    """
+    require_linux()
+    topology = this_topology() if cpus is None else _topology(cpus)
+    check_cores(topology)
+    for name in kernels or ():
+        sized_kernel(name)
+    return NeighboursWishes(
+        tuple(core.cpu for core in topology.pes),
+        KERNELS if kernels is None else tuple(kernels),
+        tuple(command_subject(line, size=size, volume=volume) for line, size, volume in commands),
+        seed,
+        small,
+    )
+
+
+def measure_neighbours(
+    cpus: Sequence[int], budget_s: float, *, kernels: Sequence[str] = ("dgemm",), seed: int = 0
+) -> NeighboursModel:
+    """Measure in some seconds what kernels and streams lose to each other here: the small campaign of a quickstart.
+
+    Parameters
+    ----------
+    cpus
+        Logical processors of the PEs, at least 2.
+    budget_s
+        Wall seconds, at least 5.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is too small or there is one PE only.
+    CalibrationError
+        If a run fails.
+    """
+    wishes = neighbours_wishes(kernels=kernels, seed=seed, cpus=cpus, small=True)
+    return fit_neighbour_visits(measure_neighbour_visits(wishes, budget_s=budget_s), judge=False)

@@ -1,0 +1,482 @@
+"""Models of neighbours from and to files: domains and uses as scenarios write them, with the cells they rest on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simulator.base import files, ties, units
+from simulator.base.errors import MALFORMED, ScenarioError, meant, some_names
+from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.models.neighbours import (
+    Bandwidth,
+    Floats,
+    KernelUses,
+    Law,
+    Occupancy,
+    ShareTable,
+    SharingDomain,
+)
+from simulator.models.neighbours_fit import (
+    WEAK,
+    Cell,
+    Computation,
+    Found,
+    Proposed,
+    Together,
+    cells_of,
+    fit_cells,
+    foretell,
+    foretold_held_out,
+    kernel_uses,
+)
+
+FORMAT, KIND = 1, "neighbours"
+COLUMNS = ("subject", "size_elements", "beside", "lone_s", "together_s")
+"""Of a table of visits; `pass` and `pes` may follow."""
+_WORTH = 0.001
+"""Mean error that a domain with a weak effect has to spare."""
+_LEVELS = {"core": "core", "memory": "memory", "clock": "clock"}
+
+
+@dataclass(frozen=True)
+class NeighboursModel:
+    """What computations on a node's PEs lose to each other."""
+
+    sharing: tuple[SharingDomain, ...]
+    """Domains; PEs are places within the node."""
+    kernels: Mapping[str, KernelUses]
+    pe_count: int
+    """PEs of the node that were measured."""
+    cells: tuple[dict[str, Any], ...] = ()
+    """What it rests on: ratios of times together to times alone. `lone_s` is one run's, beside nobody."""
+    held_out: Mapping[str, Any] = field(default_factory=dict)
+    """Errors on cells that the fit did not see."""
+    beyond: Mapping[str, float | None] = field(default_factory=dict)
+    """Level without a domain -> up to which effect, as a share of time, none was seen; None: it was not looked at."""
+    lone_speeds: tuple[dict[str, Any], ...] = ()
+    """Of computations beside nobody, in volume per second: as calibrations of a PE alone see them."""
+    warnings: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def kept(
+        self,
+        subject: Computation | tuple[str, float],
+        beside: Sequence[Computation | tuple[str, float]],
+        *,
+        pes: Sequence[int] | None = None,
+    ) -> float:
+        """The share of its lone speed that a computation keeps beside others.
+
+        Parameters
+        ----------
+        subject, beside
+            Kernels with their problem sizes in elements.
+        pes
+            Where the subject and then the others are, among the node's PEs; the first ones by default.
+
+        Raises
+        ------
+        ScenarioError
+            If a kernel was not measured, or there are not so many PEs.
+        """
+        own, others = _computation(subject), [_computation(one) for one in beside]
+        places = tuple(range(1 + len(others))) if pes is None else tuple(pes)
+        for one in (own, *others):
+            if one.kernel not in self.kernels:
+                hint = meant(one.kernel, self.kernels) or f"; {some_names(sorted(self.kernels))} were"
+                raise ScenarioError(f"neighbours: {one.kernel!r} was not measured{hint}")
+        if len(places) != 1 + len(others) or len(set(places)) < len(places) or max(places) >= self.pe_count:
+            raise ScenarioError(
+                f"neighbours: {1 + len(others)} computations on PEs {sorted(places)} found, "
+                f"each on one of the {self.pe_count} PEs of the node allowed"
+            )
+        return foretell(self.sharing, self.kernels, own, others, places)
+
+    def together_share(self, kernel: str, size: float, n: int) -> float:
+        """The share of its lone speed that a kernel keeps where it runs on `n` PEs at once, itself counted."""
+        one = Computation(kernel, float(size))
+        return self.kept(one, [one] * (n - 1))
+
+    @property
+    def domains(self) -> list[dict[str, Any]]:
+        """As the field `domains` of a scenario's node."""
+        return [_domain_entry(alike, self.pe_count) for alike in _alike(self.sharing, self.pe_count)]
+
+    @property
+    def uses(self) -> dict[str, Any]:
+        """As the field `uses` of a scenario's node."""
+        return {name: entry for name, uses in self.kernels.items() if len(entry := _uses_entry(uses)) > 1}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "pe_count": self.pe_count,
+            "domains": self.domains,
+            "places": [_places(alike) for alike in _alike(self.sharing, self.pe_count)],
+            "uses": self.uses,
+            "kernels": sorted(self.kernels),
+            "beyond": {
+                name: None if value is None or np.isinf(value) else value for name, value in self.beyond.items()
+            },
+            "held_out": dict(self.held_out),
+            "lone_speeds": list(self.lone_speeds),
+            "pairs": list(self.cells),
+            "warnings": list(self.warnings),
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "NeighboursModel":
+        """The inverse of `to_dict`."""
+        count = int(document["pe_count"])
+        pairs = zip(document["domains"], document["places"], strict=True)
+        kernels = {name: _read_uses(entry) for name, entry in document["uses"].items()}
+        nothing = KernelUses(np.array([1.0]), {}, {})
+        return cls(
+            tuple(domain for entry, places in pairs for domain in _read_domains(entry, places)),
+            {name: kernels.get(name, nothing) for name in document["kernels"]},
+            count,
+            tuple(document["pairs"]),
+            document["held_out"],
+            document["beyond"],
+            tuple(document["lone_speeds"]),
+            tuple(document["warnings"]),
+            document["provenance"],
+        )
+
+
+def _computation(one: Computation | tuple[str, float]) -> Computation:
+    return one if isinstance(one, Computation) else Computation(one[0], float(one[1]))
+
+
+def fit_neighbours(
+    visits: Sequence[Together],
+    proposed: Sequence[Proposed],
+    *,
+    pe_count: int,
+    footprints: Mapping[Computation, float] | None = None,
+    lone_speeds: Sequence[dict[str, Any]] = (),
+    warnings: Sequence[str] = (),
+    provenance: Mapping[str, Any] | None = None,
+    judge: bool = True,
+) -> NeighboursModel:
+    """Fit visits; see `neighbours_fit`.
+
+    Parameters
+    ----------
+    judge
+        Whether to fit again without a fifth of the cells, five times, to judge the errors of what was not measured.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no visit.
+    """
+    if not visits:
+        raise ScenarioError("neighbours: no visit found, times alone and together needed")
+    cells = cells_of(visits)
+    found = fit_cells(cells, proposed, footprints=footprints)
+    held_out = _judged(cells, proposed, found, footprints) if judge else {}
+    if 0 < found.evidence < WEAK and not _is_worth_it(held_out):
+        found = fit_cells(cells, proposed, footprints=footprints, structure=found.without)
+        held_out = _judged(cells, proposed, found, footprints) if judge else {}
+    beyond = {level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())}
+    return NeighboursModel(
+        found.domains,
+        kernel_uses(found),
+        pe_count,
+        tuple(cell.to_dict() for cell in cells),
+        held_out,
+        beyond,
+        tuple(lone_speeds),
+        (*warnings, *found.notes, *_unseen(found)),
+        provenance or {},
+    )
+
+
+def _judged(
+    cells: Sequence[Cell], proposed: Sequence[Proposed], found: Found, footprints: Mapping[Computation, float] | None
+) -> dict[str, Any]:
+    foretold, judged = foretold_held_out(cells, proposed, found, footprints=footprints)
+    chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
+    return errors_of(chosen, foretold[judged], all_cells=cells) if chosen else {}
+
+
+def _is_worth_it(held_out: Mapping[str, Any]) -> bool:
+    """Whether a model foretells what it did not see clearly better than no interaction does."""
+    if not held_out:
+        return False
+    return ties.is_less(held_out["model_mean"], held_out["no_interaction_mean"], floor=_WORTH)
+
+
+def _unseen(found: Found) -> list[str]:
+    """A line for each level that has no domain."""
+    lines = []
+    for level, effect in sorted(found.beyond.items()):
+        if np.isinf(effect):
+            lines.append(f"{level}: no domain: nothing was measured that would show one")
+        else:
+            lines.append(f"{level}: no domain: no interaction beyond {effect:.1%} of time was seen")
+    return lines
+
+
+def errors_of(cells: Sequence[Cell], foretold: Floats, *, all_cells: Sequence[Cell]) -> dict[str, Any]:
+    """Mean and worst error of time together over time alone, beside what three simpler answers come to.
+
+    Parameters
+    ----------
+    foretold
+        Ratios, one per cell; (N,).
+    all_cells
+        Where the ratios with all PEs busy are looked up.
+    """
+    seen = np.array([cell.ratio for cell in cells])
+    busy = np.array([_all_busy(cell, all_cells) for cell in cells])
+    twice = np.array([cell.twice for cell in cells if cell.twice is not None])
+    found: dict[str, Any] = {"cells": len(cells)}
+    for name, values in (("model", foretold), ("no_interaction", np.ones(len(cells))), ("all_busy", busy)):
+        wrong = np.abs(values / seen - 1)
+        found |= {f"{name}_mean": float(wrong.mean()), f"{name}_worst": float(wrong.max())}
+    if twice.size:
+        found |= {"measured_twice_mean": float(twice.mean()), "measured_twice_worst": float(twice.max())}
+    return found
+
+
+def _all_busy(cell: Cell, cells: Sequence[Cell]) -> float:
+    """The ratio of a computation with all PEs at work on the same, or on as much as was measured."""
+    own = [one for one in cells if one.subject == cell.subject] or [cell]
+    most = max(len(one.beside) for one in own)
+    own = [one for one in own if len(one.beside) == most]
+    alike = [one.ratio for one in own if one.is_copies]
+    return float(np.median(alike)) if alike else max(one.ratio for one in own)
+
+
+# The file.
+
+
+def save_neighbours(model: NeighboursModel, path: str | Path) -> None:
+    """Write a model, whole or not at all."""
+    files.write_json(Path(path), model.to_dict())
+
+
+def read_neighbours(path: str | Path) -> NeighboursModel:
+    """Read a model.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, or no model of neighbours.
+    """
+    path = Path(path)
+    document = files.read_json(path)
+    if not isinstance(document, dict) or document.get("kind") != KIND or document.get("format") != FORMAT:
+        found = document.get("kind") if isinstance(document, dict) else type(document).__name__
+        raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind {KIND!r} allowed")
+    try:
+        return files.known(NeighboursModel.from_dict(document))
+    except (*MALFORMED, ScenarioError) as error:
+        raise ScenarioError(f"{path}: {error}; a file written by `apportion calibrate neighbours` allowed") from error
+
+
+def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:
+    """Domains of one level and law that cut all PEs into blocks, together; all others by themselves."""
+    found: list[list[SharingDomain]] = []
+    for domain in sharing:
+        same = [one for one in sharing if one.level == domain.level and one.law == domain.law]
+        size = len(same[0].pes)
+        blocks = [tuple(range(first, min(first + size, pe_count))) for first in range(0, pe_count, size)]
+        if [one.pes for one in same] != blocks:
+            found.append([domain])
+        elif domain is same[0]:
+            found.append(same)
+    return found
+
+
+def _places(alike: Sequence[SharingDomain]) -> list[Any]:
+    """PEs of an entry: of one domain a list, of several a list of lists."""
+    each = [list(one.pes) for one in alike]
+    return each[0] if len(each) == 1 else each
+
+
+def _domain_entry(alike: Sequence[SharingDomain], pe_count: int) -> dict[str, Any]:
+    domain = alike[0]
+    entry: dict[str, Any] = {"kind": domain.kind}
+    entry |= {"name": domain.name} if len(alike) == 1 else {}
+    if domain.kind == "cache":
+        entry["level"] = domain.level
+    if len(alike) > 1:
+        entry["each"] = len(domain.pes)
+    elif len(domain.pes) < pe_count:
+        entry["pes"] = [f"pe{place + 1}" for place in domain.pes]
+    law = domain.law
+    if isinstance(law, Bandwidth):
+        lone = {} if law.lone is None else {"lone": f"{law.lone!r}B/s"}
+        return entry | {"capacity": f"{law.capacity!r}B/s", **lone, "softness": law.softness}
+    if isinstance(law, Occupancy):
+        return entry | {"capacity": f"{law.capacity!r}B"}
+    return entry | {"shares": list(law.shares)}
+
+
+def _read_domains(entry: Mapping[str, Any], places: Sequence[Any]) -> list[SharingDomain]:
+    kind = entry["kind"]
+    level = entry["level"] if kind == "cache" else _LEVELS[kind]
+    law: Law
+    if kind == "memory":
+        capacity, lone = (units.parse(entry[name], units.BANDWIDTH, field=name) for name in ("capacity", "lone"))
+        law = Bandwidth(capacity, float(entry["softness"]), lone)
+    elif kind == "cache":
+        law = Occupancy(units.parse(entry["capacity"], units.SIZE, field="capacity"))
+    else:
+        law = ShareTable(tuple(map(float, entry["shares"])))
+    each = places if "each" in entry else [places]
+    names = [str(entry["name"])] if "name" in entry else [f"{level} {number + 1}" for number in range(len(each))]
+    return [SharingDomain(kind, name, level, tuple(map(int, pes)), law) for name, pes in zip(names, each, strict=True)]
+
+
+def _uses_entry(uses: KernelUses) -> dict[str, Any]:
+    entry: dict[str, Any] = {"sizes": [float(f"{size:.9g}") for size in uses.sizes]}
+    for level, demands in uses.demands.items():
+        if demands.any() or uses.sensitivities[level].any():
+            unit = "B/s" if level == "memory" else "B"
+            entry[level] = {
+                "demand": [f"{float(f'{demand:.6g}')!r}{unit}" for demand in demands],
+                "sensitivity": [float(f"{value:.4g}") for value in uses.sensitivities[level]],
+            }
+    return entry
+
+
+def _read_uses(entry: Mapping[str, Any]) -> KernelUses:
+    levels = {name: value for name, value in entry.items() if name != "sizes"}
+    demands = {
+        name: np.array(
+            [
+                units.parse(text, units.BANDWIDTH if name == "memory" else units.SIZE, field="demand")
+                for text in use["demand"]
+            ]
+        )
+        for name, use in levels.items()
+    }
+    waits = {name: np.array(use["sensitivity"], dtype=np.float64) for name, use in levels.items()}
+    sizes = np.array(entry["sizes"], dtype=np.float64)
+    if not (sizes.ndim == 1 and sizes.size and sizes[0] > 0 and bool(np.all(np.diff(sizes) > 0))):
+        raise ValueError("sizes that ascend from above 0 allowed")
+    if any(found.shape != sizes.shape or bool(np.any(found < 0)) for found in (*demands.values(), *waits.values())):
+        raise ValueError("demands and sensitivities of at least 0, one for each size, allowed")
+    return KernelUses(sizes, demands, waits)
+
+
+# Tables.
+
+
+def read_visits(path: str | Path) -> tuple[Together, ...]:
+    """Read visits from a CSV file: `subject,size_elements,beside,lone_s,together_s[,pass][,pes]`.
+
+    `beside` and `pes` are lists separated by spaces: `triad:3e6 dgemm:1e5`, and `0 1 3` with the subject's first.
+
+    Raises
+    ------
+    ScenarioError
+        If a column is missing or a cell holds something else; one line per cell.
+    """
+    table = read_table(path)
+    pairs = _read_pairs(table)
+    lone, together = table.numbers("lone_s"), table.numbers("together_s")
+    numbers = table.numbers("pass") if "pass" in table.names else np.zeros(len(table.rows))
+    pes = table.text("pes") if "pes" in table.names else ("",) * len(table.rows)
+    faults, found = [], []
+    for row, place in enumerate(table.labels()):
+        places = tuple(int(word) if word.isdigit() else -1 for word in pes[row].split())
+        if min(lone[row], together[row]) <= 0:
+            faults.append(f"{place}: times {lone[row]:g} and {together[row]:g} found, numbers above 0 allowed")
+        elif places and (len(places) != 1 + len(pairs[row][1]) or min(places) < 0 or len(set(places)) < len(places)):
+            faults.append(
+                f"{place}: pes: {pes[row]!r} found, one whole number for each computation, none twice, allowed"
+            )
+        else:
+            found.append(Together(*pairs[row], float(lone[row]), float(together[row]), int(numbers[row]), places))
+    if faults:
+        raise ScenarioError(faults[:MAX_FAULTS])
+    return tuple(found)
+
+
+def _read_pairs(table: Table) -> list[tuple[Computation, tuple[Computation, ...]]]:
+    """Subject and neighbours of each row."""
+    missing = [name for name in COLUMNS[:3] if name not in table.names]
+    if missing:
+        found = ", ".join(table.names)
+        raise ScenarioError([f"{table.place}: column {name!r} missing, {found} found" for name in missing])
+    sizes, subjects, besides = table.numbers("size_elements"), table.text("subject"), table.text("beside")
+    faults, pairs = [], []
+    for row, place in enumerate(table.labels()):
+        others = [_read_computation(word) for word in besides[row].split()]
+        if not subjects[row]:
+            faults.append(f"{place}: subject: an empty cell found, a kernel's name allowed")
+        elif sizes[row] <= 0:
+            faults.append(f"{place}: size_elements: {sizes[row]:g} found, a number above 0 allowed")
+        elif None in others:
+            bad = besides[row].split()[others.index(None)]
+            faults.append(f"{place}: beside: {bad!r} found, KERNEL:SIZE with spaces between several allowed")
+        else:
+            beside = tuple(one for one in others if one is not None)
+            pairs.append((Computation(subjects[row], float(sizes[row])), beside))
+    if faults:
+        raise ScenarioError(faults[:MAX_FAULTS])
+    return pairs
+
+
+def _read_computation(word: str) -> Computation | None:
+    kernel, colon, size = word.rpartition(":")
+    number = units.to_number(size) if colon and kernel else None
+    return Computation(kernel, number) if number is not None and np.isfinite(number) and number > 0 else None
+
+
+def visits_table(visits: Sequence[Together]) -> str:
+    """Visits as a CSV text that `read_visits` reads."""
+    rows: list[Sequence[object]] = [(*COLUMNS, "pass", "pes")]
+    for one in visits:
+        beside = " ".join(f"{other.kernel}:{other.size!r}" for other in one.beside)
+        pes = " ".join(map(str, one.pes))
+        lone, together = repr(one.lone_s), repr(one.together_s)
+        rows.append((one.subject.kernel, repr(one.subject.size), beside, lone, together, one.number, pes))
+    return files.csv_lines(rows)
+
+
+def predict_neighbours(path: str | Path, at: str | Path) -> list[dict[str, Any]]:
+    """Times together over times alone at the pairs of a CSV file (`subject,size_elements,beside`), in its order.
+
+    Raises
+    ------
+    ScenarioError
+        If model or table cannot be used, or a kernel was not measured.
+    """
+    model, table = read_neighbours(path), read_table(at)
+    entries, faults = [], []
+    for place, (subject, beside) in zip(table.labels(), _read_pairs(table), strict=True):
+        try:
+            share = model.kept(subject, beside)
+        except ScenarioError as error:
+            faults += [f"{place}: {line}" for line in error.lines]
+            continue
+        entries.append(
+            {
+                "subject": subject.kernel,
+                "size_elements": subject.size,
+                "beside": [one.label for one in beside],
+                "ratio": 1 / share,
+                "outside_sizes": any(_is_outside(model, one) for one in (subject, *beside)),
+            }
+        )
+    if faults:
+        raise ScenarioError(faults[:MAX_FAULTS])
+    return entries
+
+
+def _is_outside(model: NeighboursModel, one: Computation) -> bool:
+    """Whether a size is beyond those that were measured of its kernel."""
+    known = [cell["size_elements"] for cell in model.cells if cell["subject"] == one.kernel]
+    return bool(known) and not min(known) * (1 - 1e-9) <= one.size <= max(known) * (1 + 1e-9)

@@ -1,0 +1,119 @@
+"""Advice where PEs share domains: processes are spread over them, more of them only where they gain; all by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from advisor import explain, recommend
+from advisor.advise.explanation.sharing import bindings
+from advisor.advise.simulated import kinds_of
+from advisor.advise.strategies import at_work, worth_most
+from advisor.report.explanation_text import sharing_lines
+from simulator import Configuration, load_scenario, read_template, run
+
+
+@pytest.fixture(scope="module")
+def channels():
+    return load_scenario("channels")
+
+
+def test_fewer_processes_are_advised_where_more_gain_nothing(channels):
+    """Two streams on each of four channels ask for 50 of 40 GB/s already: 6 s, as with sixteen."""
+    made = recommend(channels, confirm=0)
+    chosen = made.configuration
+    used = [pe for pe, units in zip(chosen.placement, chosen.partition, strict=True) if units]
+    assert sorted(pe // 4 for pe in used) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert made.runs.of(chosen.name)[0] == pytest.approx(6.0, rel=1e-4)
+    assert made.runs.of("equal")[0] == pytest.approx(6.0, rel=1e-4)
+    assert "as-now" in made.strategies.names_of("equal")
+
+
+@pytest.mark.parametrize(("capacity", "advised"), [("20GB/s", 4), ("40GB/s", 8), ("70GB/s", 12), ("100GB/s", 16)])
+def test_as_many_on_a_channel_as_it_serves(capacity, advised):
+    """A stream takes 25 GB/s: one keeps a channel of 20 busy, two one of 40, three one of 70, four one of 100."""
+    changes = [f"platform.nodes.0.domains.0.capacity={capacity}"]
+    made = recommend(read_template("channels").scenario(changes), confirm=0)
+    assert at_work(made.configuration) == advised
+
+
+def test_fewer_processes_on_a_pe_of_many_cores():
+    """One channel for a PE of 16 cores: two streams take what sixteen do, 9.6e10 / 2.5e9 / (2 x 0.8) = 24 s."""
+    pes = "platform.nodes.0.pes=[{name: node1, cores: 16, speeds: {triad: 2.5 Gunits/s}}]"
+    scenario = read_template("channels").scenario([pes, "platform.nodes.0.domains.0.each=16"])
+    made = recommend(scenario, confirm=0)
+    assert at_work(made.configuration) == 2
+    assert made.runs.of(made.configuration.name)[0] == pytest.approx(24.0, rel=1e-4)
+
+
+def test_without_domains_all_cores_are_advised(channels):
+    plain = replace(channels, platform=replace(channels.platform, domains=()))
+    assert at_work(recommend(plain, confirm=0).configuration) == 16
+    assert kinds_of(plain)[0].pes == tuple(range(16))
+
+
+def test_fewer_processes_on_each_of_several_nodes():
+    """One channel for all cores of each of two nodes: two on each."""
+    changes = ["platform.nodes.0.name=n[1-2]", "platform.nodes.0.domains.0.each=16"]
+    scenario = read_template("channels").scenario(changes)
+    made = recommend(scenario, confirm=0)
+    used = [pe for pe, units in zip(made.configuration.placement, made.configuration.partition, strict=True) if units]
+    assert sorted(pe // 16 for pe in used) == [0, 0, 1, 1]
+    assert made.runs.of(made.configuration.name)[0] == pytest.approx(9.6e10 / 2.5e9 / 4 / 0.8, rel=1e-3)
+
+
+def test_the_first_pes_of_a_kind_lie_in_different_domains(channels):
+    (kind,) = kinds_of(channels)
+    assert [pe // 4 for pe in kind.pes[:8]] == [0, 1, 2, 3, 0, 1, 2, 3]
+    memory, cache = "{kind: memory, each: 4, capacity: 40GB/s}", "{kind: cache, level: L3, each: 8, capacity: 1MiB}"
+    (nested,) = kinds_of(read_template("channels").scenario([f"platform.nodes.0.domains=[{memory}, {cache}]"]))
+    assert sorted(pe // 4 for pe in nested.pes[:4]) == [0, 1, 2, 3]
+    assert sorted(pe // 8 for pe in nested.pes[:2]) == [0, 1]
+    two = read_template("channels").scenario(["platform.nodes.0.name=n[1-2]"])
+    assert [pe // 16 for pe in kinds_of(two)[0].pes] == [0] * 16 + [1] * 16
+    assert [pe // 4 for pe in kinds_of(two, across=True)[0].pes[:8]] == list(range(8))
+    some = "[{kind: memory, pes: [0, 1], capacity: 40GB/s}, {kind: memory, pes: [2, 3], capacity: 50GB/s}]"
+    unlike = read_template("channels").scenario([f"platform.nodes.0.domains={some}"])
+    assert sorted(len(one.pes) for one in kinds_of(unlike)) == [2, 2, 12]
+
+
+def test_processes_have_to_be_worth_it(channels):
+    some = [Configuration(str(count), (1,) * count, tuple(range(count))) for count in (16, 8, 4)]
+    assert worth_most(channels, some, [1.0, 1.004, 1.006]) == 1
+    assert worth_most(channels, some, [1.0, 1.006, 1.004]) == 2
+    assert worth_most(channels, some, [1.0, 1.006, 1.006]) == 0
+    assert worth_most(channels, [*some, replace(some[1], name="other")], [1.0, 1.004, 1.2, 1.003]) == 3
+    plain = replace(channels, platform=replace(channels.platform, domains=()))
+    assert worth_most(plain, some, [1.0, 1.0001, 1.0001]) == 0
+
+
+def test_the_explanation_names_the_domain_that_binds(channels):
+    told = explain(channels, recommend(channels, confirm=0)).to_dict()
+    (one,) = told["why"]["sharing"]
+    assert (one["domain"], one["alike"], one["processes"], one["asked"], one["capacity"]) == (
+        "memory 1 of node1", 3, 2, 50e9, 40e9,
+    )  # fmt: skip
+    assert one["kept"] == pytest.approx(0.8, rel=1e-5)
+    whose = "memory 1 of node1 (PEs node1-core01 to node1-core04, and 3 more such domains)"
+    assert sharing_lines(told["why"]) == [f"{whose}: asked for 50 GB/s of 40 GB/s: each keeps 80 %"]
+    (alone,) = (one for one in told["why"]["costs"] if one["of"] == "neighbours")
+    assert alone["makespan_s"] == pytest.approx(4.8, rel=1e-4)
+    assert alone["divided_anew"] == pytest.approx(0.6, rel=1e-4)
+    assert told["explanation"]["adopted_instead_of"] is None
+    capacity = next(one for one in told["sensitivity"] if one["what"] == "capacity")
+    assert capacity["parameter"] == "capacity of memory 1 of node1 (and 3 alike)"
+    down, up = (effect["makespan"] for effect in capacity["effects"])
+    assert (down, up) == pytest.approx((1 / 0.9 - 1, 1 / 1.1 - 1), rel=1e-3)  # of a saturated channel
+    rows = {one["change"]: one["longer"] for one in told["why"]["others"]}
+    assert rows["with"] == pytest.approx(0, abs=0.005)  # three on one channel ask for more and get no more
+    assert rows["without"] == pytest.approx(6.4 / 5.8 - 1, abs=0.01)
+
+
+def test_domains_that_do_not_bind_are_not_told(channels):
+    four = Configuration("four", (240,) * 4, (0, 4, 8, 12))
+    assert bindings(channels, four) == ()
+    full = Configuration("full", (120,) * 8, tuple(range(8)))
+    (one,) = bindings(channels, full)
+    assert (one.domain, one.alike, one.asked) == ("memory 1 of node1", 1, 100e9)
+    assert one.kept == pytest.approx(0.4, rel=1e-5)
+    taken = run(channels.with_configurations((four, full))).makespan_s[:, 0]
+    assert taken == pytest.approx([9.6, 12.0], rel=1e-4)

@@ -1,0 +1,130 @@
+"""`apportion calibrate neighbours`: tables, models shown and asked, real runs killed and gone on with, refusals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from tests.command_line import APPORTION, ROOT, apportion, apportion_here
+from tests.support.made_up_machine import ratio, visits
+
+WORKER = "simulator.calibration.neighbours.worker"
+TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core only may be used here")
+
+
+def refused(done, found):
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1
+    assert found in lines[0]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
+    (tmp_path / "visits.csv").write_text(visits())
+    call = ("calibrate", "neighbours", "--replay", "visits.csv", "--cache", "L3=32MB")
+    done = apportion_here(*call, "-o", "m.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for line in (
+        "L3 (cache): level L3, capacity 32000000.0B",
+        "memory (memory): capacity ",
+        "clock (clock): shares [1.0",
+    ):
+        assert line in done.stdout
+    assert "no interaction" in done.stdout
+    shown = apportion_here("show", "m.json", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert shown.stdout.splitlines()[0] == "m.json: what computations on 4 PEs lose to each other"
+    document = json.loads(apportion_here("show", "m.json", "--json", cwd=tmp_path).stdout)
+    assert document["kind"] == "neighbours"
+    (tmp_path / "at.csv").write_text("subject,size_elements,beside\nmatmul,4e6,own:4e6 sort:4e6\nmatmul,4e7,sort:4e6\n")
+    asked = apportion_here("predict", "m.json", "--at", "at.csv", "--json", cwd=tmp_path)
+    first, second = json.loads(asked.stdout)["predictions"]
+    assert first["ratio"] == pytest.approx(ratio(("matmul", 4e6), (("own", 4e6), ("sort", 4e6))), rel=0.05)
+    assert (first["outside_sizes"], second["outside_sizes"]) == (False, True)
+    lines = apportion_here("predict", "m.json", "--at", "at.csv", cwd=tmp_path).stdout.splitlines()
+    assert lines[1].startswith("matmul:4e+07 beside sort:4e+06: ")
+    assert lines[1].endswith("times as long as alone, outside the sizes measured")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--replay", "bad.csv"], "bad.csv:2: beside: 'triad' found, KERNEL:SIZE"),
+        (["--replay", "good.csv", "--cache", "L3"], "--cache: 'L3' found, NAME=SIZE such as L3=32MiB allowed"),
+        (["--replay", "good.csv", "--cache", "L3=x"], "--cache L3: 'x' found"),
+        (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
+        (["--kernel", "nothing"], "kernel: 'nothing' found"),
+        (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume found"),
+        (["--command", "true", "--size", "n", "--volume", "n"], "command: no place found, {n} and no other allowed"),
+        (["--budget", "2s"], "--budget: 2 s found, 5 s or more needed"),
+        (["--against", "bad.json"], "bad.json: kind 'speed' found, format 1 of kind 'neighbours' allowed"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path, arguments, said):
+    (tmp_path / "bad.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad,1,2\n")
+    (tmp_path / "good.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad:1,1,2\n")
+    (tmp_path / "bad.json").write_text('{"kind": "speed"}')
+    refused(apportion_here("calibrate", "neighbours", *arguments, cwd=tmp_path), said)
+
+
+def test_a_model_that_says_nonsense_is_refused(tmp_path):
+    (tmp_path / "m.json").write_text(
+        '{"format": 1, "kind": "neighbours", "pe_count": 2, "domains": [{}], "places": [[]]}'
+    )
+    (tmp_path / "at.csv").write_text("subject,size_elements,beside\ntriad,1,triad:1\n")
+    refused(apportion_here("predict", "m.json", "--at", "at.csv", cwd=tmp_path), "m.json: ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pinning is for Linux")
+def test_one_core_has_no_neighbours(tmp_path):
+    cpu = min(os.sched_getaffinity(0))
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        done = apportion_here("calibrate", "neighbours", cwd=tmp_path)
+    finally:
+        os.sched_setaffinity(0, before)
+    refused(done, "one core found that may be used here, at least 2 needed")
+
+
+def kept(store):
+    return [line for line in store.read_text().splitlines() if '"visit"' in line] if store.exists() else []
+
+
+@TWO
+@pytest.mark.slow
+def test_killed_by_kill_9_it_goes_on_and_a_fresh_check_follows(tmp_path):
+    call = ("calibrate", "neighbours", "--budget", "40s", "--kernel", "dgemm", "-o", "m.json", "--table", "t.csv")
+    first = subprocess.Popen(
+        [*APPORTION, *call], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
+    )
+    store, limit = tmp_path / "m.json.partial", time.monotonic() + 60
+    while len(kept(store)) < 4 and first.poll() is None and time.monotonic() < limit:
+        time.sleep(0.01)
+    workers = [child.pid for child in psutil.Process(first.pid).children() if WORKER in child.cmdline()]
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    before = kept(store)
+    assert len(before) >= 4
+    assert len(workers) >= 2
+    while any(psutil.pid_exists(pid) for pid in workers) and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert not any(psutil.pid_exists(pid) for pid in workers)
+    done = apportion(*call, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["provenance"]["visits_reused"] == len(before)
+    assert not store.exists()
+    assert found["pe_count"] >= 2
+    assert json.loads((tmp_path / "m.json").read_text())["pairs"] == found["pairs"]
+    again = apportion("calibrate", "neighbours", "--replay", "t.csv", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    judged = apportion("calibrate", "neighbours", "--against", "m.json", "--budget", "20s", "--json", cwd=tmp_path)
+    assert judged.returncode == 0, judged.stderr
+    assert json.loads(judged.stdout)["errors"]["cells"] >= 2
