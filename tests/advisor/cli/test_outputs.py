@@ -21,6 +21,7 @@ READ = {
     *("scenario", "model", "runs", "plan", "cluster", "source", "trace", "file", "what", "speeds", "inputs", "at"),
     *("hardware", "link", "held_out", "memory", "hwloc", "speed", "topology", "before", "recording", "replay", "load"),
     "against",
+    "swept",
 }
 """Parameters of commands that name what is read."""
 BESIDE = {("allocate run", "folder")} | {(f"calibrate {what}", "table") for what in ("memory", "neighbours", "network")}
