@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
     from simulator.models.speed import SpeedBand, SpeedSurface
-    from simulator.platform.nodes import PE, Load, Platform
+    from simulator.platform.nodes import PE, Load, Node, Platform
     from simulator.platform.sharing import Meeting, capacity_of, kept_shares
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
@@ -79,6 +79,7 @@ _HOMES = {
     "Machine": "simulator.base.machine",
     "Message": "simulator.engines.waited_for",
     "NeighbourShare": "simulator.engines.neighbours",
+    "Node": "simulator.platform.nodes",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform.nodes",
     "Part": "simulator.engines.waited_for",
@@ -179,6 +180,7 @@ __all__ = [
     "Meeting",
     "Message",
     "NeighbourShare",
+    "Node",
     "NodeDescription",
     "Part",
     "Platform",

@@ -9,9 +9,10 @@ import numpy as np
 
 from advisor.advise.partition import even_split
 from advisor.advise.recommendation import Recommendation, recommend
+from advisor.quickstart.beside import measure_domains, without_neighbours
 from advisor.quickstart.document import result_document
 from advisor.quickstart.piece import corrected, run_pieces
-from advisor.quickstart.plan import KERNEL, SHORT_BUDGET_S, VERIFY, application_order, measuring_points
+from advisor.quickstart.plan import KERNEL, VERIFY, application_order, measuring_points
 from advisor.quickstart.state import Progress, Quickstart
 from advisor.report.html import render_html
 from advisor.verification import Loads, ProgramRuns, Verification, even_starts, places_on, run_interleaved
@@ -22,6 +23,7 @@ from simulator import (
     Interrupted,
     LinkModel,
     Load,
+    Node,
     Platform,
     Scenario,
     SpeedSurface,
@@ -36,16 +38,14 @@ from simulator import (
 from simulator.calibration import (
     Competitor,
     Measurement,
-    Point,
     Ranks,
-    measure_kept,
     measure_link,
     measure_speeds,
     measured_bands,
 )
 
 REPLICATIONS = 200
-MEASURE, SPEEDS, LINK = 0.37, 0.3, 0.05
+MEASURE, SPEEDS, LINK = 0.42, 0.29, 0.05
 """Shares of the budget, beside that of the real runs: all measuring but of messages, of it speeds, and messages."""
 TRACE = "on-off-1-2.csv"
 OWN_FILES = ("measurements.json", "scenario.yaml", "load.csv", "result.json", "report.html")
@@ -141,10 +141,8 @@ def _measure(state: Quickstart, ranks: Ranks, competitor: Competitor) -> int:
     points = measuring_points(state.machine, len(state.cpus), n, speeds=speeds, budget_s=state.budget_s)
     budget_s = SPEEDS * state.budget_s - (time.monotonic() - state.begun)
     measure_speeds(ranks, state.names, points, budget_s=budget_s, generator=generator, on_progress=keep)
-    if len(state.cpus) > 1 and state.budget_s >= SHORT_BUDGET_S:
-        rows = n // (2 * len(state.cpus))
-        which = (0, len(state.cpus) - 1)
-        state.kept = measure_kept(ranks, state.names, Point(KERNEL, n, rows), which=which)
+    state.on_progress("measure neighbours", MEASURE)
+    state.neighbours, state.no_neighbours = measure_domains(state.cpus, budget_s=state.budget_s, seed=state.seed)
     state.on_progress("measure messages", MEASURE)
     # messages and the small benchmark as one meets them: with the load on, at any place of its trace
     if len(state.cpus) > 1:
@@ -174,8 +172,8 @@ def _small_benchmark(ranks: Ranks, pes: int) -> list[float]:
 
 def _check_by_a_piece(state: Quickstart, ranks: Ranks, n: int) -> None:
     """Compare measured speeds with what the application itself attains, and keep the comparison."""
-    scenario = _scenario(state, n)
-    bands = {pe.name: pe.speed_of(KERNEL) for pe in scenario.platform.pes}
+    scenario, found = _scenario(state, n), measured_bands(state.measured, columns={KERNEL: n})
+    bands = {name: found[name, KERNEL] for name in state.names}  # of all PEs at work, as in the piece
     runs = ProgramRuns(ranks, scenario.application, places_on(state.machine, scenario)[0])
     equal = Configuration.one_each("equal", even_split(n, len(state.cpus)))
     state.pieces = run_pieces(runs, equal, bands, state.names)
@@ -187,13 +185,16 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
     found = measured_bands(state.measured, columns={KERNEL: n})
     for piece in state.pieces:
         found[piece.pe, KERNEL] = corrected(found[piece.pe, KERNEL], piece.ratio)
+    for key, band in found.items():  # all PEs were at work; what that costs is in the domains
+        found[key] = without_neighbours(band, state.neighbours, key[1], len(state.cpus))
     for name in state.names:
         found[name, KERNEL] = SpeedSurface((float(n),), (found[name, KERNEL],)).at(n)
     kernels = dict.fromkeys(measurement.point.kernel for measurement in state.measured)
+    node = state.machine.host or "this machine"
     pes = tuple(
         PE(
             name,
-            state.machine.host or "this machine",
+            node,
             {kernel: found[name, kernel] for kernel in kernels},
             Load(state.trace, "fair") if cpu == state.cpus[-1] else None,
             cpu,
@@ -203,7 +204,11 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
     if state.link is None:
         raise ValueError("the link has not been measured")
     application = Application("matmul", KERNEL, {"n": n})
-    return Scenario(Platform.uniform(pes, state.link), application, (), REPLICATIONS, state.seed)
+    platform = Platform.uniform(pes, state.link)
+    if state.neighbours is not None and state.neighbours.sharing:
+        uses = {kernel: uses for kernel, uses in state.neighbours.kernels.items() if kernel in kernels}
+        platform = Platform(pes, platform.network, (Node(node, uses=uses),), state.neighbours.sharing)
+    return Scenario(platform, application, (), REPLICATIONS, state.seed)
 
 
 def _verify(

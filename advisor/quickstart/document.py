@@ -10,7 +10,7 @@ from advisor.quickstart.plan import KERNEL
 from advisor.quickstart.state import Quickstart, kernels_document
 from advisor.report.timelines import median_replication, timelines
 from advisor.verification import Verification, bias_of, residuals
-from simulator import Scenario, files, provenance, run
+from simulator import Scenario, files, matmul, provenance, run
 
 MEND = "stop other programs or raise --budget"
 DOUBTFUL = 0.1
@@ -134,7 +134,24 @@ def _calibration(state: Quickstart, n: int) -> dict[str, Any]:
         "may_be_off_percent": 100 * off,
         "doubtful": off > DOUBTFUL,
         "pieces": [piece.to_dict() for piece in state.pieces],
-        "together": [one.to_dict() for one in state.kept],
+        "neighbours": _neighbours(state, n),
+    }
+
+
+def _neighbours(state: Quickstart, n: int) -> dict[str, Any]:
+    """The sharing domains found, or up to which loss none was seen, and what the application's kernel keeps."""
+    model = state.neighbours
+    if model is None:
+        return {"missing": state.no_neighbours}
+    pes = len(state.cpus)
+    size = matmul.problem_size(n, n // pes)
+    known = KERNEL in model.kernels
+    return {
+        "domains": model.domains,
+        "beyond_percent": {level: None if most is None else 100 * most for level, most in model.beyond.items()},
+        "kernel": KERNEL,
+        "share_together": model.together_share(KERNEL, size, pes) if known else None,
+        "warnings": list(model.warnings),
     }
 
 

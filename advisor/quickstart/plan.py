@@ -19,7 +19,7 @@ ALIKE = 1.15
 """Panels whose rows are not so many times apart are measured once."""
 SHORT_BUDGET_S = 30.0
 """Below it, fewer general sizes are measured."""
-PANEL_SHARE = 0.018
+PANEL_SHARE = 0.013
 """Share of the budget that one run of the application's own panels may take: longer ones get fewer rows."""
 
 

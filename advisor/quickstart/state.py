@@ -9,7 +9,7 @@ from typing import Any
 from advisor.quickstart.piece import Piece
 from advisor.verification import Verification
 from simulator import LinkModel, LoadTrace, Machine, files, provenance
-from simulator.calibration import Kept, Measurement
+from simulator.calibration import Measurement, NeighboursModel
 
 MOST_PES = 8
 
@@ -31,8 +31,10 @@ class Quickstart:
     seconds: dict[str, float] = field(default_factory=dict)
     measured: list[Measurement] = field(default_factory=list)
     link: LinkModel | None = None
-    kept: tuple[Kept, ...] = ()
-    """Lone speeds beside those together, where there was time to measure them."""
+    neighbours: NeighboursModel | None = None
+    """What the PEs lose to each other."""
+    no_neighbours: str = ""
+    """Why that is not known."""
     pieces: tuple[Piece, ...] = ()
     benchmark_speeds: list[float] = field(default_factory=list)
     verification: Verification | None = None
@@ -53,7 +55,7 @@ class Quickstart:
             "format": 1,
             "kernels": kernels_document(self.measured),
             "link": None if self.link is None else self.link.to_dict(),
-            "kept": [one.to_dict() for one in self.kept],
+            "neighbours": None if self.neighbours is None else self.neighbours.to_dict(),
             "pieces": [piece.to_dict() for piece in self.pieces],
             "benchmark_speeds": self.benchmark_speeds,
             "verification": {name: times.tolist() for name, times in self.verification.measured_s.items()}

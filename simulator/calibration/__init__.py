@@ -53,10 +53,8 @@ if TYPE_CHECKING:
     from simulator.calibration.ranks.links import measure_link
     from simulator.calibration.ranks.measuring import (
         LEAST_SAMPLE_S,
-        Kept,
         Measurement,
         Point,
-        measure_kept,
         measure_speeds,
         measured_bands,
     )
@@ -125,7 +123,6 @@ _HOMES = {
     "JudgedFit": "simulator.calibration.apex.held_out",
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
-    "Kept": "simulator.calibration.ranks.measuring",
     "KernelSubject": "simulator.calibration.speed.subjects",
     "LEAST_SAMPLE_S": "simulator.calibration.ranks.measuring",
     "Limits": "simulator.calibration.allocation.campaign",
@@ -198,7 +195,6 @@ _HOMES = {
     "measure": "simulator.calibration.speed.speeds",
     "measure_across": "simulator.calibration.speed.across",
     "measure_chain": "simulator.calibration.pingpong.chain",
-    "measure_kept": "simulator.calibration.ranks.measuring",
     "measure_link": "simulator.calibration.ranks.links",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_neighbour_visits": "simulator.calibration.neighbours.campaign",
@@ -279,7 +275,6 @@ __all__ = [
     "Effort",
     "Ends",
     "JudgedFit",
-    "Kept",
     "Kernel",
     "KernelSubject",
     "Limits",
@@ -350,7 +345,6 @@ __all__ = [
     "measure",
     "measure_across",
     "measure_chain",
-    "measure_kept",
     "measure_link",
     "measure_link_times",
     "measure_neighbour_visits",

@@ -36,17 +36,25 @@ def _calibrated(document: Document) -> list[str]:
     """How speeds together compare with those alone, and what real pieces of the application said of them."""
     told = document.get("calibration") or {}
     lines = []
-    if together := told.get("together") or ():
-        kept = ", ".join(f"{clean(one.get('pe'))} {wording.percent(one.get('share'), 1)}" for one in together)
-        first = together[0]
-        shape = f"{_count(first.get('rows'))} rows of {_count(first.get('n'))} columns"
-        lines.append(
-            f"Measured on all PEs at once, as the application runs: of the speed alone is kept {kept} ({shape})."
-        )
+    lines += _beside(told.get("neighbours") or {})
     if pieces := told.get("pieces") or ():
         off = ", ".join(f"{clean(one.get('pe'))} {_signed(one.get('difference_percent'))}" for one in pieces)
         lines.append(f"Real pieces of the application attained more (+) or less than the band says: {off}.")
     return lines
+
+
+def _beside(neighbours: Document) -> list[str]:
+    """What PEs were seen to lose to each other."""
+    if missing := neighbours.get("missing"):
+        return [f"What PEs lose to each other was not measured: {clean(missing)}."]
+    if domains := neighbours.get("domains") or ():
+        names = ", ".join(sorted({clean(one.get("kind")) for one in domains}))
+        kept = wording.percent(neighbours.get("share_together"), 1)
+        kernel = clean(neighbours.get("kernel"))
+        return [f"PEs slow each other down ({names}): {kernel} on all of them keeps {kept} of its speed alone."]
+    beyond = {level: number(most) for level, most in (neighbours.get("beyond_percent") or {}).items()}
+    seen = ", ".join(f"{clean(level)} {most:.1f} %" for level, most in beyond.items() if most is not None)
+    return [f"No PE was seen to slow another down by more than what can be told here: {seen}."] if seen else []
 
 
 def _signed(value: object) -> str:

@@ -181,55 +181,6 @@ def measure_speeds(
     return measured
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What one PE keeps of its lone speed while all compute the same panel."""
-
-    pe: str
-    point: Point
-    lone: float
-    """Volume per CPU second alone: the median of the rounds."""
-    share: float
-    """Speed together over speed alone, the median of the rounds; above 1 only by chance."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        shape = {"n": self.point.n, "rows": self.point.rows}
-        return {"pe": self.pe, "kernel": self.point.kernel, **shape, "lone_speed": self.lone, "share": self.share}
-
-
-def measure_kept(
-    ranks: Ranks, names: Sequence[str], point: Point, *, which: Sequence[int], rounds: int = 3
-) -> tuple[Kept, ...]:
-    """Measure a panel alone on some PEs, one after the other, each round beside one on all of them at once.
-
-    Parameters
-    ----------
-    ranks, names
-        See `measure_speeds`.
-    point
-        The panel; its samples are single runs.
-    which
-        Places of the PEs that run it alone.
-    rounds
-        A machine drifts from one second to the next, so lone and together are compared within a round.
-    """
-    ranks.prepare(point.kernel, point.n, point.rows)
-    lone: dict[int, list[float]] = {place: [] for place in which}
-    shares: dict[int, list[float]] = {place: [] for place in which}
-    for _ in range(rounds):
-        for place in which:
-            alone = ranks.measure(point.kernel, point.n, point.rows, inner=1, ranks=[place])[0]
-            lone[place].append(point.volume / alone.cpu_s)
-        together = ranks.measure(point.kernel, point.n, point.rows, inner=1)
-        for place in which:
-            shares[place].append(point.volume / together[place].cpu_s / lone[place][-1])
-    ranks.forget()
-    return tuple(
-        Kept(names[place], point, float(np.median(lone[place])), float(np.median(shares[place]))) for place in which
-    )
-
-
 def measured_bands(
     measured: Sequence[Measurement], *, columns: Mapping[str, int] | None = None
 ) -> dict[tuple[str, str], SpeedBand]:
