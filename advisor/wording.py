@@ -306,6 +306,10 @@ def gap_text(document: Document) -> str:
     return f"{percent(max(0.0, gap), 1)} above a bound that no configuration can be below{may}"
 
 
+ALIKE = 0.005
+"""Gains that are less are none."""
+
+
 def _gain_text(document: Document) -> str:
     measured, most = number(document.get("measured_gain")), number(document.get("largest_gain"))
     reference, named = reference_of(document)
@@ -314,10 +318,21 @@ def _gain_text(document: Document) -> str:
         limit = "" if most is None else f"; {times(most)} is the most possible"
         how = f"{times(measured)} times faster than" if measured >= 1.005 else "as fast as"
         return f"{how} {named} (measured{limit})"
+    fewer = _fewer_processes(document, reference)
+    if predicted is not None and abs(predicted - 1) < ALIKE and fewer > 0:
+        less = f"{fewer} {'process' if fewer == 1 else 'processes'} less"
+        return f"as fast as {named}, with {less} (predicted; no real run has checked it)"
     if predicted is not None:
         better = better_text(document)
         return f"{times(predicted)} times {better} than {named} (predicted; no real run has checked it)"
     return "predicted to be the fastest"
+
+
+def _fewer_processes(document: Document, reference: Document) -> int:
+    """How many processes with units the recommended strategy has less than another."""
+    best = entry_of(document, document.get("recommended"))
+    counts = [sum(units > 0 for units in entry.get("partition") or ()) for entry in (reference, best)]
+    return counts[0] - counts[1]
 
 
 def asked(document: Document) -> str:
