@@ -331,7 +331,7 @@ def _gain_text(document: Document) -> str:
 def _fewer_processes(document: Document, reference: Document) -> int:
     """How many processes with units the recommended strategy has less than another."""
     best = entry_of(document, document.get("recommended"))
-    counts = [sum(units > 0 for units in entry.get("partition") or ()) for entry in (reference, best)]
+    counts: list[int] = [sum(units > 0 for units in entry.get("partition") or ()) for entry in (reference, best)]
     return counts[0] - counts[1]
 
 

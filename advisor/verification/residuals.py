@@ -140,6 +140,10 @@ def bias_of(entries: Sequence[Mapping[str, Any]], found: Mapping[str, Residual])
     return {"percent": middle, "part": part, "cause": cause, "text": f"{told}, {share}: {cause}"}
 
 
+FEWEST_ALIKE = 3
+"""Strategies that say more together than each by itself."""
+
+
 def _cause(part: Part, found: Sequence[Residual], *, slow: bool) -> str:
     idle = [one.load_percent for one in found if not one.loaded]
     if part == "load" and idle and abs(np.median(idle)) > 100 * BIAS:
@@ -148,8 +152,16 @@ def _cause(part: Part, found: Sequence[Residual], *, slow: bool) -> str:
         return "the load left another share than the scenario's trace says, or other programs run here"
     if part == "rest":
         return "messages were measured with other payloads, places or loads than these runs have"
+    return _cause_in_computing(found, slow=slow)
+
+
+def _cause_in_computing(found: Sequence[Residual], *, slow: bool) -> str:
     lone = [abs(one.speed_ratio - 1) for one in found if one.processes == 1]
     several = [abs(one.speed_ratio - 1) for one in found if one.processes > 1]
+    ratios = np.array([one.speed_ratio for one in found])
+    if ratios.size >= FEWEST_ALIKE and np.ptp(ratios) < abs(np.median(ratios) - 1):
+        faster = f"{abs(np.median(ratios) - 1):.0%} {'faster' if slow else 'slower'}"
+        return f"all computing alike is {faster} than calibrated: the machine's clock has changed since, or the shape"
     if slow:
         return "speeds were measured in another shape (rows and columns), or while other programs ran"
     if lone and several and np.median(lone) < np.median(several) / 2:

@@ -20,6 +20,8 @@ _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
 ROWS = 12
 """Knots that are listed where a model shows itself."""
+TOGETHER = "on all cores at once"
+"""What a model's file says of speeds that were not measured alone."""
 LEAST_HALF_WIDTH = 0.025
 """A cut is never narrower than this share of its middle, on either side (speed-bands-gbbp, section 2.4; our choice)."""
 

@@ -12,7 +12,7 @@ from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.resource import HardwareModel
 from simulator.models.resource.file import load_resource_model
-from simulator.models.speed import SpeedBand, SpeedSurface
+from simulator.models.speed import TOGETHER, SpeedBand, SpeedSurface
 from simulator.scenario_file.domain_forms import NeighboursForm
 from simulator.scenario_file.faults import validated
 from simulator.scenario_file.yaml_text import Document
@@ -79,6 +79,8 @@ class NamedFiles:
 
     folder: Path
     used: dict[str, Path] = field(default_factory=dict)
+    together: set[str] = field(default_factory=set)
+    """Speed models that were measured with all cores at work."""
     _traces: dict[tuple[str, AfterEnd], LoadTrace] = field(default_factory=dict)
     _bands: dict[str, SpeedBand | SpeedSurface] = field(default_factory=dict)
     _messages: dict[str, "FittedForm"] = field(default_factory=dict)
@@ -100,7 +102,9 @@ class NamedFiles:
         from simulator.models.speed_file import load_speed  # only here: SciPy is slow to import
 
         if name not in self._bands:
-            self._bands[name] = load_speed(self.path(name))[0]
+            self._bands[name], told = load_speed(self.path(name))
+            if told.get("measured") == TOGETHER:
+                self.together.add(name)
         return self._bands[name]
 
     def memory_levels(self, name: str) -> tuple[MemoryLevel, ...]:

@@ -176,6 +176,8 @@ def _add(form: NodeForm, source: LinkSource, *, place: int, parts: _Parts, measu
         if kernel not in shared.uses
     }
     parts.notes += [*shared.notes, *_told_of(derived, form)]
+    if shared.domains:
+        parts.notes += _slowed_twice(form, named)
     levels = told_by_domains(levels, shared.domains)
     uses = derived | shared.uses
     for name in names:
@@ -202,6 +204,21 @@ def _told_of(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
     return [
         f"{kernel} on {form.name}: what it loses where {', '.join(taken.demands)} is shared: {said}"
         for kernel, taken in derived.items()
+    ]
+
+
+def _slowed_twice(form: NodeForm, named: NamedFiles) -> list[str]:
+    """A line for each kernel whose speed was measured beside the neighbours that domains tell of."""
+    found = {
+        kernel: speed.model
+        for pe in form.pes
+        for kernel, speed in pe.speeds.items()
+        if isinstance(speed, ModelForm) and speed.model in named.together
+    }
+    return [
+        f"speed of {kernel} on {form.name}: {model} was measured on all cores at once and the node has domains, so "
+        "neighbours count twice; measure it without --together"
+        for kernel, model in found.items()
     ]
 
 

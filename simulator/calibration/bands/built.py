@@ -7,7 +7,7 @@ from typing import Any
 from simulator.base import files, notebook
 from simulator.calibration.bands.shape import ShapeCheck
 from simulator.calibration.bands.source import PointMeasured, TableError
-from simulator.models.speed import Cut, SpeedBand, SpeedSurface
+from simulator.models.speed import TOGETHER, Cut, SpeedBand, SpeedSurface
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class BuiltBand:
             "experimental_s": self.experimental_s,
             "ends_s": self.ends_s,
             "model": self.model.to_dict(),
-            "measured": "on all cores at once" if self.subject.get("beside") else "alone" if self.subject else None,
+            "measured": TOGETHER if self.subject.get("beside") else "alone" if self.subject else None,
             "points": [_point(point, cuts[point.size]) for point in self.points],
             "incomplete": list(self.incomplete),
             "table_error": None if self.table_error is None else asdict(self.table_error),

@@ -142,7 +142,9 @@ def test_bad_models_and_targets_are_refused(apportion, tmp_path):
     model.write_text('{"kind": "weather", "format": 1}')
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")
-    assert err == f"error: {model}: kind: 'weather' found, 'runtime', 'speed', 'memory', 'network' allowed\n"
+    assert (
+        err == f"error: {model}: kind: 'weather' found, 'runtime', 'speed', 'memory', 'network', 'neighbours' allowed\n"
+    )
     model.write_text('{"kind": "memory", "format": 1, "model": {"levels": []}}')
     code, out, err = apportion("predict", model, "--at", targets)
     assert (code, out) == (2, "")

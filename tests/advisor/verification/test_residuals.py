@@ -64,6 +64,14 @@ def test_a_bias_is_of_one_sign_and_larger_than_chance():
     assert "another shape" in told["cause"]
 
 
+def test_a_clock_is_suspected_where_all_computing_differs_alike():
+    alike = {f"c{number}": of(made(), cpu, cpu, cpu) for number, cpu in enumerate((0.80, 0.81, 0.82))}
+    told = bias_of(entries(20.0, 22.0, 24.0), alike)
+    assert told is not None
+    assert "clock" in told["cause"]
+    assert "23% faster" in told["cause"]
+
+
 def test_other_programs_are_suspected_where_a_pe_without_load_lost_time():
     told = bias_of(entries(-20.0, -20.0), {"c0": of(made(), 1.0, 1.25, 1.25)})
     assert told is not None
