@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
-    from simulator.engines.neighbours import NeighbourShare, neighbour_shares
     from simulator.engines.run import run
     from simulator.engines.run_set import FEWEST_EQUAL, RunSet, describe, half_interval, interval_note
     from simulator.engines.waited_for import Message, Part, waited_for
@@ -78,7 +77,6 @@ _HOMES = {
     "LoadTrace": "simulator.models.load",
     "Machine": "simulator.base.machine",
     "Message": "simulator.engines.waited_for",
-    "NeighbourShare": "simulator.engines.neighbours",
     "Node": "simulator.platform.nodes",
     "NodeDescription": "simulator.scenario_file.machine_node",
     "PE": "simulator.platform.nodes",
@@ -129,7 +127,6 @@ _HOMES = {
     "read_trace": "simulator.load_traces",
     "require_linux": "simulator.base.machine",
     "resolved_text": "simulator.scenario_file.load",
-    "neighbour_shares": "simulator.engines.neighbours",
     "run": "simulator.engines.run",
     "save_runs": "simulator.results.files",
     "scenario_schema": "simulator.scenario_file.load",
@@ -179,7 +176,6 @@ __all__ = [
     "Machine",
     "Meeting",
     "Message",
-    "NeighbourShare",
     "Node",
     "NodeDescription",
     "Part",
@@ -225,7 +221,6 @@ __all__ = [
     "load_scenario",
     "load_seg",
     "matmul",
-    "neighbour_shares",
     "notebook",
     "on_compile",
     "plots",

@@ -6,7 +6,6 @@ from math import ceil
 import numpy as np
 import pytest
 
-import simulator
 from simulator.engines import process
 from simulator.engines.compiled import run as compiled
 from simulator.models.load import LoadTrace
@@ -19,6 +18,7 @@ from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Farm, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Draws, Scenario
+from tests.support.engine_shares import neighbour_shares
 
 ENGINES = pytest.mark.parametrize("engine", [process, compiled])
 TICK = 1e-9
@@ -160,12 +160,12 @@ def test_what_each_keeps_is_told_domain_by_domain():
     law = Bandwidth(10e9, 4.0)
     domains = [table("clock", 0.9, pes=range(2)), SharingDomain("memory", "m", "memory", (0, 1), law)]
     made = scenario([(Compute(10, 1),), (Compute(1, 1),)], domains, uses=STREAM)
-    first, second = simulator.neighbour_shares(made, made.configurations[0])
+    first, second = neighbour_shares(made, made.configurations[0])
     assert [(one.domain, one.kind) for one in first] == [("m", "memory"), ("clock", "clock")]
     assert [one.share for one in first] == pytest.approx([float(law.kept(Use(8e9, 1.0), 8e9)), 0.9], abs=1e-9)
     assert first == second
     alone = scenario([(Compute(10, 1),)], domains, uses=STREAM)
-    assert simulator.neighbour_shares(alone, alone.configurations[0]) == ((),)
+    assert neighbour_shares(alone, alone.configurations[0]) == ((),)
 
 
 def test_a_kernel_of_which_nothing_is_known_is_told():

@@ -1,4 +1,4 @@
-"""What each process keeps beside its neighbours, domain by domain, for those who explain a configuration."""
+"""What engines let each process keep beside its neighbours, read off their own tables: explanations are held to it."""
 
 from collections import Counter
 from dataclasses import dataclass
