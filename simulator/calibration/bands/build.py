@@ -10,7 +10,7 @@ from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.curve import Curve
 from simulator.calibration.bands.cuts import CutRule
 from simulator.calibration.bands.gbbp import build_gbbp
-from simulator.calibration.bands.grid import build_grid
+from simulator.calibration.bands.grid import build_grid, build_panels
 from simulator.calibration.bands.session import Session
 from simulator.calibration.bands.shape import check_shape
 from simulator.calibration.bands.source import Floats, ReplaySource, Source
@@ -40,7 +40,8 @@ def build(
     source
         What is measured, and between which sizes.
     method
-        `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours).
+        `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours). Panels of a number of
+        columns are measured at halved rows where it is `adaptive`, and the result says `panels`.
     rule
         How wide cuts are; by default what the samples show.
     budget_s
@@ -59,14 +60,20 @@ def build(
     """
     check_build(method, accuracy)
     session = Session(source, rule or CutRule(), budget_s)
+    if method == "adaptive" and (sizes := getattr(source, "panel_sizes", ())):
+        build_panels(session, sizes)
+        return _built(session, "panels", _through(session), assumptions=("straight lines between cuts",))
     if method == "adaptive":
         return _built_adaptive(build_adaptive(session, accuracy=accuracy, verify_largest=verify_largest))
     (build_grid if method == "grid" else build_gbbp)(session)
-    cuts = _ordered(session)
     assumptions: tuple[str, ...] = ("straight lines between cuts",)
     if method == "gbbp":
         assumptions = ("speed rises at most once and then falls", "speed is straight where neighbouring cuts meet")
-    return _built(session, method, SpeedBand.through(list(cuts)), assumptions=assumptions)
+    return _built(session, method, _through(session), assumptions=assumptions)
+
+
+def _through(session: Session) -> SpeedBand:
+    return SpeedBand.through(list(_ordered(session)))
 
 
 def check_build(method: str, accuracy: float) -> None:

@@ -33,6 +33,8 @@ MEMORY_SHARE = 0.5
 """Share of the memory available now that a kernel may take."""
 OVERRUN = 3.0
 """A single run that lasts this many times the time cap is stopped: its prediction was far off, or it never ends."""
+PANEL_HALVINGS = 6
+"""How often the rows of panels are halved: below, calls cost more than rows."""
 SLACK_BYTES = 64 * 2**20
 """What a child may take beside the operands."""
 MUCH_MORE, HARDLY_LONGER = 10.0, 1.5
@@ -171,6 +173,16 @@ class RealSource:
     def largest(self) -> float:
         """Largest problem size b in elements."""
         return self._subject.size(self.ends.largest_n)
+
+    @property
+    def panel_sizes(self) -> tuple[float, ...]:
+        """Of panels of a number of columns: sizes at as many rows, and at these halved again and again; else none."""
+        columns = self._subject.to_dict().get("columns")
+        if columns is None:
+            return ()
+        most = min(int(columns), self.ends.largest_n)
+        rows = [most >> times for times in range(PANEL_HALVINGS + 1)]
+        return tuple(self._subject.size(n) for n in rows if n >= 1)
 
     @property
     def largest_is_memory_limit(self) -> bool:
