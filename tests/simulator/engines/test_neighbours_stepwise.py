@@ -35,6 +35,8 @@ def check_all(case):
     made, draws = case
     expected = outcome(process.run, made, draws)
     assert outcome(compiled.run, made, draws) == expected
+    if expected[0] == "ScenarioError":  # no program: a farm whose processes do not agree on it
+        return
     try:
         check_one(made, draws)
     except TooLongError:
