@@ -160,18 +160,18 @@ def _judge(against: Path, wishes: "NeighboursWishes", budget_s: float, *, as_jso
 
 
 def _tell_judged(document: dict[str, Any]) -> None:
-    print(f"{'computation':<24} {'beside':<32}{'measured':>10}{'foretold':>10}{'twice':>8}")
+    print(f"{'computation':<24} {'beside':<32}{'measured':>10}{'predicted':>10}{'twice':>8}")
     for pair in document["pairs"]:
         name, twice = f"{pair['subject']}:{pair['size_elements']:.4g}", pair["measured_twice"]
         beside = " ".join(pair["beside"])
         again = "-" if twice is None else f"{twice:.1%}"
-        print(f"{name:<24} {beside:<32}{pair['ratio']:>10.3f}{pair['foretold']:>10.3f}{again:>8}")
+        print(f"{name:<24} {beside:<32}{pair['ratio']:>10.3f}{pair['predicted']:>10.3f}{again:>8}")
     tell_errors(document["errors"])
     print_warnings(document["warnings"])
 
 
 def tell_errors(errors: Any) -> None:
-    """Mean and worst error of what foretells time together over time alone."""
+    """Mean and worst error of what predicts time together over time alone."""
     print(f"{errors['cells']} pairs; error of time together over time alone: {'mean':>8}{'worst':>8}")
     for name, words in (
         ("model", "this model"),

@@ -28,9 +28,9 @@ from simulator.models.neighbours_fit import (
     Together,
     cells_of,
     fit_cells,
-    foretell,
-    foretold_held_out,
     kernel_uses,
+    predict_share,
+    predicted_held_out,
 )
 
 FORMAT, KIND = 1, "neighbours"
@@ -93,7 +93,7 @@ class NeighboursModel:
                 f"neighbours: {1 + len(others)} computations on PEs {sorted(places)} found, "
                 f"each on one of the {self.pe_count} PEs of the node allowed"
             )
-        return foretell(self.sharing, self.kernels, own, others, places)
+        return predict_share(self.sharing, self.kernels, own, others, places)
 
     def together_share(self, kernel: str, size: float, n: int) -> float:
         """The share of its lone speed that a kernel keeps where it runs on `n` PEs at once, itself counted."""
@@ -202,13 +202,13 @@ def fit_neighbours(
 def _judged(
     cells: Sequence[Cell], proposed: Sequence[Proposed], found: Found, footprints: Mapping[Computation, float] | None
 ) -> dict[str, Any]:
-    foretold, judged = foretold_held_out(cells, proposed, found, footprints=footprints)
+    predicted, judged = predicted_held_out(cells, proposed, found, footprints=footprints)
     chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
-    return errors_of(chosen, foretold[judged], all_cells=cells) if chosen else {}
+    return errors_of(chosen, predicted[judged], all_cells=cells) if chosen else {}
 
 
 def _is_worth_it(held_out: Mapping[str, Any]) -> bool:
-    """Whether a model foretells what it did not see clearly better than no interaction does."""
+    """Whether a model predicts what it did not see clearly better than no interaction does."""
     if not held_out:
         return False
     return ties.is_less(held_out["model_mean"], held_out["no_interaction_mean"], floor=_WORTH)
@@ -225,12 +225,12 @@ def _unseen(found: Found) -> list[str]:
     return lines
 
 
-def errors_of(cells: Sequence[Cell], foretold: Floats, *, all_cells: Sequence[Cell]) -> dict[str, Any]:
+def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[Cell]) -> dict[str, Any]:
     """Mean and worst error of time together over time alone, beside what three simpler answers come to.
 
     Parameters
     ----------
-    foretold
+    predicted
         Ratios, one per cell; (N,).
     all_cells
         Where the ratios with all PEs busy are looked up.
@@ -239,7 +239,7 @@ def errors_of(cells: Sequence[Cell], foretold: Floats, *, all_cells: Sequence[Ce
     busy = np.array([_all_busy(cell, all_cells) for cell in cells])
     twice = np.array([cell.twice for cell in cells if cell.twice is not None])
     found: dict[str, Any] = {"cells": len(cells)}
-    for name, values in (("model", foretold), ("no_interaction", np.ones(len(cells))), ("all_busy", busy)):
+    for name, values in (("model", predicted), ("no_interaction", np.ones(len(cells))), ("all_busy", busy)):
         wrong = np.abs(values / seen - 1)
         found |= {f"{name}_mean": float(wrong.mean()), f"{name}_worst": float(wrong.max())}
     if twice.size:

@@ -441,7 +441,7 @@ class Fitted:
         return _effects(self.problem, self.structure, level, self.capacity, self.demand, self.waits[level])
 
     def explained(self) -> Floats:
-        """Logarithm of the ratio foretold of each cell; (N,)."""
+        """Logarithm of the ratio predicted of each cell; (N,)."""
         return self.problem.known + sum((self.effects(level) for level in self.structure.levels), np.zeros(1))
 
     def demands(self) -> dict[str, Floats]:
@@ -632,7 +632,7 @@ def _pruned(fitted: Fitted) -> Fitted:
     return replace(refitted, notes=tuple(notes))
 
 
-# What a model foretells.
+# What a model predicts.
 
 
 def kernel_uses(found: Found) -> dict[str, KernelUses]:
@@ -664,7 +664,7 @@ def _over(logs: tuple[Floats, Floats], values: Floats, sizes: Floats, knots: Flo
     return np.interp(logs[1], logs[0], values) if level == "memory" else np.interp(knots, sizes, values)
 
 
-def foretell(
+def predict_share(
     domains: Sequence[SharingDomain],
     uses: Mapping[str, KernelUses],
     subject: Computation,
@@ -694,14 +694,14 @@ def _use(uses: Mapping[str, KernelUses], domain: SharingDomain, one: Computation
     return uses[one.kernel].at(domain.level, one.size) if one.kernel in uses else NO_USE
 
 
-def foretold_held_out(
+def predicted_held_out(
     cells: Sequence[Cell],
     proposed: Sequence[Proposed],
     whole: Found,
     *,
     footprints: Mapping[Computation, float] | None = None,
 ) -> tuple[Floats, Any]:
-    """Ratios of cells foretold by fits that did not see them, and which cells these are; (N,) each.
+    """Ratios of cells predicted by fits that did not see them, and which cells these are; (N,) each.
 
     One in five is left out at a time; never probes beside themselves, on which everything rests.
 
@@ -710,7 +710,7 @@ def foretold_held_out(
     whole
         The fit of all cells, whose domains of memory and caches the others have too.
     """
-    foretold, judged = np.ones(len(cells)), np.zeros(len(cells), dtype=bool)
+    predicted, judged = np.ones(len(cells)), np.zeros(len(cells), dtype=bool)
     mixed = [place for place, cell in enumerate(cells) if not (cell.is_copies and cell.subject.kernel in PROBES)]
     for fold in range(min(_FOLDS, len(mixed))):
         without = set(mixed[fold::_FOLDS])
@@ -724,6 +724,6 @@ def foretold_held_out(
         found = fit_cells(rest, proposed, footprints=footprints, structure=whole.structure)
         for place in out:
             cell = cells[place]
-            foretold[place] = 1 / foretell(found.domains, kernel_uses(found), cell.subject, cell.beside, cell.pes)
+            predicted[place] = 1 / predict_share(found.domains, kernel_uses(found), cell.subject, cell.beside, cell.pes)
             judged[place] = True
-    return foretold, judged
+    return predicted, judged

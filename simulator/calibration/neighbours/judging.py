@@ -96,14 +96,14 @@ def judged_document(model: NeighboursModel, measured: MeasuredNeighbours) -> dic
     """Errors of a model on what was measured, and each pair."""
     cells = cells_of(measured.visits)
     pairs = [cell for cell in cells if not cell.is_copies]
-    foretold = np.array([1 / model.kept(cell.subject, cell.beside, pes=cell.pes) for cell in pairs])
+    predicted = np.array([1 / model.kept(cell.subject, cell.beside, pes=cell.pes) for cell in pairs])
     rows = [
-        cell.to_dict() | {"foretold": float(value), "measured_twice": cell.twice}
-        for cell, value in zip(pairs, foretold, strict=True)
+        cell.to_dict() | {"predicted": float(value), "measured_twice": cell.twice}
+        for cell, value in zip(pairs, predicted, strict=True)
     ]
     return {
         "kind": "neighbours check",
-        "errors": errors_of(pairs, foretold, all_cells=cells),
+        "errors": errors_of(pairs, predicted, all_cells=cells),
         "pairs": rows,
         "warnings": list(measured.warnings),
     }
