@@ -99,7 +99,7 @@ def _caches(texts: list[str]) -> list[tuple[str, float]]:
     for text in texts:
         name, equals, size = text.partition("=")
         if not (equals and name):
-            raise ScenarioError(f"--cache: {text!r} found, NAME=SIZE such as L3=32MiB allowed")
+            raise ScenarioError(f"--cache: {text!r} is no NAME=SIZE, such as L3=32MiB")
         found.append((name, units.parse(size, units.SIZE, field=f"--cache {name}")))
     return found
 
@@ -114,7 +114,7 @@ def _wishes(
     lines, sizes, volumes = commands
     if not len(lines) == len(sizes) == len(volumes):
         found = f"{len(lines)} --command, {len(sizes)} --size and {len(volumes)} --volume"
-        raise ScenarioError(f"--command: {found} found, one --size and one --volume for each needed")
+        raise ScenarioError(f"--command: {found} do not belong together; give one --size and one --volume for each")
     return neighbours_wishes(kernels=kernels, commands=list(zip(lines, sizes, volumes, strict=True)), seed=seed)
 
 

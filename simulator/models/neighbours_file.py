@@ -90,8 +90,8 @@ class NeighboursModel:
                 raise ScenarioError(f"neighbours: {one.kernel!r} was not measured{hint}")
         if len(places) != 1 + len(others) or len(set(places)) < len(places) or max(places) >= self.pe_count:
             raise ScenarioError(
-                f"neighbours: {1 + len(others)} computations on PEs {sorted(places)} found, "
-                f"each on one of the {self.pe_count} PEs of the node allowed"
+                f"neighbours: {1 + len(others)} computations cannot be on PEs {sorted(places)}; "
+                f"place each on one of the {self.pe_count} PEs of the node"
             )
         return predict_share(self.sharing, self.kernels, own, others, places)
 
@@ -178,7 +178,7 @@ def fit_neighbours(
         If there is no visit.
     """
     if not visits:
-        raise ScenarioError("neighbours: no visit found, times alone and together needed")
+        raise ScenarioError("neighbours: there is no visit; measure times alone and together")
     cells = cells_of(visits)
     found = fit_cells(cells, proposed, footprints=footprints)
     held_out = _judged(cells, proposed, found, footprints) if judge else {}
@@ -276,11 +276,11 @@ def read_neighbours(path: str | Path) -> NeighboursModel:
     document = files.read_json(path)
     if not isinstance(document, dict) or document.get("kind") != KIND or document.get("format") != FORMAT:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind {KIND!r} allowed")
+        raise ScenarioError(f"{path}: kind {found!r} is no model of format {FORMAT} that calibrate neighbours wrote")
     try:
         return files.known(NeighboursModel.from_dict(document))
     except (*MALFORMED, ScenarioError) as error:
-        raise ScenarioError(f"{path}: {error}; a file written by `apportion calibrate neighbours` allowed") from error
+        raise ScenarioError(f"{path}: {error}; name a file that `apportion calibrate neighbours` wrote") from error
 
 
 def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:
@@ -392,11 +392,9 @@ def read_visits(path: str | Path) -> tuple[Together, ...]:
     for row, place in enumerate(table.labels()):
         places = tuple(int(word) if word.isdigit() else -1 for word in pes[row].split())
         if min(lone[row], together[row]) <= 0:
-            faults.append(f"{place}: times {lone[row]:g} and {together[row]:g} found, numbers above 0 allowed")
+            faults.append(f"{place}: times {lone[row]:g} and {together[row]:g} are not both above 0; give seconds")
         elif places and (len(places) != 1 + len(pairs[row][1]) or min(places) < 0 or len(set(places)) < len(places)):
-            faults.append(
-                f"{place}: pes: {pes[row]!r} found, one whole number for each computation, none twice, allowed"
-            )
+            faults.append(f"{place}: pes: {pes[row]!r} does not place each computation; write one number for each")
         else:
             found.append(Together(*pairs[row], float(lone[row]), float(together[row]), int(numbers[row]), places))
     if faults:
@@ -415,12 +413,12 @@ def _read_pairs(table: Table) -> list[tuple[Computation, tuple[Computation, ...]
     for row, place in enumerate(table.labels()):
         others = [_read_computation(word) for word in besides[row].split()]
         if not subjects[row]:
-            faults.append(f"{place}: subject: an empty cell found, a kernel's name allowed")
+            faults.append(f"{place}: subject is empty; write the name of a kernel")
         elif sizes[row] <= 0:
-            faults.append(f"{place}: size_elements: {sizes[row]:g} found, a number above 0 allowed")
+            faults.append(f"{place}: size_elements: {sizes[row]:g} is not above 0; give the problem size in elements")
         elif None in others:
             bad = besides[row].split()[others.index(None)]
-            faults.append(f"{place}: beside: {bad!r} found, KERNEL:SIZE with spaces between several allowed")
+            faults.append(f"{place}: beside: {bad!r} is not KERNEL:SIZE; write a space between several")
         else:
             beside = tuple(one for one in others if one is not None)
             pairs.append((Computation(subjects[row], float(sizes[row])), beside))

@@ -251,7 +251,7 @@ def measure_neighbour_visits(
     """
     if budget_s < LEAST_BUDGET_S:
         found = units.show_duration(budget_s)
-        raise ScenarioError(f"--budget: {found} found, {LEAST_BUDGET_S:g} s or more needed for processes to start")
+        raise ScenarioError(f"--budget: {found} is too short for processes to start; give {LEAST_BUDGET_S:g} s or more")
     begin, machine = time.monotonic(), this_machine()
     count = len(wishes.cpus)
     made, notes = items or make_items(
@@ -327,7 +327,7 @@ def _affordable(
         needed = spent_s + (costs[first - 1] if first else 0.0)
         shown = units.show_duration(math.ceil(1.3 * needed))
         raise ScenarioError(
-            f"--budget: {units.show_duration(budget_s)} found, about {shown} or more needed for "
+            f"--budget: {units.show_duration(budget_s)} is too short; give about {shown} or more for "
             f"{wishes.least_passes} visits to each of the {first} cells of the probes"
         )
     count = int(np.searchsorted(costs, 0.95 * left_s, side="right"))

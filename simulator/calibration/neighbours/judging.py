@@ -45,7 +45,7 @@ def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), 
     visits = read_visits(table)
     count = max(max((*visit.pes, len(visit.beside))) + 1 for visit in visits)
     if count < 2:
-        raise ScenarioError(f"{table}: no row with anything beside its subject found, at least one needed")
+        raise ScenarioError(f"{table}: no row has anything beside its subject; add at least one")
     everyone = tuple(range(count))
     proposed = [Proposed("cache", name, everyone, capacity) for name, capacity in caches]
     proposed += [Proposed("memory", "memory", everyone), Proposed("clock", "clock", everyone)]

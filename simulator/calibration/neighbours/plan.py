@@ -95,7 +95,7 @@ def check_cores(topology: Topology) -> None:
         If one PE only may be used.
     """
     if topology.pe_count < 2:
-        raise ScenarioError("neighbours: one core found that may be used here, at least 2 needed for two to meet")
+        raise ScenarioError("neighbours: only one core may be used here, and two have to meet; allow another one")
 
 
 def proposals(topology: Topology) -> tuple[Proposed, ...]:
@@ -154,7 +154,7 @@ def make_items(
     subjects += [(KernelSubject(sized_kernel(name)), name, None) for name in dict.fromkeys(kernels) if name != STREAMS]
     names = [name for _, name, _ in subjects]
     if len(set(names)) < len(names):
-        raise ScenarioError(f"command: two are called {max(names, key=names.count)!r}; other words needed for one")
+        raise ScenarioError(f"command: two are called {max(names, key=names.count)!r}; give one of them other words")
     items += [_item(subject, name, size, "kernel", number) for subject, name, number in subjects for size in sizes]
     return list({(item.kernel, item.n): item for item in items}.values()), notes
 

@@ -55,15 +55,18 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--replay", "bad.csv"], "bad.csv:2: beside: 'triad' found, KERNEL:SIZE"),
-        (["--replay", "good.csv", "--cache", "L3"], "--cache: 'L3' found, NAME=SIZE such as L3=32MiB allowed"),
+        (["--replay", "bad.csv"], "bad.csv:2: beside: 'triad' is not KERNEL:SIZE"),
+        (
+            ["--replay", "good.csv", "--cache", "L3"],
+            "--cache: 'L3' is no NAME=SIZE, such as L3=32MiB",
+        ),
         (["--replay", "good.csv", "--cache", "L3=x"], "--cache L3: 'x' found"),
         (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
         (["--kernel", "nothing"], "kernel: 'nothing' found"),
-        (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume found"),
+        (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),
         (["--command", "true", "--size", "n", "--volume", "n"], "command: no place found, {n} and no other allowed"),
-        (["--budget", "2s"], "--budget: 2 s found, 5 s or more needed"),
-        (["--against", "bad.json"], "bad.json: kind 'speed' found, format 1 of kind 'neighbours' allowed"),
+        (["--budget", "2s"], "--budget: 2 s is too short for processes to start; give 5 s or more"),
+        (["--against", "bad.json"], "bad.json: kind 'speed' is no model of format 1"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, arguments, said):
@@ -90,7 +93,7 @@ def test_one_core_has_no_neighbours(tmp_path):
         done = apportion_here("calibrate", "neighbours", cwd=tmp_path)
     finally:
         os.sched_setaffinity(0, before)
-    refused(done, "one core found that may be used here, at least 2 needed")
+    refused(done, "only one core may be used here, and two have to meet")
 
 
 def kept(store):

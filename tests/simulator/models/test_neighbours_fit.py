@@ -161,14 +161,14 @@ def test_a_table_of_visits_is_read_back_as_it_was(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("triad,3e7,triad,1,2", "2: beside: 'triad' found, KERNEL:SIZE"),
-        ("triad,3e7,triad:x,1,2", "2: beside: 'triad:x' found"),
-        ("triad,-1,triad:1,1,2", "2: size_elements: -1 found, a number above 0 allowed"),
-        ("triad,1,triad:1,0,2", "2: times 0 and 2 found, numbers above 0 allowed"),
+        ("triad,3e7,triad,1,2", "2: beside: 'triad' is not KERNEL:SIZE"),
+        ("triad,3e7,triad:x,1,2", "2: beside: 'triad:x' is not KERNEL:SIZE"),
+        ("triad,-1,triad:1,1,2", "2: size_elements: -1 is not above 0"),
+        ("triad,1,triad:1,0,2", "2: times 0 and 2 are not both above 0; give seconds"),
         ("triad,1,triad:1,nan,2", "2: lone_s: 'nan' found, a finite number allowed"),
-        (",1,triad:1,1,2", "2: subject: an empty cell found"),
+        (",1,triad:1,1,2", "2: subject is empty"),
         ("triad,1,triad:1,1", "4 cells found, 5 allowed"),
-        ("triad,1,,1,2", "no row with anything beside its subject found"),
+        ("triad,1,,1,2", "no row has anything beside its subject"),
     ],
 )
 def test_a_malformed_line_is_named(tmp_path, line, said):
@@ -183,7 +183,7 @@ def test_a_malformed_line_is_named(tmp_path, line, said):
 def test_a_row_on_the_same_pe_twice_is_named(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("subject,size_elements,beside,lone_s,together_s,pes\ntriad,1,triad:1,1,2,0 0\n")
-    with pytest.raises(ScenarioError, match="pes: '0 0' found"):
+    with pytest.raises(ScenarioError, match="pes: '0 0' does not place"):
         read_visits(path)
 
 

@@ -42,7 +42,7 @@ def topology(count, **more):
 
 
 def test_one_core_is_refused():
-    with pytest.raises(ScenarioError, match="one core found that may be used here, at least 2 needed"):
+    with pytest.raises(ScenarioError, match="only one core may be used here, and two have to meet"):
         check_cores(topology(1))
     check_cores(topology(2))
 
@@ -168,7 +168,7 @@ def test_the_wall_clock_counts_for_commands_that_sleep(code, sleeps):
 @TWO
 def test_a_budget_that_cannot_do_is_refused_at_once():
     wishes = campaign.NeighboursWishes(CPUS, kernels=())
-    with pytest.raises(ScenarioError, match="--budget: 2 s found, 5 s or more needed"):
+    with pytest.raises(ScenarioError, match="--budget: 2 s is too short for processes to start; give 5 s or more"):
         campaign.measure_neighbour_visits(wishes, budget_s=2)
 
 
