@@ -49,6 +49,8 @@ class RunSet:
     """Operation logs by (configuration, replication), where asked for."""
     deterministic: bool = False
     """Whether it is known that nothing was drawn: every replication is the same, and one of them tells all."""
+    truths: NDArray[np.int64] | None = None
+    """Number of the truth of each replication, (replication,); None where nothing is doubted."""
 
     def __repr__(self) -> str:
         count, replications = self.makespan_ticks.shape

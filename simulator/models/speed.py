@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt, Noise
 
 Floats = NDArray[np.float64]
 
@@ -166,6 +167,12 @@ class SpeedBand:
     """Speeds in units of volume per second, `0 <= low <= mid <= high`; only the last cut may be (0, 0)."""
     surface: "SpeedSurface | None" = field(default=None, compare=False, repr=False)
     """What it is a slice of, so that a file can say all that was measured."""
+    doubt: Doubt | None = None
+    """What is not known of the middle curve. None with `noise` None: the whole band, from `low` to `high`, is doubt."""
+    noise: Noise | None = None
+    """How the time of one run differs from its truth; None: not at all. Ends then show where 90 % of runs lie."""
+    source: str = field(default="", compare=False)
+    """What all PEs that use it share a doubt by: the model's file, or the entry that says it; empty: each PE alone."""
 
     def __post_init__(self) -> None:
         if self.sizes.shape == self.low.shape == self.mid.shape == self.high.shape == (1,) and (
@@ -186,7 +193,19 @@ class SpeedBand:
 
     @property
     def wide(self) -> bool:
-        """Whether it is more than a line, so that a run's position in it matters."""
+        """Whether it is more than a line, so that what is drawn for a PE matters."""
+        return self.doubtful or self.noise is not None
+
+    @property
+    def stated(self) -> bool:
+        """Whether it says noise and doubt apart; otherwise the whole band is doubt."""
+        return self.doubt is not None or self.noise is not None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether its truth is drawn."""
+        if self.stated:
+            return self.doubt is not None and bool(np.any(self.doubt.sd > 0))
         return self.low is not self.high and not np.array_equal(self.low, self.high)
 
     @classmethod
@@ -200,6 +219,27 @@ class SpeedBand:
         """The band at one problem size."""
         low, mid, high = (float(np.interp(size, self.sizes, curve)) for curve in (self.low, self.mid, self.high))
         return Cut(size, low, mid, high)
+
+    def drawn(self, size: ArrayLike, *, position: ArrayLike = 0.5, noise: ArrayLike = 0.5) -> Floats:
+        """Speed of one run at problem sizes: that of a truth, with what is drawn for the run.
+
+        Parameters
+        ----------
+        size
+            Problem sizes, any shape; broadcast against the others.
+        position
+            Where the truth lies in the doubt, from 0 (slow) to 1; drawn evenly, once per truth.
+        noise
+            Where the run lies in the noise, from 0 (quick) to 1; drawn evenly, once per replication.
+        """
+        from scipy.special import ndtri
+
+        if not self.stated:
+            return self.speed(size, position=position)
+        speeds = np.interp(np.asarray(size, np.float64), self.sizes, self.mid)
+        if self.doubt is not None:
+            speeds = speeds * self.doubt.factor(size, ndtri(np.asarray(position, np.float64)))
+        return np.asarray(speeds if self.noise is None else speeds / self.noise.at(noise), np.float64)
 
     def speed(self, size: ArrayLike, *, position: ArrayLike = 0.5) -> Floats:
         """Speed at problem sizes, at a position across the band.

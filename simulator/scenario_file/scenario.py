@@ -154,6 +154,8 @@ class Scenario:
     """What was set in place of what its file says."""
     extrapolations: tuple[Extrapolation, ...] = field(default=(), compare=False)
     """Speeds taken to memory levels on which they were not measured."""
+    truths: int | None = None
+    """Truths that replications share out; None: a tenth of the replications, see `truth_count`."""
 
     def __post_init__(self) -> None:
         names = Counter(configuration.name for configuration in self.configurations)

@@ -1,0 +1,126 @@
+"""Noise and doubt: how one run differs from its truth, and what measuring left unknown of that truth.
+
+Both are factors on a time (seconds per unit, per message, per run), and never mixed: noise is drawn once per
+replication, doubt once per truth, which many replications share.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulator.base.errors import ScenarioError
+
+Floats = NDArray[np.float64]
+
+DRIFT = 0.05
+"""Standard deviation of what a machine's speed has changed by since it was measured, where nothing is known of it."""
+COMMON = 0.8
+"""Share of the variance of a doubt that all PEs of a kind have in common, where only one of them was measured."""
+_ANY_SIZE = np.ones(1)
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What is not known of a fixed time: the logarithm of truth over model is normal around 0."""
+
+    sizes: Floats
+    """Ascending problem sizes in elements, or bytes of messages; straight lines over them, constant beyond."""
+    sd: Floats
+    """Standard deviations of the logarithm at those sizes, finite and at least 0."""
+    common: float = COMMON
+    """Share of the variance that all PEs (or links) of the model have in common; each has the rest for itself."""
+    sources: Mapping[str, float] = field(default_factory=dict)
+    """What it is made of: share of the variance by cause, such as `sampling`, `form`, `extrapolation`, `drift`."""
+
+    def __post_init__(self) -> None:
+        if self.sizes.ndim != 1 or self.sizes.shape != self.sd.shape or not self.sizes.size:
+            raise ScenarioError("doubt: sizes and sd need equal lengths, at least one of each")
+        if np.any(np.diff(self.sizes) <= 0):
+            raise ScenarioError("doubt: sizes do not ascend; give each size once, in order")
+        if not (np.all(np.isfinite(self.sd)) and np.all(self.sd >= 0)):
+            raise ScenarioError("doubt: sd has to be a finite number of at least 0")
+        if not 0 <= self.common <= 1:
+            raise ScenarioError(f"doubt: common is {self.common:g}; give a share of the variance from 0 to 1")
+        if any(not 0 <= share <= 1 for share in self.sources.values()):
+            raise ScenarioError("doubt: sources: give shares of the variance from 0 to 1")
+
+    @classmethod
+    def constant(cls, sd: float, *, common: float = COMMON, sources: Mapping[str, float] | None = None) -> "Doubt":
+        """The same doubt at every size."""
+        return cls(_ANY_SIZE, np.array([float(sd)]), common, sources or {})
+
+    @classmethod
+    def of_parts(cls, parts: Mapping[str, float], *, common: float = COMMON) -> "Doubt":
+        """Independent causes by name, each with its standard deviation, at every size."""
+        variance = sum(sd**2 for sd in parts.values())
+        shares = {name: sd**2 / variance if variance else 0.0 for name, sd in parts.items()}
+        return cls.constant(float(np.sqrt(variance)), common=common, sources=shares)
+
+    def at(self, size: ArrayLike) -> Floats:
+        """Standard deviation of the logarithm at sizes of any shape."""
+        return np.asarray(np.interp(np.asarray(size, np.float64), self.sizes, self.sd))
+
+    def factor(self, size: ArrayLike, deviate: ArrayLike) -> Floats:
+        """Truth over model where a standard normal deviate was drawn; sizes and deviates that broadcast."""
+        return np.asarray(np.exp(np.asarray(deviate, np.float64) * self.at(size)))
+
+    def widened(self, factor: float) -> "Doubt":
+        """The same with standard deviations so many times as large."""
+        return replace(self, sd=self.sd * factor)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON and YAML."""
+        found = {"sizes": self.sizes.tolist(), "sd": self.sd.tolist(), "common": self.common}
+        return found | ({"sources": dict(self.sources)} if self.sources else {})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Doubt":
+        """The doubt that `to_dict` wrote."""
+        sizes, sd = (np.asarray(data[name], np.float64) for name in ("sizes", "sd"))
+        sources = {str(name): float(share) for name, share in data.get("sources", {}).items()}
+        return cls(sizes, sd, float(data.get("common", COMMON)), sources)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How the time of one run differs from its truth: factors that are equally likely, tails kept."""
+
+    factors: Floats
+    """Ascending, above 0: factor k of n is the quantile (k + 1/2) / n; straight lines between."""
+
+    def __post_init__(self) -> None:
+        if self.factors.ndim != 1 or not self.factors.size or not np.all(np.isfinite(self.factors)):
+            raise ScenarioError("noise: factors have to be finite numbers, at least one")
+        if self.factors[0] <= 0 or np.any(np.diff(self.factors) < 0):
+            raise ScenarioError("noise: factors have to be above 0 and not decrease")
+
+    @classmethod
+    def normal(cls, sd: float, *, count: int = 64) -> "Noise":
+        """Factors whose logarithms are normal around 0 with a standard deviation."""
+        from scipy.special import ndtri
+
+        if not 0 <= sd < np.inf:
+            raise ScenarioError(f"noise: {sd:g} cannot be a standard deviation; give a finite number of at least 0")
+        return cls(np.exp(sd * ndtri((np.arange(count) + 0.5) / count)))
+
+    def at(self, position: ArrayLike) -> Floats:
+        """Factors at positions from 0 to 1 of any shape: drawn evenly, they are as likely as what was seen."""
+        places = (np.arange(self.factors.size) + 0.5) / self.factors.size
+        return np.asarray(np.interp(np.asarray(position, np.float64), places, self.factors))
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the logarithm."""
+        return float(np.std(np.log(self.factors)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON and YAML."""
+        return {"factors": self.factors.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Noise":
+        """The noise that `to_dict` wrote."""
+        return cls(np.asarray(data["factors"], np.float64))
