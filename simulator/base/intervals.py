@@ -2,8 +2,8 @@
 
 Samples are replications of many rows on the same draws. A row's replications belong to truths: what one truth takes is
 the mean of its replications, and truths differ by doubt. What few replications leave open of a truth's mean (the Monte
-Carlo error) is taken off the spread of truths, and only decides whether more are run. Without truths nothing is doubted,
-and what remains open of a mean is its Monte Carlo error.
+Carlo error) is taken off the spread of truths, and only decides whether more are run. Without truths nothing is
+doubted, and what remains open of a mean is its Monte Carlo error.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def of_mean(samples: Floats, truths: Truths | None, *, level: float = LEVEL, det
 def of_ratio(
     base: Floats, others: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False
 ) -> Interval:
-    """Where the true mean of the base over each other row's true mean lies (a gain); base (replication,) or as others."""
+    """Where the base's true mean over each other row's lies (a gain); base (replication,) or as others."""
     raise NotImplementedError
 
 
