@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from simulator.calibration.bench.point_store import kept, points_kept
     from simulator.calibration.bench.usage import Usage
     from simulator.calibration.history.application import ApplicationPlan, make_application_plan
+    from simulator.calibration.history.comparisons import (
+        Comparison,
+        keep_comparisons,
+        kept_comparisons,
+        median_errors,
+    )
+    from simulator.calibration.history.coverage import coverage, learnt_in, share_held, widened, widening
     from simulator.calibration.history.drift import Drift, keep_calibration, learnt_drift
     from simulator.calibration.history.fit import fit_table
     from simulator.calibration.history.formats import export_runs, import_runs, runs_kind, save_export
@@ -116,6 +123,7 @@ _HOMES = {
     "Campaign": "simulator.calibration.allocation.campaign",
     "ChainMeasurement": "simulator.calibration.pingpong.chain",
     "CommandRanks": "simulator.calibration.ranks.command_ranks",
+    "Comparison": "simulator.calibration.history.comparisons",
     "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
     "CostGuess": "simulator.calibration.allocation.costs",
@@ -161,6 +169,7 @@ _HOMES = {
     "Usage": "simulator.calibration.bench.usage",
     "add_runs": "simulator.calibration.history.store",
     "clean_samples": "simulator.calibration.bench.disturbance",
+    "coverage": "simulator.calibration.history.coverage",
     "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
@@ -178,11 +187,14 @@ _HOMES = {
     "is_this_host": "simulator.calibration.pingpong.hosts",
     "judge_neighbours": "simulator.calibration.neighbours.judging",
     "keep_calibration": "simulator.calibration.history.drift",
+    "keep_comparisons": "simulator.calibration.history.comparisons",
     "keep_speeds": "simulator.calibration.speed.speeds",
     "kept": "simulator.calibration.bench.point_store",
+    "kept_comparisons": "simulator.calibration.history.comparisons",
     "kinds_of": "simulator.calibration.allocation.kinds",
     "learned_costs": "simulator.calibration.allocation.campaign",
     "learnt_drift": "simulator.calibration.history.drift",
+    "learnt_in": "simulator.calibration.history.coverage",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history.store",
     "listen": "simulator.calibration.pingpong.hosts",
@@ -210,6 +222,7 @@ _HOMES = {
     "measure_sweep": "simulator.calibration.apex.sweep",
     "measure_vectors": "simulator.calibration.apex.vectors",
     "measured_bands": "simulator.calibration.ranks.measuring",
+    "median_errors": "simulator.calibration.history.comparisons",
     "message_cost": "simulator.models.network.file",
     "model_kind": "simulator.models.speed_file",
     "neighbour_visits_kept": "simulator.calibration.neighbours.campaign",
@@ -244,10 +257,13 @@ _HOMES = {
     "save_resource_model": "simulator.models.resource.file",
     "save_runtime_fit": "simulator.models.regression.file",
     "save_speed_model": "simulator.calibration.bands.built",
+    "share_held": "simulator.calibration.history.coverage",
     "sized_kernel": "simulator.calibration.kernels.table",
     "swept_by_kernel": "simulator.models.predicted_speed_check",
     "visits_kept": "simulator.calibration.apex.sweep",
     "visits_table": "simulator.models.neighbours_file",
+    "widened": "simulator.calibration.history.coverage",
+    "widening": "simulator.calibration.history.coverage",
     "write_sweep_table": "simulator.calibration.apex.sweep",
 }
 """Public name -> the module that it comes from."""
@@ -277,6 +293,7 @@ __all__ = [
     "Campaign",
     "ChainMeasurement",
     "CommandRanks",
+    "Comparison",
     "Competitor",
     "ConstructionPlan",
     "CostGuess",
@@ -317,6 +334,7 @@ __all__ = [
     "Usage",
     "add_runs",
     "clean_samples",
+    "coverage",
     "drift_of",
     "export_runs",
     "fit_allocation_table",
@@ -334,11 +352,14 @@ __all__ = [
     "is_this_host",
     "judge_neighbours",
     "keep_calibration",
+    "keep_comparisons",
     "keep_speeds",
     "kept",
+    "kept_comparisons",
     "kinds_of",
     "learned_costs",
     "learnt_drift",
+    "learnt_in",
     "link_lines",
     "list_runs",
     "listen",
@@ -366,6 +387,7 @@ __all__ = [
     "measure_sweep",
     "measure_vectors",
     "measured_bands",
+    "median_errors",
     "message_cost",
     "model_kind",
     "neighbour_visits_kept",
@@ -400,10 +422,13 @@ __all__ = [
     "save_resource_model",
     "save_runtime_fit",
     "save_speed_model",
+    "share_held",
     "sized_kernel",
     "swept_by_kernel",
     "visits_kept",
     "visits_table",
+    "widened",
+    "widening",
     "write_sweep_table",
 ]
 

@@ -1,0 +1,263 @@
+"""How often stated intervals held, how wide they were, and by what factor they are widened where they hold too seldom.
+
+A group is a kind of prediction with one version of a model. Its factor is the least one on the half-widths at which the
+share that holds reaches the level: a quantile of the factors that each case needs (`Comparison.stretch`), taken at
+`level (n + 1) / n` as split conformal prediction does, since n cases do not show the tails. Cases count less the older
+they are (half as much after `HALF_LIFE` sittings), so that the factor falls again once intervals hold; cases of one
+sitting share most of their truth and count as fewer: `m / (1 + (m - 1) COMMON)`. With n of those in all the logarithm
+of the factor is drawn to 0 by `n / (n + PRIOR)`: few cases change little.
+
+A *bias* is no doubt: residuals of one sign are taken out, by their median, before the factor is estimated, and are
+reported with the cause that the cases show.
+
+Source of the quantile: Vovk, Gammerman, Shafer (2005), Algorithmic Learning in a Random World; with weights for what
+is older: Barber, Candes, Ramdas, Tibshirani (2023), Conformal prediction beyond exchangeability.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base.intervals import LEVEL
+from simulator.base.machine import Machine
+from simulator.calibration.history.comparisons import Comparison, kept_comparisons
+from simulator.models.doubt import COMMON, Doubt
+
+HALF_LIFE = 20.0
+"""Sittings after which a case counts half."""
+PRIOR = 2.0
+"""Cases that say that nothing is to be widened."""
+MOST = 10.0
+"""Largest factor: what misses by more is no doubt too small."""
+LEAST_CASES = 6
+"""Residuals that can show a bias."""
+SIGNIFICANT = 0.05
+BUSY = 0.95
+"""Share of a PE left to us below which others ran there."""
+LEARNT = "learnt"
+"""Name of the source of doubt that a factor adds."""
+Floats = NDArray[np.float64]
+UNKNOWN = "cause unknown"
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Residuals of one sign: a fixed error of a model, not doubt."""
+
+    percent: float
+    """Median of measured over predicted, minus 1."""
+    cases: int
+    of: int
+    """Cases with the sign, of how many."""
+    p: float
+    """Of the sign test, two-sided."""
+    sittings: int
+    cause: str
+
+    @property
+    def text(self) -> str:
+        """For a reader."""
+        how = "slower" if self.percent > 0 else "faster"
+        seen = "one sitting" if self.sittings == 1 else f"{self.sittings} sittings"
+        return (
+            f"{abs(self.percent):.1f} % {how} than predicted (median; {self.cases} of {self.of} cases, {seen}): "
+            f"{self.cause}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "percent": self.percent,
+            "cases": self.cases,
+            "of": self.of,
+            "p": self.p,
+            "sittings": self.sittings,
+            "cause": self.cause,
+            "text": self.text,
+        }
+
+
+def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, Any]:
+    """What stated intervals were worth, by kind of prediction and version of the model, in the order they began.
+
+    Parameters
+    ----------
+    level
+        How often intervals are to hold; those stated for another level are stretched as of a normal distribution.
+
+    Returns
+    -------
+    dict
+        `groups`, each with the cases, `held` with its share and binomial interval, `runs` inside the intervals of one
+        run alike, median half-width and error in per cent, `factor` and `bias`; `kinds`, the same over all models.
+    """
+    names = list(dict.fromkeys((one.kind, one.subject, one.version) for one in found))
+    groups = []
+    for kind, subject, version in names:
+        own = [one for one in found if (one.kind, one.subject, one.version) == (kind, subject, version)]
+        about = {"kind": kind, "subject": subject, "model": own[-1].model, "version": version}
+        bias = bias_of(own)
+        learnt = {"learnt": own[-1].learnt, "factor": factor(own, level=level)}
+        told = about | summary(own, level=level) | learnt | {"bias": None if bias is None else bias.to_dict()}
+        groups.append(told | {"first": own[0].made, "last": own[-1].made})
+    kinds = list(dict.fromkeys(kind for kind, _, _ in names))
+    pooled = [{"kind": kind} | summary([one for one in found if one.kind == kind], level=level) for kind in kinds]
+    return {"level": level, "comparisons": len(found), "groups": groups, "kinds": pooled}
+
+
+def summary(cases: Sequence[Comparison], *, level: float) -> dict[str, Any]:
+    """How many intervals of some cases held, how wide they were, and how far predictions were off."""
+    stated = [one for one in cases if one.stated]
+    judged = [one for one in cases if one.runs_inside is not None]
+    inside, runs = sum(one.runs_inside or 0 for one in judged), sum(one.runs for one in judged)
+    widths = [
+        (one.half_width(above=True, level=level) + one.half_width(above=False, level=level)) / 2 for one in stated
+    ]
+    return {
+        "cases": len(cases),
+        "sittings": len({one.sitting for one in cases}),
+        "held": share_held(sum(bool(one.holds(level)) for one in stated), len(stated)),
+        "runs": share_held(inside, runs),
+        "median_half_width_percent": 100 * math.expm1(float(np.median(np.mean(sides, axis=1)))) if sides else None,
+        "median_error_percent": 100 * math.expm1(float(np.median([abs(one.residual) for one in cases])))
+        if cases
+        else None,
+    }
+
+
+def share_held(held: int, of: int, *, level: float = 0.95) -> dict[str, Any] | None:
+    """A share with its exact binomial interval (Clopper and Pearson); None of nothing."""
+    if not of:
+        return None
+    from scipy.stats import binomtest
+
+    interval = binomtest(held, of).proportion_ci(level, method="exact")
+    return {"held": held, "of": of, "share": held / of, "low": float(interval.low), "high": float(interval.high)}
+
+
+def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:
+    """The factor, at least 1, on half-widths that were not widened before, so that intervals hold as often as stated.
+
+    Parameters
+    ----------
+    cases
+        Oldest first.
+    """
+    stated = [one for one in cases if one.stated]
+    if not stated:
+        return 1.0
+    bias = bias_of(stated)
+    shift = 0.0 if bias is None else math.log1p(bias.percent / 100)
+    needed = np.array([one.stretch(level, shift=shift) * one.learnt for one in stated])
+    weights = _weights([one.sitting for one in stated])
+    count = float(weights.sum())
+    order = np.argsort(needed, kind="stable")
+    reached = np.cumsum(weights[order]) / count
+    place = min(int(np.searchsorted(reached, min(1.0, level * (count + 1) / count) - 1e-12)), needed.size - 1)
+    found = max(1.0, float(needed[order[place]]))
+    return float(min(found ** (count / (count + PRIOR)), MOST))
+
+
+def bias_of(cases: Sequence[Comparison]) -> Bias | None:
+    """The bias of some cases, None where their residuals have two signs, or are too few to tell."""
+    residuals = np.array([one.residual for one in cases])
+    slower, of = int(np.sum(residuals > 0)), int(np.sum(residuals != 0))
+    if of < LEAST_CASES:
+        return None
+    from scipy.stats import binomtest
+
+    p = float(binomtest(slower, of).pvalue)
+    middle = float(np.median(residuals))
+    if p >= SIGNIFICANT or middle == 0:
+        return None
+    sittings = len({one.sitting for one in cases})
+    counted = slower if middle > 0 else of - slower
+    return Bias(100 * math.expm1(middle), counted, of, p, sittings, _cause(cases, residuals, middle))
+
+
+def _cause(cases: Sequence[Comparison], residuals: Floats, middle: float) -> str:
+    """What the cases themselves suggest; the first that fits."""
+    left = [one.left for one in cases if one.left is not None]
+    if middle > 0 and left and np.median(left) < BUSY:
+        return f"the machine was busy: other programs left us {np.median(left):.0%} of PEs without load"
+    if middle > 0 and _grows(np.array([one.pes for one in cases], np.float64), residuals):
+        return "it grows with the number of PEs at work: speeds were measured with one alone; measure them together"
+    sizes = np.array([math.nan if one.size is None else one.size for one in cases])
+    if middle > 0 and _grows(-sizes, residuals):
+        return "it falls with the problem size: starting, or a fixed cost of each run, is not in the model"
+    if _alike(cases, residuals, middle):
+        return "all configurations are shifted alike: the machine has drifted since the model was measured"
+    return UNKNOWN
+
+
+def _grows(values: Floats, residuals: Floats) -> bool:
+    """Whether residuals clearly ascend with values (rank correlation), and by half of what they are in the median."""
+    known = np.isfinite(values)
+    values, residuals = values[known], residuals[known]
+    if values.size < LEAST_CASES or np.unique(values).size == 1:
+        return False
+    from scipy.stats import spearmanr
+
+    found = spearmanr(values, residuals, alternative="greater")
+    least, most = (np.median(residuals[values == end]) for end in (values.min(), values.max()))
+    return bool(found.pvalue < SIGNIFICANT and most - least > abs(np.median(residuals)) / 2)
+
+
+def _alike(cases: Sequence[Comparison], residuals: Floats, middle: float) -> bool:
+    """Whether the residuals of a sitting differ from its own median by clearly less than they are."""
+    apart: list[Floats] = []
+    for sitting in dict.fromkeys(one.sitting for one in cases):
+        own = residuals[[one.sitting == sitting for one in cases]]
+        if own.size > 1:
+            apart.append(np.abs(own - np.median(own)))
+    return bool(apart) and float(np.median(np.concatenate(apart))) < abs(middle) / 2
+
+
+def _weights(sittings: Sequence[str]) -> Floats:
+    """How much each case counts: less the older its sitting is, and those of one sitting as few."""
+    ordered = list(dict.fromkeys(sittings))
+    numbers = np.array([ordered.index(one) for one in sittings])
+    many = np.bincount(numbers).astype(np.float64)
+    each = 0.5 ** ((len(ordered) - 1 - np.arange(many.size)) / HALF_LIFE) / (1 + (many - 1) * COMMON)
+    return np.asarray(each[numbers])
+
+
+def widening(kernel: str | None = None, *, model: str = "", machine: Machine | None = None) -> float:
+    """The factor that the doubt of a new model of a kernel is widened by: what verifications on this machine taught.
+
+    All versions of the kernel's models count, each by what it stated before it was widened.
+
+    Parameters
+    ----------
+    kernel
+        As the scenarios that were verified name it.
+    model
+        Name of the model's file: of a command's speeds, which have no kernel's name.
+    machine
+        By default this one.
+    """
+    found = [
+        one
+        for one in kept_comparisons(machine=machine)
+        if one.kind in {"kernel", "command"} and ((kernel and one.subject == kernel) or (model and one.model == model))
+    ]
+    return factor(found)
+
+
+def widened(doubt: Doubt, by: float) -> Doubt:
+    """A doubt with standard deviations so many times as large, which its sources say."""
+    if by <= 1:
+        return doubt
+    shares = {name: value / by**2 for name, value in doubt.sources.items() if name != LEARNT}
+    before = 1 - doubt.sources.get(LEARNT, 0.0)
+    return replace(doubt.widened(by), sources=shares | {LEARNT: 1 - before / by**2})
+
+
+def learnt_in(doubt: Doubt | None) -> float:
+    """The factor that a doubt was widened by."""
+    before = 1.0 if doubt is None else 1 - doubt.sources.get(LEARNT, 0.0)
+    return 1 / math.sqrt(before) if before > 0 else 1.0
