@@ -97,6 +97,11 @@ class RunSet:
         )
 
     @property
+    def truth_count(self) -> int | None:
+        """How many truths the replications have; None where nothing is doubted."""
+        return None if self.truths is None else int(np.unique(self.truths).size)
+
+    @property
     def interval_note(self) -> str | None:
         """See `interval_note`."""
         return interval_note(self.makespan_ticks.shape[1], deterministic=self.deterministic)
