@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulator import units
+from simulator import intervals, units
 
 Document = Mapping[str, Any]
 
@@ -83,14 +83,14 @@ def _ends(entry: Document | None, *keys: str) -> list[float | None]:
     return [number((entry or {}).get(key)) for key in keys]
 
 
-LEVEL = 0.9
-"""That of documents which say none."""
+def level_of(document: Document) -> float:
+    """How often the intervals of a document hold."""
+    return number(document.get("level")) or intervals.LEVEL
 
 
 def level_text(document: Document) -> str:
-    """How often the intervals of a document hold: `90 %`."""
-    level = number(document.get("level")) or LEVEL
-    return f"{100 * level:.4g} %"
+    """The same in percent: `90 %`."""
+    return f"{100 * level_of(document):.4g} %"
 
 
 def runs_text(document: Document) -> str:

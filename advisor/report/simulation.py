@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 from advisor.advise.advice import application_facts
 from simulator import (
-    LEVEL,
     IdleCores,
     RunSet,
     Scenario,
     ScenarioError,
     files,
     idle_cores,
+    intervals,
     plots,
     process_lines,
     provenance,
@@ -34,7 +34,7 @@ def needed_bytes(loaded: Scenario, replications: int | None) -> int:
     return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
 
 
-def simulation_document(loaded: Scenario, runs: RunSet, *, level: float = LEVEL) -> dict[str, Any]:
+def simulation_document(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> dict[str, Any]:
     """What `simulate --json` prints; intervals hold with `level`."""
     pes, described = loaded.platform.pes, runs.summary(level=level)
     return {

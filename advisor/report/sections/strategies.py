@@ -18,7 +18,7 @@ def section(
     from simulator import plots
 
     entries = wording.strategies(document)
-    drawn = plots.baselines_svg([entry for _, entry in entries], document.get("recommended"), mark=tag)
+    drawn = plots.baselines_svg([entry for _, entry in entries], document.get("recommended"), mark=tag, level=wording.level_of(document))
     if not drawn:
         return Section("baselines", heading, (Text("Nothing was simulated."),))
     several = f"Simulated makespan of each {noun} under the same draws. Less is better."

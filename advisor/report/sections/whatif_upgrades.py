@@ -31,7 +31,8 @@ def _blocks(document: Document) -> Iterator[Block]:
     if not alone and not several and shown:
         yield Text(_NO_SINGLE)
     if shown:
-        drawn = plots.gains_svg([{**entry, "name": words.named(document, entry)} for entry in shown])
+        named = [{**entry, "name": words.named(document, entry)} for entry in shown]
+        drawn = plots.gains_svg(named, level=wording.level_of(document))
         what = "Single changes" if alone else "Points"
         caption = (
             f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: "
