@@ -165,9 +165,13 @@ def interval_sentence(document: Document) -> str:
 def tied_names(document: Document) -> list[str]:
     """The candidates that are as good as the best one, best first; none where one alone is."""
     stated = document.get("ties")
-    found = [clean(name) for name in stated] if stated is not None else [
-        clean(entry.get("name")) for entry in document.get("ranking") or () if _is_near(entry.get("expected_loss"))
-    ]
+    found = (
+        [clean(name) for name in stated]
+        if stated is not None
+        else [
+            clean(entry.get("name")) for entry in document.get("ranking") or () if _is_near(entry.get("expected_loss"))
+        ]
+    )
     return found if len(found) > 1 else []
 
 

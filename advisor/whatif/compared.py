@@ -9,8 +9,8 @@ from simulator import intervals
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.int64]
-Row = dict[str, float | None]
-"""`mean`, `low` and `high`; None where replications are too few to tell."""
+Row = dict[str, Any]
+"""`mean`, `low` and `high`; the ends are None where replications are too few to tell."""
 
 
 def gains(

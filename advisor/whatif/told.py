@@ -87,8 +87,8 @@ def _tied(document: Mapping[str, Any], most: Mapping[str, Any]) -> list[str]:
 
 
 def _tie(most: Mapping[str, Any], tied: Sequence[str]) -> str:
-    loss = loss_text(most["expected_loss"])
-    return f"a tie with {listed(tied, most=MOST_NAMED)}, which {'is' if len(tied) == 1 else 'are'} within 1 % of it; expected loss {loss}"
+    verb, loss = "is" if len(tied) == 1 else "are", loss_text(most["expected_loss"])
+    return f"a tie with {listed(tied, most=MOST_NAMED)}, which {verb} within 1 % of it; expected loss {loss}"
 
 
 def _faster(entry: Mapping[str, Any]) -> str:

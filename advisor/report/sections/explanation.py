@@ -86,7 +86,9 @@ def _sensitivity(document: Document) -> Iterator[Block]:
         f"Of the unchanged scenario on these draws: {percent(least, 2)}." if least else ""
     )
     told = table("Sensitivity: change of the makespan", ["parameter", *changes, "regret"], rows, note=note)
-    caption = f"The makespan of this advice when one parameter is off. Thin line: {wording.level_text(document)} interval."
+    caption = (
+        f"The makespan of this advice when one parameter is off. Thin line: {wording.level_text(document)} interval."
+    )
     yield Beside(Figure(drawn, caption), (told,))
 
 

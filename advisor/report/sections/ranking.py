@@ -31,8 +31,8 @@ def section(document: Document) -> Section:
         caption = f"The best {len(rows)} of {len(entries)}" if len(entries) > MOST else "All candidates, best first"
         head = ["candidate", objective, "is best", "expected loss", "above bound"]
         note = (
-            "Chance to be the best one, and what it is expected to have more than the best, both over what is not known; "
-            "those within 1 % are a tie. Above bound: over what no candidate can be below."
+            "Chance to be the best one, and what it is expected to have more than the best; those within 1 % are a tie. "
+            "Above bound: over what no candidate can be below."
         )
         note = " ".join(filter(None, (note, wording.interval_sentence(document))))
         blocks.append(table(caption, head, rows, best=clean(document.get("recommended")), note=note))

@@ -18,7 +18,8 @@ def section(
     from simulator import plots
 
     entries = wording.strategies(document)
-    drawn = plots.baselines_svg([entry for _, entry in entries], document.get("recommended"), mark=tag, level=wording.level_of(document))
+    shown, level = [entry for _, entry in entries], wording.level_of(document)
+    drawn = plots.baselines_svg(shown, document.get("recommended"), mark=tag, level=level)
     if not drawn:
         return Section("baselines", heading, (Text("Nothing was simulated."),))
     several = f"Simulated makespan of each {noun} under the same draws. Less is better."

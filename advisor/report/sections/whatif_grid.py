@@ -151,7 +151,7 @@ def _best(entry: Document, names: Sequence[str]) -> int | None:
 
 
 def _configuration(entry: Document, name: str) -> list[float | None] | None:
-    """Mean makespan with its ends, difference to the base with its ends, and the ends of the gain; None is not known."""
+    """Mean makespan with its ends, difference to the base with its ends, ends of the gain; None for what is unknown."""
     one = next((one for one in entry["configurations"] if one["name"] == name), None)
     if one is None:
         return None
@@ -197,7 +197,9 @@ def _points(document: Document) -> Table:
     shown = list(points)
     if len(points) > MOST_ROWS:
         shown = [points[0], *words.by_gain(document)[: MOST_ROWS - 1]]
-    note = f"Differences and gains are to the scenario as it is, on the same draws. {wording.interval_sentence(document)}"
+    note = (
+        f"Differences and gains are to the scenario as it is, on the same draws. {wording.interval_sentence(document)}"
+    )
     if not every:
         note = f"Each point under its best configuration, against the best one of the scenario as it is. {note}"
     if len(shown) < len(points):

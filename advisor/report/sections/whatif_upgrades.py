@@ -116,9 +116,7 @@ def _interactions(document: Document) -> Table:
         "the single gains, intervals hold for all of them together. Above 1 the changes help each other, below 1 the "
         "one leaves less to the other."
     )
-    return table(
-        "Changes together", ["combination", "gain", "single gains multiplied", "factor"], rows, note=note
-    )
+    return table("Changes together", ["combination", "gain", "single gains multiplied", "factor"], rows, note=note)
 
 
 def sensitivity_section(document: Document) -> Section | None:
@@ -140,7 +138,8 @@ def sensitivity_section(document: Document) -> Section | None:
     ]
     note = (
         "Elasticity: so many percent of makespan for one percent more of the field, with its "
-        f"{wording.level_text(document)} interval; -1 is as good as it gets for a speed that everything waits for, 0 means that it does not matter."
+        f"{wording.level_text(document)} interval; -1 is as good as it gets for a speed that "
+        "everything waits for, 0 means that it does not matter."
     )
     others = {one["others"] for one in found} - {""}
     if others:

@@ -116,7 +116,7 @@ class Plan:
         raise ScenarioError(f"--only: {prefix!r} found, which {len(found)} points begin with, the hash of one allowed")
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913 - all by name
     path: Path,
     asked: Sequence[Sequence[str]],
     *,

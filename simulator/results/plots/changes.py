@@ -38,7 +38,9 @@ def gains_svg(changes: Sequence[Entry], *, level: float = LEVEL, name: str = "ga
             axes.barh(row, mean - 1, left=1, height=0.42, color=colour, alpha=0.3)
             wide, own = numbers([both.get("low"), both.get("high")]), numbers([gain.get("low"), gain.get("high")])
             if len(wide) == 2:
-                axes.plot(wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{told_level} interval of all together")
+                axes.plot(
+                    wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{told_level} interval of all together"
+                )
             if len(own) == 2:
                 axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{told_level} interval")
             axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulator.base import units
@@ -45,8 +46,8 @@ def baselines_svg(
         axes = figure.subplots()
         for row, entry in enumerate(rows):
             best = entry.get("name") == recommended
-            of_row = {"row": row, "mark": mark if best else "", "decimals": decimals}
-            mean = _draw_prediction(axes, _predicted(entry), **of_row, level=f"{100 * level:.4g} %")
+            how = partial(_draw_prediction, axes, _predicted(entry), decimals=decimals, level=f"{100 * level:.4g} %")
+            mean = how(row=row, mark=mark if best else "")
             told.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
         axes.set_yticks(range(len(rows)), [label(entry.get("name")) for entry in rows])
         for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
