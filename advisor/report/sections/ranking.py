@@ -31,7 +31,7 @@ def section(document: Document) -> Section:
         caption = f"The best {len(rows)} of {len(entries)}" if len(entries) > MOST else "All candidates, best first"
         head = ["candidate", objective, "is best", "expected loss", "above bound"]
         note = (
-            "Chance to be the best one, and what it is expected to have more than the best; those within 1 % are a tie. "
+            "Chance to be the best, and what it is expected to have more than the best; those within 1 % are a tie. "
             "Above bound: over what no candidate can be below."
         )
         note = " ".join(filter(None, (note, wording.interval_sentence(document))))

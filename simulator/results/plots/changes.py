@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from simulator.base.intervals import LEVEL
 from simulator.results.plots.frame import INK, PAPER, SERIES, Entry, drawing, label, legend, number, numbers, svg
 
 MOST_BARS = 20
@@ -10,7 +9,7 @@ MOST_BARS = 20
 LONGEST = 44
 
 
-def gains_svg(changes: Sequence[Entry], *, level: float = LEVEL, name: str = "gains") -> str:
+def gains_svg(changes: Sequence[Entry], *, level: float = 0.9, name: str = "gains") -> str:
     """Draw how many times as fast each change makes a run, in the order given (a tornado, if that is by gain).
 
     Parameters

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulator.base import units
-from simulator.base.intervals import LEVEL
 from simulator.results.plots.frame import INK, SERIES, Entry, drawing, label, legend, number, numbers, svg
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ def baselines_svg(
     recommended: str | None,
     *,
     mark: str = "recommended",
-    level: float = LEVEL,
+    level: float = 0.9,
     name: str = "baselines",
 ) -> str:
     """Draw each strategy's predicted makespan: the mean, its interval, and where one run lies.
