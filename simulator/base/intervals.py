@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from simulator.base import randomness, ties
 
+from simulator.base import randomness, ties
+
 Floats = NDArray[np.float64]
 Truths = NDArray[np.int64]
 """Number of the truth that each replication has; (replication,)."""
@@ -397,20 +399,6 @@ def _untold(found: Interval, samples: Floats, scale: Floats) -> Interval:
     """NaN where a few replications are equal, perhaps by chance."""
     equal = np.ptp(samples, axis=1) <= EQUAL * scale
     return Interval(np.where(equal, np.nan, found.low), np.where(equal, np.nan, found.high))
-
-
-def no_surer(chances: Floats, draws: int) -> Floats:
-    """Chances as sure as so few draws can make them: at most 1 - 0.5^n, what is beyond is shared by the others.
-
-    So likely is it that n draws do not all fall on one side of the typical one, whatever is drawn: a chance that follows
-    from a normal distribution may be far nearer to 1 after two or three, which show next to nothing of it.
-    """
-    top, most = int(np.argmax(chances)), 1 - 0.5**draws
-    if chances.size < 2 or chances[top] <= most:
-        return chances
-    found: Floats = chances + (chances[top] - most) / (chances.size - 1)
-    found[top] = most
-    return found
 
 
 def _equal(one: Floats, other: Floats) -> bool:
