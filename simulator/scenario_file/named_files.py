@@ -1,7 +1,7 @@
 """The files that a scenario file names: each read once, and remembered for provenance."""
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,10 @@ def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
         return told
     if isinstance(places, list) and len(places) == len(domains):
         told["domains"] = [_at_places(one, where) for one, where in zip(domains, places, strict=True)]
+    if "doubt" in document:
+        told["domains"] = [
+            {"doubt": document["doubt"]} | one if isinstance(one, dict) else one for one in told["domains"]
+        ]
     levels = dict.fromkeys(str(one.get("level", one.get("kind"))) for one in domains if isinstance(one, dict))
     for kernel in document.get("kernels", uses):
         use = uses.setdefault(kernel, {})
@@ -102,7 +106,8 @@ class NamedFiles:
         from simulator.models.speed_file import load_speed  # only here: SciPy is slow to import
 
         if name not in self._bands:
-            self._bands[name], told = load_speed(self.path(name))
+            speed, told = load_speed(self.path(name))
+            self._bands[name] = replace(speed, source=name) if isinstance(speed, SpeedBand) else speed
             if told.get("measured") == TOGETHER:
                 self.together.add(name)
         return self._bands[name]
@@ -141,7 +146,7 @@ class NamedFiles:
         from simulator.models.network.file import load_network_model  # only here: it is seldom needed
 
         if name not in self._messages:
-            self._messages[name] = load_network_model(self.path(name))[0].form
+            self._messages[name] = replace(load_network_model(self.path(name))[0].form, source=name)
         return self._messages[name]
 
     def runtime_model(self, name: str) -> "RuntimeModel":

@@ -1,7 +1,8 @@
 """A scenario's configurations and draws lowered to `Costs`, block by block."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,12 @@ from simulator.models.memory.levels import MemoryUse, shared_access_time_s
 from simulator.models.paging import RAM, paged_time_s, resident_levels
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform.networks import Contention
-from simulator.platform.nodes import Node
+from simulator.platform.nodes import Node, Platform
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
-from simulator.scenario_file.scenario import Draws, Scenario, check_memory
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Scenario, check_memory, truth_count
+from simulator.scenario_file.truths import structure_of
 
 # What processes lose whose node's memory does not hold them all.
 
@@ -71,13 +74,10 @@ def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks) -> Floats:
 
 def bands_have_width(scenario: Scenario) -> bool:
     """Whether speeds differ between replications."""
-    bands = {id(band): band for band in (pe.speeds.get(scenario.application.kernel) for pe in scenario.platform.pes)}
-    return any(band is not None and band.wide for band in bands.values())
+    return any(band.wide for band in scenario.bands)
 
 
-def computation_s(
-    scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, positions: Floats
-) -> Floats:
+def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, draws: Draws) -> Floats:
     """Seconds of each computation alone and without load.
 
     Parameters
@@ -86,8 +86,8 @@ def computation_s(
         Rows of the computations; (C,).
     placement
         PE of each process; (configuration, process).
-    positions
-        Where in its speed band each PE runs; (replication, PE).
+    draws
+        Of the replications.
 
     Returns
     -------
@@ -100,18 +100,18 @@ def computation_s(
         owner = columns.process[computes]
         return np.asarray((volumes / constant[placement][:, owner])[:, np.newaxis])
     edges = np.searchsorted(computes, columns.first)
-    rows = positions.shape[0] if bands_have_width(scenario) else 1
+    rows = draws.band_positions.shape[0] if bands_have_width(scenario) else 1
     seconds = np.empty((placement.shape[0], rows, computes.size))
     for row, pes in enumerate(placement.tolist()):
         for process, pe in enumerate(pes):
             mine = slice(edges[process], edges[process + 1])
             if mine.stop > mine.start:
-                seconds[row, :, mine] = volumes[mine] / _speeds_of(scenario, pe, sizes[mine], positions)
+                seconds[row, :, mine] = volumes[mine] / _speeds_of(scenario, pe, sizes[mine], draws)
     return seconds
 
 
 def farm_ticks(
-    scenario: Scenario, table: FarmTable, placement: Ticks, lost: Floats | None, *, positions: Floats, tick_s: float
+    scenario: Scenario, table: FarmTable, placement: Ticks, lost: Floats | None, *, draws: Draws, tick_s: float
 ) -> Ticks:
     """Nominal ticks of all units of a farm before one; (configuration, replication or 1, its processes, units + 1).
 
@@ -123,20 +123,17 @@ def farm_ticks(
     before = np.concatenate(([0.0], np.cumsum(table.volumes)))
     processes = list(table.processes)
     pes = placement[:, processes]
-    speeds = [[_speeds_of(scenario, pe, np.array([table.size]), positions)[:, 0] for pe in row] for row in pes.tolist()]
+    speeds = [[_speeds_of(scenario, pe, np.array([table.size]), draws)[:, 0] for pe in row] for row in pes.tolist()]
     rows = max(speed.size for row in speeds for speed in row)
     full = np.array([[np.broadcast_to(speed, rows) for speed in row] for row in speeds]).transpose(0, 2, 1)
     per_unit_s = 1 / full if lost is None else 1 / full + lost[:, np.newaxis, processes]
     return rounded(before * per_unit_s[..., np.newaxis], tick_s)
 
 
-def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, positions: Floats) -> Floats:
+def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, draws: Draws) -> Floats:
     """Speeds on one PE; (replication or 1, sizes)."""
     band = scenario.platform.pes[pe].speed_of(scenario.application.kernel)
-    if not band.wide:
-        speeds = np.asarray(band.speed(sizes)[np.newaxis])
-    else:
-        speeds = band.speed(sizes, position=positions[:, pe, np.newaxis])
+    speeds = draws.speeds(band, pe, sizes) if band.wide else np.asarray(band.speed(sizes)[np.newaxis])
     if sizes.size and band.mid[-1] == 0 and np.any(speeds == 0):
         where = f"platform: PE {scenario.platform.pes[pe].name}: speed of {scenario.application.kernel}"
         found = f"0 at {sizes.max():g} elements found, where its band ends for want of memory"
@@ -149,7 +146,7 @@ def _constant_speeds(scenario: Scenario) -> Floats | None:
     speeds = []
     for pe in scenario.platform.pes:
         band = pe.speeds.get(scenario.application.kernel)
-        if band is None or band.sizes.size > 1 or band.low[0] != band.high[0]:
+        if band is None or band.sizes.size > 1 or band.low[0] != band.high[0] or band.stated:
             return None
         speeds.append(band.mid[0])
     return np.array(speeds)
@@ -157,6 +154,8 @@ def _constant_speeds(scenario: Scenario) -> Floats | None:
 
 BLOCK = 2**24
 """Most nominal ticks of one block of configurations and replications."""
+KEPT_TICKS = 2**20
+"""Nominal ticks of a block up to which it is remembered from one truth to the next."""
 
 
 @dataclass(frozen=True)
@@ -166,11 +165,13 @@ class Costs:
     An axis of configurations or replications has length 1 where all are alike.
     """
 
+    scenario: Scenario
+    """What was lowered: of one truth, where truths differ by more than speeds."""
     columns: Columns
     configurations: tuple[int, ...]
     """Their places in the scenario."""
     replications: range
-    """Of the scenario."""
+    """Of the scenario; those of one truth may be a step apart."""
     placement: Ticks
     """PE of each process; (configuration, process)."""
     nominal_ticks: Ticks
@@ -201,6 +202,11 @@ class Costs:
     sharing: Sharing | None = None
     """What processes lose to neighbours; None where nobody can lose anything."""
 
+    @property
+    def rows(self) -> slice:
+        """Its replications, of arrays of all."""
+        return _slice(self.replications)
+
 
 def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]:
     """The integer costs of all configurations and replications, block by block.
@@ -221,15 +227,41 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
     TickOverflowError
         If an operation alone would pass the last tick.
     """
-    varies, count = bands_have_width(scenario), scenario.replications
-    for columns, places in _by_program(scenario):
-        computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)))
-        rows = min(count, max(1, BLOCK // computations)) if varies else count
-        at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
-        for first in range(0, len(places), at_once):
-            for start in range(0, count, rows):
-                replications = range(start, min(start + rows, count))
-                yield _block(scenario, columns, places[first : first + at_once], draws, replications, tick_s=tick_s)
+    varies, programs = bands_have_width(scenario), _by_program(scenario)
+    first_truth: dict[Hashable, Costs] = {}
+    for truth, whole in _truths(scenario, draws):
+        for number, (columns, places) in enumerate(programs):
+            computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)))
+            rows = min(len(whole), max(1, BLOCK // computations)) if varies else len(whole)
+            at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
+            for first in range(0, len(places), at_once):
+                for start in range(0, len(whole), rows):
+                    drawn, some = draws.of(_slice(whole[start : start + rows])), whole[start : start + rows]
+                    known = first_truth.get((number, first))
+                    if known is not None:
+                        yield _another(known, truth, drawn, some, tick_s=tick_s)
+                        continue
+                    made = _block(truth, columns, places[first : first + at_once], drawn, some, tick_s=tick_s)
+                    if truth is not scenario and made.nominal_ticks.size <= KEPT_TICKS:
+                        first_truth[number, first] = made
+                    yield made
+
+
+def _truths(scenario: Scenario, draws: Draws) -> Iterator[tuple[Scenario, range]]:
+    """What is lowered: all replications at once, or each truth's links, domains and loads with its replications."""
+    if not scenario.structured or draws.truths is None or draws.series is None:
+        yield scenario, range(scenario.replications)
+        return
+    step = truth_count(scenario)
+    for series in np.unique(draws.series).tolist():
+        rows = np.flatnonzero(draws.series == series)
+        for row in rows[:step].tolist():
+            number = int(draws.truths[row])
+            yield structure_of(scenario, number, series=series), range(row, int(rows[-1]) + 1, step)
+
+
+def _slice(rows: range) -> slice:
+    return slice(rows.start, rows.stop, rows.step)
 
 
 def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
@@ -258,35 +290,66 @@ def _block(
     placement = np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
     for place in places:
         check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
-    positions = draws.band_positions[replications.start : replications.stop]
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)
-    seconds = computation_s(scenario, columns, computes, placement, positions=positions)
-    lost = lost_s(scenario, columns, placement)
-    if lost is not None:
-        seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
-    sent = message_costs(platform, columns, placement, tick_s=tick_s)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
+    nominal, farms = _computing(scenario, columns, placement, draws, tick_s=tick_s)
     return Costs(
+        scenario=scenario,
         columns=columns,
         configurations=tuple(places),
         replications=replications,
         placement=placement,
-        nominal_ticks=to_ticks(seconds, tick_s),
+        nominal_ticks=nominal,
         computation=computation,
-        ticks=sent.ticks,
-        units=sent.units,
-        route=sent.route,
         eager=((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)) & (columns.amount <= threshold),
-        route_first=sent.route_first,
-        route_links=sent.route_links,
-        capacities=capacities(platform, tick_s=tick_s),
-        farm_ticks=tuple(
-            farm_ticks(scenario, table, placement, lost, positions=positions, tick_s=tick_s)
-            for table in columns.farm_tables
-        ),
+        farm_ticks=farms,
         pull_ticks=tuple(int(to_ticks(table.pull_s, tick_s)) for table in columns.farm_tables),
         contention=platform.network.contention,
         sharing=sharing_of(scenario, columns, placement, pages(scenario, columns, placement), tick_s=tick_s),
+        **_moving(platform, columns, placement, tick_s=tick_s),
     )
+
+
+def _another(costs: Costs, truth: Scenario, draws: Draws, replications: range, *, tick_s: float) -> Costs:
+    """The block in another truth, with other replications: what it does not change stays."""
+    columns, placement, before = costs.columns, costs.placement, costs.scenario.platform
+    platform, changed = truth.platform, dict[str, Any]()
+    if bands_have_width(truth):
+        nominal, farms = _computing(truth, columns, placement, draws, tick_s=tick_s)
+        changed |= {"nominal_ticks": nominal, "farm_ticks": farms}
+    if platform.network is not before.network or any(pe.slice_s for pe in platform.pes):
+        changed |= _moving(platform, columns, placement, tick_s=tick_s)
+    if platform.domains or costs.sharing is not None:
+        paging = pages(truth, columns, placement)
+        changed["sharing"] = sharing_of(truth, columns, placement, paging, tick_s=tick_s)
+    return replace(costs, scenario=truth, replications=replications, **changed)
+
+
+def _computing(
+    scenario: Scenario, columns: Columns, placement: Ticks, draws: Draws, *, tick_s: float
+) -> tuple[Ticks, tuple[Ticks, ...]]:
+    """Nominal ticks of computations and of farms; see `Costs`."""
+    computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
+    seconds = computation_s(scenario, columns, computes, placement, draws=draws)
+    lost = lost_s(scenario, columns, placement)
+    if lost is not None:
+        seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
+    farms = tuple(
+        farm_ticks(scenario, table, placement, lost, draws=draws, tick_s=tick_s) for table in columns.farm_tables
+    )
+    return to_ticks(seconds, tick_s), farms
+
+
+def _moving(platform: Platform, columns: Columns, placement: Ticks, *, tick_s: float) -> dict[str, Any]:
+    """Messages, transfers and what they pass; see `Costs`."""
+    sent = message_costs(platform, columns, placement, tick_s=tick_s)
+    return {
+        "ticks": sent.ticks,
+        "units": sent.units,
+        "route": sent.route,
+        "route_first": sent.route_first,
+        "route_links": sent.route_links,
+        "capacities": capacities(platform, tick_s=tick_s),
+    }
