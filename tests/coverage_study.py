@@ -22,6 +22,7 @@ import numpy as np
 import yaml
 
 from tests.command_line import apportion_here
+from tests.support import coverage_band
 from tests.support import made_up_clusters as clusters
 
 RUNS = 2_000
@@ -287,12 +288,11 @@ def main(arguments=None):
     parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--upset", action="store_true", help="truths that nothing told of: steps, drift, other loads")
     parser.add_argument("--band", action="store_true", help="two PEs with a band of +/- 10 %%")
+    parser.add_argument("--seeds", type=int, default=200, help="of --band")
     parser.add_argument("--out", type=Path, default=Path("out/coverage"))
     given = parser.parse_args(arguments)
     if given.band:
-        from tests.support import coverage_band
-
-        return 0 if show(coverage_band.table(seeds=200, jobs=given.jobs)) else 1
+        return 0 if show(coverage_band.table(seeds=given.seeds, jobs=given.jobs)) else 1
     found = rows(
         given.clusters, seed=given.seed, jobs=given.jobs, out=given.out, upset=given.upset,
         replications=given.replications,

@@ -6,6 +6,7 @@ correlated in time. All of it is known exactly, so that how often a stated inter
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -302,17 +303,13 @@ def _after_upset(cluster, draws, slower, link, loads):
     if cluster.upset == "link":
         link *= draws.uniform(1.2, 2.5)
     if cluster.upset == "load":  # other times and one competitor more
-        loads = [
-            one and Load((*one.levels, one.levels[-1] + 1), (*one.means_s, 30.0), one.sigma) for one in loads
-        ]
+        loads = [one and Load((*one.levels, one.levels[-1] + 1), (*one.means_s, 30.0), one.sigma) for one in loads]
     return slower, link, loads
 
 
 def judged_doubt(cluster):
     """What measuring leaves unknown of each kind's speed at a size: of the mean of the runs there, correlated."""
-    return [
-        kind.noise.sd * np.sqrt((1 + kind.noise.rho) / (1 - kind.noise.rho) / SAMPLES) for kind in cluster.kinds
-    ]
+    return [kind.noise.sd * np.sqrt((1 + kind.noise.rho) / (1 - kind.noise.rho) / SAMPLES) for kind in cluster.kinds]
 
 
 # How runs go
@@ -409,7 +406,7 @@ def _stencil(cluster, truth, partition, alone, seen, places):
 def _halo(now, message):
     """Each sends down and receives from above, then the other way round; a message lasts from when both are there."""
     for _ in range(2 if len(now) > 1 else 0):
-        down = [np.maximum(one, other) + message for one, other in zip(now, now[1:], strict=False)]
+        down = [np.maximum(one, other) + message for one, other in pairwise(now)]
         later = [*down, now[-1]]
         now = [np.maximum(mine, above) for mine, above in zip(later, [now[0], *down], strict=True)]
     return now
