@@ -14,9 +14,9 @@ from simulator.models.speed import SpeedBand
 Floats = NDArray[np.float64]
 
 COLUMNS = ("size_elements", "volume", "cpu_s")
+"""Columns that a recorded table has; `wall_s` may follow."""
 SPEEDS = (1e-100, 1e100)
 """Volume per second of a recorded run: beyond, products of speeds are no numbers."""
-"""Columns that a recorded table has; `wall_s` may follow."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,20 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class ReplaySource:
-    """A recorded table in the place of runs, straight lines in log-log between its rows; a point costs its `cpu_s`."""
+    """A recorded table in the place of runs, straight lines in log-log between its rows; a point costs its `cpu_s`.
+
+    Where runs were repeated, a size asked for is that recorded one which is nearest, with all its runs.
+    """
 
     sizes: Floats
     """Ascending problem sizes in elements."""
     volumes: Floats
     cpu_s: Floats
+    """Of a run; the median where it was repeated."""
     wall_s: Floats
     largest_is_memory_limit: bool = False
+    runs: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
+    """CPU and wall seconds of the repeated runs of each size, in their order; empty where none was repeated."""
 
     def __post_init__(self) -> None:
         columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s)
@@ -102,6 +108,8 @@ class ReplaySource:
             raise ScenarioError("recorded sizes: columns of equal length, at least two rows, allowed")
         if not all(np.all(np.isfinite(c)) and np.all(c > 0) for c in columns) or np.any(np.diff(self.sizes) <= 0):
             raise ScenarioError("recorded sizes: finite numbers above 0, sizes ascending, allowed")
+        if self.runs and len(self.runs) != self.sizes.size:
+            raise ScenarioError(f"recorded sizes: runs of {len(self.runs)} sizes; give those of all {self.sizes.size}")
 
     @property
     def smallest(self) -> float:
@@ -123,12 +131,16 @@ class ReplaySource:
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+        if self.runs:
+            place = int(np.argmin(np.abs(np.log(self.sizes) - np.log(size))))
+            cpu, wall = self.runs[place]
+            return PointMeasured(float(self.sizes[place]), float(self.volumes[place]), cpu, wall, sum(cpu))
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
         return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """A point costs its time once."""
-        return times_s
+        """A point costs the time of each of its runs."""
+        return times_s * float(np.median([len(cpu) for cpu, _ in self.runs])) if self.runs else times_s
 
     @property
     def table(self) -> "ReplaySource":
@@ -147,6 +159,10 @@ class ReplaySource:
             return self
         if largest <= self.smallest:
             raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
+        if self.runs:
+            count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
+            columns = (column[:count] for column in (self.sizes, self.volumes, self.cpu_s, self.wall_s))
+            return ReplaySource(*columns, runs=self.runs[:count])
         sizes = np.append(self.sizes[self.sizes < largest], largest)
         volumes, cpu_s, wall_s = (self.at(sizes, column) for column in (self.volumes, self.cpu_s, self.wall_s))
         return ReplaySource(sizes, volumes, cpu_s, wall_s)
@@ -182,13 +198,13 @@ class TableError:
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:
-    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`.
+    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of the same size are repeated runs of it.
 
     Raises
     ------
     ScenarioError
-        If a column is missing, a number is none or not above 0, sizes do not ascend, or there is but one row; one
-        line `FILE:LINE: FIELD: found, allowed` per fault.
+        If a column is missing, a number is none or not above 0, sizes descend, runs of a size differ in volume, or
+        there is but one size; one line `FILE:LINE: FIELD: found, allowed` per fault.
     """
     return recorded_sizes(read_table(path))
 
@@ -214,14 +230,26 @@ def recorded_sizes(table: Table) -> ReplaySource:
         for name, speed in speeds.items()
         for i in np.flatnonzero(~((speed > SPEEDS[0]) & (speed < SPEEDS[1])))
     ]
-    sizes = columns["size_elements"]
+    sizes, volumes = columns["size_elements"], columns["volume"]
     faults += [
         f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} after {sizes[i]:g} found, "
-        "ascending sizes, each once, allowed"
-        for i in np.flatnonzero(np.diff(sizes) <= 0)
+        "ascending sizes, repeated runs of a size in rows that follow each other, allowed"
+        for i in np.flatnonzero(np.diff(sizes) < 0)
     ]
-    if sizes.size < 2:
-        faults.append(f"{table.place}:{table.lines[0]}: size_elements: one row found, at least two sizes allowed")
+    faults += [
+        f"{table.place}:{table.lines[i + 1]}: volume: {volumes[i + 1]:g} after {volumes[i]:g} for the same size; "
+        "give repeated runs of a size the same volume"
+        for i in np.flatnonzero((np.diff(sizes) == 0) & (np.diff(volumes) != 0))
+    ]
+    first = np.flatnonzero(np.diff(sizes, prepend=0.0))
+    if first.size < 2:
+        faults.append(f"{table.place}:{table.lines[0]}: size_elements: one size found, at least two sizes allowed")
     if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
-    return ReplaySource(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
+    times = columns["cpu_s"], columns.get("wall_s", columns["cpu_s"])
+    if first.size == sizes.size:
+        return ReplaySource(sizes, volumes, *times)
+    each = [np.split(column, first[1:]) for column in times]
+    medians = (np.array([np.median(part) for part in parts]) for parts in each)
+    runs = tuple((tuple(cpu.tolist()), tuple(wall.tolist())) for cpu, wall in zip(*each, strict=True))
+    return ReplaySource(sizes[first], volumes[first], *medians, runs=runs)
