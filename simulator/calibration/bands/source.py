@@ -161,8 +161,8 @@ class ReplaySource:
             raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
         if self.runs:
             count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
-            columns = (column[:count] for column in (self.sizes, self.volumes, self.cpu_s, self.wall_s))
-            return ReplaySource(*columns, runs=self.runs[:count])
+            sizes, volumes = self.sizes[:count], self.volumes[:count]
+            return ReplaySource(sizes, volumes, self.cpu_s[:count], self.wall_s[:count], runs=self.runs[:count])
         sizes = np.append(self.sizes[self.sizes < largest], largest)
         volumes, cpu_s, wall_s = (self.at(sizes, column) for column in (self.volumes, self.cpu_s, self.wall_s))
         return ReplaySource(sizes, volumes, cpu_s, wall_s)
@@ -250,6 +250,6 @@ def recorded_sizes(table: Table) -> ReplaySource:
     if first.size == sizes.size:
         return ReplaySource(sizes, volumes, *times)
     each = [np.split(column, first[1:]) for column in times]
-    medians = (np.array([np.median(part) for part in parts]) for parts in each)
+    cpu_s, wall_s = (np.array([np.median(part) for part in parts]) for parts in each)
     runs = tuple((tuple(cpu.tolist()), tuple(wall.tolist())) for cpu, wall in zip(*each, strict=True))
-    return ReplaySource(sizes[first], volumes[first], *medians, runs=runs)
+    return ReplaySource(sizes[first], volumes[first], cpu_s, wall_s, runs=runs)
