@@ -4,6 +4,7 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -13,12 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import Doubt, Noise
+from simulator.models.doubt import Doubt, Noise, doubt_data, doubt_of
 
 Floats = NDArray[np.float64]
 
 _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
+FORMAT = 2
+"""Of a speed model's file: since 2 a band says noise and doubt apart. One of format 1 is doubt as a whole."""
 ROWS = 12
 """Knots that are listed where a model shows itself."""
 TOGETHER = "on all cores at once"
@@ -266,7 +269,9 @@ class SpeedBand:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
+        found = {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
+        noise = {} if self.noise is None else {"noise": self.noise.to_dict()}
+        return found | doubt_data(self.doubt) | noise
 
     def __repr__(self) -> str:
         return f"SpeedBand({_extent(self.sizes, self.mid)})"
@@ -282,7 +287,8 @@ class SpeedBand:
     def from_dict(cls, data: dict[str, Any]) -> "SpeedBand":
         """The band that `to_dict` wrote."""
         sizes, low, mid, high = (np.asarray(data[name], np.float64) for name in ("sizes", "low", "mid", "high"))
-        return cls(sizes, low, mid, high)
+        noise = None if data.get("noise") is None else Noise.from_dict(data["noise"])
+        return cls(sizes, low, mid, high, doubt=doubt_of(data), noise=noise)
 
 
 @dataclass(frozen=True)
@@ -327,7 +333,8 @@ class SpeedSurface:
             return np.asarray(np.prod(np.array(curves) ** shares[:, np.newaxis], axis=0))
 
         mid = joined("mid")
-        return SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
+        band = SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
+        return replace(band, **_blended([self.bands[place] for place in near], scales, shares))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
@@ -337,6 +344,28 @@ class SpeedSurface:
     def from_dict(cls, data: dict[str, Any]) -> "SpeedSurface":
         """The surface that `to_dict` wrote."""
         return cls(tuple(float(n) for n in data["columns"]), tuple(SpeedBand.from_dict(band) for band in data["bands"]))
+
+
+def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats) -> dict[str, Any]:
+    """Doubt and noise between two bands, whose sizes are so many times as large; none where one of them has none."""
+    found: dict[str, Any] = {}
+    doubts = [band.doubt for band in bands if band.doubt is not None]
+    noises = [band.noise for band in bands if band.noise is not None]
+    if len(doubts) == len(bands):
+        sizes = np.unique(np.concatenate([one.sizes * scale for one, scale in zip(doubts, scales, strict=True)]))
+        sd = sum(share * one.at(sizes / scale) for one, scale, share in zip(doubts, scales, shares, strict=True))
+        names = dict.fromkeys(name for one in doubts for name in one.sources)
+        sources = {
+            name: float(sum(share * one.sources.get(name, 0.0) for one, share in zip(doubts, shares, strict=True)))
+            for name in names
+        }
+        common = float(sum(share * one.common for one, share in zip(doubts, shares, strict=True)))
+        found["doubt"] = Doubt(sizes, np.asarray(sd), min(1.0, common), sources)
+    if len(noises) == len(bands):
+        places = (np.arange(max(one.factors.size for one in noises)) + 0.5) / max(one.factors.size for one in noises)
+        logs = sum(share * np.log(one.at(places)) for one, share in zip(noises, shares, strict=True))
+        found["noise"] = Noise(np.exp(logs))
+    return found
 
 
 def _extent(sizes: Floats, speeds: Floats) -> str:

@@ -11,12 +11,13 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, build
+from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, apart, build
 from simulator.calibration.bands.source import read_recorded_sizes
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.ranks.measuring import Measurement, Point, measure_speeds, measured_bands
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.calibration.speed.real_source import RealSource
+from simulator.models.doubt import DRIFT
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def measure(
     return Measurements(kernel, tuple(measured))
 
 
-def fit_speed(
+def fit_speed(  # noqa: PLR0913 - one per option of the command
     source: "str | Path | Measurements | Source",
     *,
     method: str = "adaptive",
@@ -138,8 +139,11 @@ def fit_speed(
     verify_largest: bool = False,
     pe: str | None = None,
     inputs: Sequence[Path] = (),
+    drift: float = DRIFT,
 ) -> BuiltBand:
     """The speed band of a PE: `fit_speed("dgemm", budget_s=20).band.cut(1e6)`.
+
+    It says noise and doubt apart (`bands.doubts`), but for cuts of a recorded load: there the whole band is doubt.
 
     >>> fit_speed("gbbp_dgemm.csv", method="gbbp").band.cut(1e6).mid > 1e9
     True
@@ -156,6 +160,8 @@ def fit_speed(
         Of several that were measured, the one that is meant.
     inputs
         Further files that went into it, for the provenance.
+    drift
+        Standard deviation of what the machine will have changed by when the model is used; see `learnt_drift`.
 
     Raises
     ------
@@ -165,7 +171,7 @@ def fit_speed(
         If a real run fails, or the budget does not hold two points.
     """
     if isinstance(source, Measurements):
-        return _joined(source, pe)
+        return apart(_joined(source, pe), drift=drift)
     named = str(source) in SIZED_KERNELS
     if isinstance(source, str | Path) and not named:
         path = locate(source)
@@ -177,6 +183,8 @@ def fit_speed(
         built = build(
             source, method=method, rule=rule, budget_s=budget_s, accuracy=accuracy, verify_largest=verify_largest
         )
+    if rule is None or rule.load is None:
+        built = apart(built, drift=drift, half_width=None if rule is None else rule.band)
     return _with_provenance(built, source, inputs)
 
 
