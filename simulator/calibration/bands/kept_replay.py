@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from simulator.base import files
 from simulator.calibration.bands.source import Floats, PointMeasured, ReplaySource
 from simulator.calibration.bench.point_store import PointStore
@@ -25,7 +27,8 @@ class KeptReplay:
 
     def __init__(self, source: ReplaySource, *, store: Path | None) -> None:
         self._source = source
-        columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s)
+        repeated = np.array([time_s for run in source.runs for times_s in run for time_s in times_s], np.float64)
+        columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s, repeated)
         table = files.digest(b"".join(column.tobytes() for column in columns))
         self._store = PointStore(store, read=PointMeasured.from_dict, subject={"table": table}, machine=None)
         self._used: set[float] = set()
@@ -62,11 +65,12 @@ class KeptReplay:
 
     def measure(self, size: float) -> PointMeasured:
         """The recorded time at a size; see `ReplaySource.measure`."""
+        size = self._source.found_at(size)
         if size not in self._store.points:
             self._store.keep(self._source.measure(size))
         self._used.add(size)
         return self._store.points[size]
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """A point costs its time once."""
+        """As the table says; see `ReplaySource.cost_s`."""
         return self._source.cost_s(times_s)

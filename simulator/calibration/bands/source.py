@@ -132,11 +132,17 @@ class ReplaySource:
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
         if self.runs:
-            place = int(np.argmin(np.abs(np.log(self.sizes) - np.log(size))))
+            place = int(np.searchsorted(self.sizes, self.found_at(size)))
             cpu, wall = self.runs[place]
             return PointMeasured(float(self.sizes[place]), float(self.volumes[place]), cpu, wall, sum(cpu))
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
         return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
+
+    def found_at(self, size: float) -> float:
+        """The size that is measured where one is asked for: itself, or the nearest one whose runs were repeated."""
+        if not self.runs:
+            return float(size)
+        return float(self.sizes[np.argmin(np.abs(np.log(self.sizes) - np.log(size)))])
 
     def cost_s(self, times_s: Floats) -> Floats:
         """A point costs the time of each of its runs."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ApportionError, CalibrationError, ScenarioError
-from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build, read_recorded_sizes
+from simulator.calibration.bands import CutRule, KeptReplay, PointMeasured, ReplaySource, build, read_recorded_sizes
 from simulator.models import LoadFunctions
 from simulator.models.load import LoadTrace
 
@@ -61,7 +61,8 @@ def test_a_band_of_repeated_runs_is_as_wide_as_they_differ():
     sizes, times = np.geomspace(1e3, 1e6, 9), np.exp(0.02 * draws.standard_normal((9, 7)))
     runs = tuple((tuple(row), tuple(row)) for row in (times * sizes[:, np.newaxis] / 1e6).tolist())
     medians = np.median(times, axis=1) * sizes / 1e6
-    built = build(ReplaySource(sizes, sizes, medians, medians, runs=runs), method="adaptive")
+    source = KeptReplay(ReplaySource(sizes, sizes, medians, medians, runs=runs), store=None)
+    built = build(source, method="adaptive")
     assert {len(point.cpu_s) for point in built.points} == {7}
     assert {point.size for point in built.points} <= set(sizes.tolist())
 
