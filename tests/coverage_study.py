@@ -57,7 +57,8 @@ def measured(cluster, folder, draws):
         rows = clusters.speed_rows(cluster, kind, draws)
         table, names = folder / f"speed{number}.csv", ("size_elements", "volume", "cpu_s")
         write_table(table, names, *rows)
-        command = ("calibrate", "speed", "--replay", table, "-o", folder / f"kind{number}.json")
+        how = (("--accuracy", "2%", "--budget", "100h", "--verify-largest"), ("--method", "grid"))[cluster.number % 2]
+        command = ("calibrate", "speed", "--replay", table, *how, "-o", folder / f"kind{number}.json")
         if apportion_here(*command, cwd=folder).returncode:  # a reader that takes no repeated runs gets their medians
             sizes = np.unique(rows[0])
             each = [np.array([np.median(column[rows[0] == size]) for size in sizes]) for column in rows[1:]]

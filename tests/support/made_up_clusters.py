@@ -14,7 +14,10 @@ WORD_BYTES = 8
 RESULT_BYTES = 96
 SAMPLES = 5
 """Repeated runs of each size when it is measured."""
-SIZES = 17
+SIZES = 41
+"""Recorded between the smallest and the largest problem."""
+SMALLEST = 1 / 1000
+"""Of all units: the smallest problem that is measured."""
 TABLED = {
     3e4: 0.42, 1e5: 0.61, 3e5: 0.83, 6e5: 0.97, 1e6: 1.0, 2e6: 0.98, 4e6: 0.78, 8e6: 0.71, 2e7: 0.69, 1e8: 0.66,
 }  # fmt: skip
@@ -241,7 +244,7 @@ def _load(draws):
 
 def speed_rows(cluster, kind, draws):
     """Rows (problem size, volume, seconds) of runs measured one after the other, each size several times in a row."""
-    units = np.geomspace(max(1, cluster.n // 40), cluster.n, SIZES)
+    units = np.unique(np.geomspace(max(1, cluster.n * SMALLEST), cluster.n, SIZES).round())
     size, work = np.repeat(cluster.size(units), SAMPLES), np.repeat(cluster.work(units), SAMPLES)
     return size, work, work / kind.speed(size) * kind.noise.measured(size.size, draws)
 
