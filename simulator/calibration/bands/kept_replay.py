@@ -1,8 +1,8 @@
 """A recorded table whose points are kept on disk as they are asked for, like those of real runs."""
 
+from collections.abc import Mapping
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from simulator.base import files
 from simulator.calibration.bands.source import Floats, PointMeasured, ReplaySource
@@ -27,8 +27,8 @@ class KeptReplay:
 
     def __init__(self, source: ReplaySource, *, store: Path | None) -> None:
         self._source = source
-        repeated = np.array([time_s for run in source.runs for times_s in run for time_s in times_s], np.float64)
-        columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s, repeated)
+        repeated = (column for pair in source.repeats for column in pair)
+        columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s, *repeated)
         table = files.digest(b"".join(column.tobytes() for column in columns))
         self._store = PointStore(store, read=PointMeasured.from_dict, subject={"table": table}, machine=None)
         self._used: set[float] = set()
@@ -54,6 +54,11 @@ class KeptReplay:
         return self._source
 
     @property
+    def subject(self) -> Mapping[str, Any]:
+        """What was measured, where that is known."""
+        return self._source.subject
+
+    @property
     def reused(self) -> int:
         """How many of the points asked for an earlier process had finished."""
         return len(self._used & self._store.before)
@@ -65,12 +70,11 @@ class KeptReplay:
 
     def measure(self, size: float) -> PointMeasured:
         """The recorded time at a size; see `ReplaySource.measure`."""
-        size = self._source.found_at(size)
         if size not in self._store.points:
             self._store.keep(self._source.measure(size))
         self._used.add(size)
         return self._store.points[size]
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """As the table says; see `ReplaySource.cost_s`."""
+        """A point costs its time once."""
         return self._source.cost_s(times_s)

@@ -1,12 +1,14 @@
 """Where a builder's points come from: real runs or a recorded table, both seen through one Protocol."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base import ties
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.models.speed import SpeedBand
@@ -14,9 +16,9 @@ from simulator.models.speed import SpeedBand
 Floats = NDArray[np.float64]
 
 COLUMNS = ("size_elements", "volume", "cpu_s")
-"""Columns that a recorded table has; `wall_s` may follow."""
 SPEEDS = (1e-100, 1e100)
 """Volume per second of a recorded run: beyond, products of speeds are no numbers."""
+"""Columns that a recorded table has; `wall_s` may follow."""
 
 
 @dataclass(frozen=True)
@@ -87,29 +89,27 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class ReplaySource:
-    """A recorded table in the place of runs, straight lines in log-log between its rows; a point costs its `cpu_s`.
-
-    Where runs were repeated, a size asked for is that recorded one which is nearest, with all its runs.
-    """
+    """A recorded table in the place of runs, straight lines in log-log between its rows; a point costs its `cpu_s`."""
 
     sizes: Floats
     """Ascending problem sizes in elements."""
     volumes: Floats
     cpu_s: Floats
-    """Of a run; the median where it was repeated."""
     wall_s: Floats
     largest_is_memory_limit: bool = False
-    runs: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
-    """CPU and wall seconds of the repeated runs of each size, in their order; empty where none was repeated."""
+    repeats: tuple[tuple[Floats, Floats], ...] = ()
+    """CPU and wall seconds of each repetition over their medians, of each row; empty where each size ran once."""
+    subject: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What was measured, where that is known; as `BuiltBand.subject`."""
 
     def __post_init__(self) -> None:
+        if self.repeats and len(self.repeats) != self.sizes.size:
+            raise ScenarioError("recorded sizes: repetitions of every size, or of none, are needed")
         columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s)
         if any(c.ndim != 1 or c.shape != self.sizes.shape for c in columns) or self.sizes.size < 2:
             raise ScenarioError("recorded sizes: columns of equal length, at least two rows, allowed")
         if not all(np.all(np.isfinite(c)) and np.all(c > 0) for c in columns) or np.any(np.diff(self.sizes) <= 0):
             raise ScenarioError("recorded sizes: finite numbers above 0, sizes ascending, allowed")
-        if self.runs and len(self.runs) != self.sizes.size:
-            raise ScenarioError(f"recorded sizes: runs of {len(self.runs)} sizes; give those of all {self.sizes.size}")
 
     @property
     def smallest(self) -> float:
@@ -131,22 +131,21 @@ class ReplaySource:
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
-        if self.runs:
-            place = int(np.searchsorted(self.sizes, self.found_at(size)))
-            cpu, wall = self.runs[place]
-            return PointMeasured(float(self.sizes[place]), float(self.volumes[place]), cpu, wall, sum(cpu))
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
-        return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
+        cpu, wall = self._repeated(size)
+        each = tuple((cpu_s * cpu).tolist()), tuple((wall_s * wall).tolist())
+        return PointMeasured(float(size), volume, *each, float(sum(each[0])))
 
-    def found_at(self, size: float) -> float:
-        """The size that is measured where one is asked for: itself, or the nearest one whose runs were repeated."""
-        if not self.runs:
-            return float(size)
-        return float(self.sizes[np.argmin(np.abs(np.log(self.sizes) - np.log(size)))])
+    def _repeated(self, size: float) -> tuple[Floats, Floats]:
+        """Factors of the repetitions of the row nearest to a size; one of 1 where each size ran once."""
+        if not self.repeats:
+            return np.ones(1), np.ones(1)
+        return self.repeats[ties.first_least(np.abs(np.log(self.sizes / size)))]
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """A point costs the time of each of its runs."""
-        return times_s * float(np.median([len(cpu) for cpu, _ in self.runs])) if self.runs else times_s
+        """A point costs its time once, or as often as sizes were repeated."""
+        often = float(np.median([cpu.size for cpu, _ in self.repeats])) if self.repeats else 1.0
+        return often * times_s
 
     @property
     def table(self) -> "ReplaySource":
@@ -165,13 +164,10 @@ class ReplaySource:
             return self
         if largest <= self.smallest:
             raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
-        if self.runs:
-            count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
-            sizes, volumes = self.sizes[:count], self.volumes[:count]
-            return ReplaySource(sizes, volumes, self.cpu_s[:count], self.wall_s[:count], runs=self.runs[:count])
         sizes = np.append(self.sizes[self.sizes < largest], largest)
         volumes, cpu_s, wall_s = (self.at(sizes, column) for column in (self.volumes, self.cpu_s, self.wall_s))
-        return ReplaySource(sizes, volumes, cpu_s, wall_s)
+        repeats = tuple(self._repeated(float(size)) for size in sizes) if self.repeats else ()
+        return ReplaySource(sizes, volumes, cpu_s, wall_s, repeats=repeats, subject=self.subject)
 
     def at(self, sizes: Floats | float, column: Floats) -> Floats:
         """A column at any sizes, by straight lines in log-log; exact at the rows."""
@@ -204,13 +200,13 @@ class TableError:
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:
-    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of the same size are repeated runs of it.
+    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions.
 
     Raises
     ------
     ScenarioError
-        If a column is missing, a number is none or not above 0, sizes descend, runs of a size differ in volume, or
-        there is but one size; one line `FILE:LINE: FIELD: found, allowed` per fault.
+        If a column is missing, a number is none or not above 0, sizes do not ascend, or there is but one row; one
+        line `FILE:LINE: FIELD: found, allowed` per fault.
     """
     return recorded_sizes(read_table(path))
 
@@ -236,26 +232,25 @@ def recorded_sizes(table: Table) -> ReplaySource:
         for name, speed in speeds.items()
         for i in np.flatnonzero(~((speed > SPEEDS[0]) & (speed < SPEEDS[1])))
     ]
-    sizes, volumes = columns["size_elements"], columns["volume"]
+    sizes = columns["size_elements"]
     faults += [
         f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} after {sizes[i]:g} found, "
-        "ascending sizes, repeated runs of a size in rows that follow each other, allowed"
+        "sizes that do not descend allowed"
         for i in np.flatnonzero(np.diff(sizes) < 0)
     ]
-    faults += [
-        f"{table.place}:{table.lines[i + 1]}: volume: {volumes[i + 1]:g} after {volumes[i]:g} for the same size; "
-        "give repeated runs of a size the same volume"
-        for i in np.flatnonzero((np.diff(sizes) == 0) & (np.diff(volumes) != 0))
-    ]
-    first = np.flatnonzero(np.diff(sizes, prepend=0.0))
-    if first.size < 2:
+    if np.unique(sizes).size < 2:
         faults.append(f"{table.place}:{table.lines[0]}: size_elements: one size found, at least two sizes allowed")
     if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
-    times = columns["cpu_s"], columns.get("wall_s", columns["cpu_s"])
-    if first.size == sizes.size:
-        return ReplaySource(sizes, volumes, *times)
-    each = [np.split(column, first[1:]) for column in times]
-    cpu_s, wall_s = (np.array([np.median(part) for part in parts]) for parts in each)
-    runs = tuple((tuple(cpu.tolist()), tuple(wall.tolist())) for cpu, wall in zip(*each, strict=True))
-    return ReplaySource(sizes[first], volumes[first], cpu_s, wall_s, runs=runs)
+    return recorded(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
+
+
+def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> ReplaySource:
+    """The source of runs by size, not descending: of several of one size the medians, and how they scatter."""
+    known, first, counts = np.unique(sizes, return_index=True, return_counts=True)
+    if np.all(counts == 1):
+        return ReplaySource(sizes, volumes, cpu_s, wall_s)
+    rows = [slice(start, start + count) for start, count in zip(first, counts, strict=True)]
+    volume, cpu, wall = (np.array([np.median(column[row]) for row in rows]) for column in (volumes, cpu_s, wall_s))
+    repeats = tuple((cpu_s[row] / cpu[k], wall_s[row] / wall[k]) for k, row in enumerate(rows))
+    return ReplaySource(known, volume, cpu, wall, repeats=repeats)

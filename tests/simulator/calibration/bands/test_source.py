@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ApportionError, CalibrationError, ScenarioError
-from simulator.calibration.bands import CutRule, KeptReplay, PointMeasured, ReplaySource, build, read_recorded_sizes
+from simulator.calibration.bands import CutRule, PointMeasured, ReplaySource, build, read_recorded_sizes
 from simulator.models import LoadFunctions
 from simulator.models.load import LoadTrace
 
@@ -44,38 +44,14 @@ def test_a_comment_and_wall_seconds_are_read(tmp_path):
     assert (source.smallest, source.largest, source.measure(20).wall_s) == (10, 20, (pytest.approx(5),))
 
 
-def test_rows_of_the_same_size_are_repeated_runs_of_it(tmp_path):
-    path = written(tmp_path, HEAD + "10,20,1\n10,20,3\n10,20,2\n20,40,5\n30,60,7\n30,60,8\n")
-    source = read_recorded_sizes(path)
-    point = source.measure(12)
-    assert (point.size, point.volume, point.cpu_s, point.cost_s) == (10, 20, (1, 3, 2), 6)
-    assert point.ideal_s == 2
-    assert source.measure(29).cpu_s == (7, 8)
-    assert source.cpu_s.tolist() == [2, 5, 7.5]
-    assert (source.up_to(20).largest, source.up_to(20).measure(20).cpu_s) == (20, (5,))
-    assert source.cost_s(np.array([4.0])) == 8  # two runs of each, in the median
-
-
-def test_a_band_of_repeated_runs_is_as_wide_as_they_differ():
-    draws = np.random.default_rng(3)
-    sizes, times = np.geomspace(1e3, 1e6, 9), np.exp(0.02 * draws.standard_normal((9, 7)))
-    runs = tuple((tuple(row), tuple(row)) for row in (times * sizes[:, np.newaxis] / 1e6).tolist())
-    medians = np.median(times, axis=1) * sizes / 1e6
-    source = KeptReplay(ReplaySource(sizes, sizes, medians, medians, runs=runs), store=None)
-    built = build(source, method="adaptive")
-    assert {len(point.cpu_s) for point in built.points} == {7}
-    assert {point.size for point in built.points} <= set(sizes.tolist())
-
-
 @pytest.mark.parametrize(
     ("rows", "found"),
     [
         ("10,1,1\n5,1,1\n", ":3: size_elements: 5 after 10 found"),
-        ("10,1,1\n10,1,1\n", ":2: size_elements: one size found, at least two sizes allowed"),
-        ("10,1,1\n10,2,1\n20,1,1\n", ":3: volume: 2 after 1 for the same size; give repeated runs of a size the same"),
+        ("10,1,1\n10,1,1\n", ":3: size_elements: 10 after 10 found"),
         ("10,1,1\n20,1,-2\n", ":3: cpu_s: -2 found, a number above 0 allowed"),
         ("10,0,1\n20,1,2\n", ":2: volume: 0 found, a number above 0 allowed"),
-        ("10,1,1\n", ":2: size_elements: one size found, at least two sizes allowed"),
+        ("10,1,1\n", ":2: size_elements: one row found, at least two sizes allowed"),
         ("10,1,nan\n20,1,1\n", ":2: cpu_s: 'nan' found, a finite number allowed"),
         ("10,1,\n20,1,1\n", ":2: cpu_s: an empty cell found"),
     ],
