@@ -129,16 +129,22 @@ class Comparison:
         ValueError
             With what is wrong.
         """
-        positive = (self.predicted_s, self.measured_median_s, self.median_ratio, self.learnt)
-        known = all(isinstance(value, int | float) and 0 < value < math.inf for value in positive)
-        ends = (self.low_s, self.high_s, self.run_low_s, self.run_high_s, self.size, self.left)
-        known = known and all(end is None or (isinstance(end, int | float) and 0 <= end < math.inf) for end in ends)
-        known = known and self.kind in KINDS and 0 < self.level < 1 and 0 <= self.median_sd < math.inf
-        counts = (self.runs, self.pes, self.runs_inside or 0)
-        known = known and all(isinstance(count, int) and count >= 0 for count in counts) and self.runs > 0
-        texts = (self.subject, self.model, self.version, self.case, self.sitting, self.made)
-        if not (known and all(isinstance(text, str) for text in texts)):
+        data = self.to_dict()
+        texts = ("kind", "subject", "model", "version", "case", "sitting", "made")
+        above = ("predicted_s", "measured_median_s", "median_ratio", "learnt", "level", "runs", "pes")
+        perhaps = ("low_s", "high_s", "run_low_s", "run_high_s", "runs_inside", "size", "left")
+        sound = all(isinstance(data[name], str) for name in texts) and data["kind"] in KINDS
+        sound = sound and all(_is_number(data[name]) and data[name] > 0 for name in above)
+        sound = sound and all(data[name] is None or _is_number(data[name]) for name in perhaps)
+        sound = sound and _is_number(data["median_sd"])
+        whole = all(isinstance(data[name], int | None) for name in ("runs", "pes", "runs_inside"))
+        if not (sound and whole and self.level < 1):
             raise ValueError("no comparison of a prediction with real runs")
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is finite and at least 0."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _deviate(level: float) -> float:

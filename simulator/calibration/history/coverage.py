@@ -114,9 +114,7 @@ def summary(cases: Sequence[Comparison], *, level: float) -> dict[str, Any]:
     stated = [one for one in cases if one.stated]
     judged = [one for one in cases if one.runs_inside is not None]
     inside, runs = sum(one.runs_inside or 0 for one in judged), sum(one.runs for one in judged)
-    widths = [
-        (one.half_width(above=True, level=level) + one.half_width(above=False, level=level)) / 2 for one in stated
-    ]
+    sides = [[one.half_width(above=above, level=level) for above in (False, True)] for one in stated]
     return {
         "cases": len(cases),
         "sittings": len({one.sitting for one in cases}),
