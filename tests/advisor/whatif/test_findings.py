@@ -247,7 +247,9 @@ def test_a_few_draws_that_are_alike_by_chance_do_not_pay(tmp_path, replications)
     document = whatif_document(swept_of(plan, lambda point, _: (1.0 - 0.1 * point) * np.ones(replications)))
     assert document["pays"] == []
     assert document["points"][2]["gain"]["low"] is None
-    assert document["points"][2]["chance"] == pytest.approx(min(1 - 0.5**replications, 1 - 0.5 / (replications + 1)), abs=1e-4)
+    assert document["points"][2]["chance"] == pytest.approx(
+        min(1 - 0.5**replications, 1 - 0.5 / (replications + 1)), abs=1e-4
+    )
     assert document["diminishing"] == []
 
 
