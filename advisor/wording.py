@@ -590,3 +590,31 @@ def _speed_cell(entry: Document, n: int, rows: int | None) -> str:
     point: Document = next(found, {})
     speed = number((point.get("speed") or {}).get("mid"))
     return NOTHING if speed is None else digits(speed / 1e9) + ("" if point.get("stable", True) else " *")
+
+
+HELD_NOTE = (
+    "An interval of the mean is widened by the sampling error of the measured median before it is judged. Shares have "
+    "their 95 % interval (Clopper and Pearson), as if cases were independent; those of one sitting have their truth in "
+    "common, so they tell less."
+)
+
+
+def held_lines(held: Document, level: float) -> list[str]:
+    """How often stated intervals held: of the mean, and of one run; nothing where none was stated."""
+    lines = []
+    of_mean, of_run = held.get("held") or {}, held.get("runs") or {}
+    if of_mean:
+        width, error = (
+            percent((number(held.get(f"median_{name}_percent")) or 0.0) / 100, 1) for name in ("half_width", "error")
+        )
+        told = share_text(of_mean, level, "intervals of the mean held")
+        lines.append(f"{told}; half-width {width}, error {error} (medians)")
+    if of_run:
+        lines.append(share_text(of_run, level, "intervals of one run held single runs:"))
+    return lines
+
+
+def share_text(found: Document, level: float, what: str) -> str:
+    """`90 % intervals of the mean held 9 of 12 (43 to 95 %)`."""
+    ends = f"{100 * found['low']:.0f} to {percent(found['high'])}"
+    return f"{100 * level:.4g} % {what} {found['held']} of {found['of']} ({ends})"

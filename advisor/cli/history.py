@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli.options import LEVEL, Level
+
 DEFAULT = Path("apportion-history.sqlite")
 
 File = Annotated[Path, typer.Option("--history", help="The run history (SQLite).")]
@@ -23,13 +25,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    text = "Keep, show, import, export and record the runs of applications. Example: apportion history list --app hpl"
+    text = (
+        "Keep, show, import, export and record the runs of applications, and how well predictions held. "
+        "Example: apportion history list --app hpl"
+    )
     group = typer.Typer(help=text, no_args_is_help=True)
     group.command("add")(add)
     group.command("list")(list_)
     group.command("import")(import_)
     group.command("export")(export)
     group.command("record")(record)
+    group.command("coverage")(coverage)
     app.add_typer(group, name="history")
 
 
@@ -177,6 +183,51 @@ def record(  # noqa: PLR0913, PLR0917 - one per option
 
     left_out = record_runs(plan, keep, version=version or "")
     _told({"added": len(kept), "left_out": left_out}, history, json_output=json_output)
+
+
+def coverage(level: Level = LEVEL, json_output: Json = False) -> None:
+    """How often stated intervals held on this machine, by kind of prediction and model, and what is learnt of it.
+
+    Each `verify` is kept, and each `allocate run` with a model. Where intervals held too seldom, a factor widens those
+    of models made later; residuals of one sign are named with the cause that they suggest, and widen nothing. Example:
+
+    apportion history coverage --level 0.9
+    """
+    from simulator.calibration import coverage as found
+    from simulator.calibration import kept_comparisons, state_file
+
+    document = {"format": 1, "command": "history coverage", **found(kept_comparisons(), level=level)}
+    place = state_file()
+    if json_output:
+        _print_json(document | {"kept_in": None if place is None else str(place)})
+        return
+    if not document["comparisons"]:
+        print("no prediction was compared with real runs on this machine yet; `apportion verify SCENARIO` does it")
+        return
+    _tell_coverage(document)
+    print(f"{document['comparisons']} comparisons of this machine are kept in {place}")
+
+
+def _tell_coverage(document: dict[str, Any]) -> None:
+    from advisor import wording
+
+    level = document["level"]
+    for group in document["groups"]:
+        model = group["model"] or "written in the scenario"
+        seen = wording.counted(group["sittings"], "sitting")
+        version = group["version"].partition(":")[2][:8]
+        print(f"{group['kind']} {group['subject']}, model {model} ({version}): {group['cases']} cases in {seen}")
+        for line in wording.held_lines(group, level) or ["no interval was stated"]:
+            print(f"  {line}")
+        if group["held"]:
+            learnt = f"; {group['learnt']:.2f} is in it" if group["learnt"] > 1 else ""
+            print(f"  factor to widen by: {group['factor']:.2f}{learnt}")
+        if group["bias"]:
+            print(f"  bias: {group['bias']['text']}")
+    for kind in document["kinds"]:
+        for line in wording.held_lines(kind, level):
+            print(f"all {kind['kind']} predictions: {line}")
+    print(wording.HELD_NOTE)
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, float]:

@@ -375,6 +375,7 @@ TABLE: Mapping[str, Rules] = {
     ),
     "history add": Rules("app time param version machine when history json"),
     "history list": Rules("history app version json"),
+    "history coverage": Rules("level json"),
     "history import": Rules(
         "format app history json",
         (Axis(_history_read, {f"with --format {kind}": "time" if kind == "csv" else "" for kind in _RUNS}),),
@@ -447,7 +448,7 @@ TABLE: Mapping[str, Rules] = {
             Axis(_varied, {"with several --vary": "zip", "with one --vary": ""}),
         ),
     ),
-    "verify": Rules("command budget seed output json"),
+    "verify": Rules("command budget seed level output json"),
     "partition": Rules(
         "speeds units method output json",
         (

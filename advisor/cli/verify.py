@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json, print_warnings
+from advisor.cli.options import LEVEL, Json, Level, print_json, print_warnings
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.scenarios import SCENARIO
 
@@ -34,6 +34,7 @@ def verify(
     ] = None,
     budget: Annotated[str, typer.Option(help="About how long the runs may take, such as 60s.")] = "60s",
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    level: Level = LEVEL,
     output: Annotated[
         Path,
         typer.Option(
@@ -45,6 +46,7 @@ def verify(
     """Really run the recommended configuration and the baselines, interleaved, beside the scenario's loads.
 
     Matmul, stencil and farm run as we have them, anything else by --command; each process on a core of its PE.
+    What was predicted and measured is kept, for `apportion history coverage` and for models made later.
     Exit code 1: the recommended one was more than 2 % slower than the best one measured. Example:
 
     apportion verify out/quickstart/scenario.yaml --budget 60s
@@ -60,7 +62,7 @@ def verify(
     check_document(what)
     if not what.is_dir():
         print("looking for the best configuration first ...", file=sys.stderr)
-    plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed)
+    plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed, level=level)
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     with files.alone(output):
@@ -100,10 +102,8 @@ def _tell(document: dict[str, Any]) -> None:
     from advisor import wording
 
     widest = max(len(entry["name"]) for entry in document["configurations"]) + 4
-    said = (
-        f"{'configuration':<{widest}}{'processes':>10}{'predicted':>11}{'5 % to 95 %':>20}{'measured':>10}{'error':>9}"
-    )
-    print(f"{said}  inside")
+    said = f"{'configuration':<{widest}}{'processes':>10}{'predicted':>11}{'interval':>20}{'measured':>10}{'error':>9}"
+    print(f"{said}  held")
     for entry in document["configurations"]:
         found = entry["predicted_interval_s"]
         middle = "-" if found is None else f"{found[0]:.4g} to {found[1]:.4g}"
@@ -114,6 +114,8 @@ def _tell(document: dict[str, Any]) -> None:
             f"{entry['name'] + mark:<{widest}}{counts:>10}{entry['predicted_s']:>11.4g}{middle:>20}"
             f"{entry['measured_median_s']:>10.4g}{entry['error_percent']:>+8.1f}%  {holds}"
         )
+    for line in wording.held_lines(document["intervals"], document["level"]):
+        print(line)
     best, regret = document["best_measured"], document["regret"]
     print(f"* recommended: {regret:.1%} slower than the best one measured ({best}); medians in s; processes by PE")
     for entry in document["configurations"]:

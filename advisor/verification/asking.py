@@ -10,7 +10,7 @@ from advisor.advise.strategies import strategies
 from advisor.verification.check import VerifyPlan, lacks_here
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
-from simulator import Scenario, ScenarioError, files, load_scenario, require_linux
+from simulator import Scenario, ScenarioError, files, intervals, load_scenario, require_linux
 
 ADVICE, FORMAT = "advice.json", 1
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
@@ -23,6 +23,7 @@ def verify(
     command: Sequence[str] | None = None,
     budget_s: float = 60.0,
     seed: int | None = None,
+    level: float = intervals.LEVEL,
     kept: str | Path | None = None,
     on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
 ) -> dict[str, Any]:
@@ -40,6 +41,8 @@ def verify(
         About how long the runs may take.
     seed
         In place of the scenario's own.
+    level
+        How often the stated intervals are to hold.
     kept
         File that every run is appended to; called again, whole repetitions there are not run again.
     on_progress
@@ -57,7 +60,7 @@ def verify(
     CalibrationError
         If a run fails.
     """
-    plan = plan_verification(what, recommendation, command=command, budget_s=budget_s, seed=seed)
+    plan = plan_verification(what, recommendation, command=command, budget_s=budget_s, seed=seed, level=level)
     return run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
 
 
@@ -68,13 +71,14 @@ def plan_verification(
     command: Sequence[str] | None = None,
     budget_s: float = 60.0,
     seed: int | None = None,
+    level: float = intervals.LEVEL,
 ) -> VerifyPlan:
     """What to run, each configuration once, checked before anything is started; see `verify`."""
     require_linux()
     words = None if command is None else tuple(command)
     scenario, recommended, also = _asked(what, recommendation, seed, words)
     asked = replace(scenario, seed=scenario.seed if seed is None else seed)
-    plan = VerifyPlan(asked, recommended, words, budget_s, also)
+    plan = VerifyPlan(asked, recommended, words, budget_s, also, level)
     plan.check()
     return plan
 

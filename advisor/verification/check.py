@@ -13,6 +13,7 @@ import numpy as np
 from advisor.advise.advice import application_facts
 from advisor.advise.export import ranks_of
 from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
+from advisor.verification.compared import comparisons
 from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
 from advisor.verification.places import Places, places_on
 from advisor.verification.residuals import bias_of, residuals
@@ -25,6 +26,7 @@ from simulator import (
     Scenario,
     ScenarioError,
     files,
+    intervals,
     provenance,
     randomness,
     require_linux,
@@ -33,15 +35,23 @@ from simulator import (
     this_machine,
     units,
 )
-from simulator.calibration import CommandRanks, Competitor, Ranks, RealRun, Usage, program_fault
+from simulator.calibration import (
+    CommandRanks,
+    Comparison,
+    Competitor,
+    Ranks,
+    RealRun,
+    Usage,
+    keep_comparisons,
+    program_fault,
+    summary_of,
+)
 
 CLOSE = 0.02
 """How much slower than the best measured one the recommended configuration may be."""
-INTERVAL = (0.05, 0.95)
-"""Quantiles of the simulated makespans between which a measured median should lie."""
 NO_RANGE = (
-    "no range was predicted that a measured time could lie in: one replication has none, nor has a scenario in which "
-    "nothing is drawn; several replications of a load or of a speed band have"
+    "no interval was predicted that a measured time could lie in: one replication has none, nor has a scenario in "
+    "which nothing is drawn; several replications of a load or of a speed band have"
 )
 SLOWEST = 20.0
 """A run that takes so many times longer than predicted is stopped."""
@@ -63,6 +73,8 @@ class VerifyPlan:
     budget_s: float = 60.0
     also: Mapping[str, str] = field(default_factory=dict)
     """Further name of a configuration -> its name."""
+    level: float = intervals.LEVEL
+    """How often the stated intervals are to hold."""
 
     @property
     def places(self) -> Places:
@@ -133,6 +145,8 @@ def verify(
 ) -> dict[str, Any]:
     """Run every configuration for real, interleaved, beside the scenario's loads, and compare with the prediction.
 
+    What is compared is kept in the user's state file, for `apportion history coverage` and for models made later.
+
     Parameters
     ----------
     kept
@@ -143,9 +157,10 @@ def verify(
     Returns
     -------
     dict
-        Per configuration the predicted median with its interval, what was measured, error and whether the interval
-        holds the measured median (None of one replication, and where nothing is
-        drawn); the regret of the recommended one, and whether the order held.
+        Per configuration what is predicted of a median of runs, what was measured, its error, and whether the interval
+        of the mean, widened by the sampling error of the measured median, holds that (None of one replication, and
+        where nothing is drawn); how many single runs lie in the interval of one run; the regret of the recommended one,
+        and whether the order held.
 
     Raises
     ------
@@ -168,7 +183,13 @@ def verify(
             on_run=_keeper(plan, kept),
             on_progress=on_progress,
         )
-    return _document(plan, runs, verification, reused=0 if done is None else _repetitions(done))
+    document = _document(plan, runs, verification, reused=0 if done is None else _repetitions(done))
+    keep_comparisons(_compared(plan, runs, verification))
+    return document
+
+
+def _compared(plan: VerifyPlan, runs: RunSet, verification: Verification) -> tuple[Comparison, ...]:
+    return comparisons(plan.scenario, runs, verification, level=plan.level, command=plan.command)
 
 
 def _check_budget(plan: VerifyPlan, runs: RunSet) -> None:
@@ -284,7 +305,11 @@ def _repetitions(verification: Verification) -> int:
 
 
 def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reused: int) -> dict[str, Any]:
-    entries = [_entry(plan, c, runs, verification) for c in plan.scenario.configurations]
+    compared = _compared(plan, runs, verification)
+    entries = [
+        _entry(plan, configuration, verification, one)
+        for configuration, one in zip(plan.scenario.configurations, compared, strict=True)
+    ]
     found = residuals(plan.scenario, runs, verification)
     for entry in entries:
         one = found.get(entry["name"])
@@ -293,7 +318,7 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     medians = {entry["name"]: entry["measured_median_s"] for entry in entries}
     best = min(medians, key=lambda name: medians[name])
     regret = medians[plan.recommended] / medians[best] - 1
-    inside = [entry["interval_holds"] for entry in entries if entry["interval_holds"] is not None]
+    held = summary_of(compared, level=plan.level)
     return {
         "format": 1,
         "command": "verify",
@@ -304,14 +329,16 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
         "regret": regret,
         "within_2_percent": regret <= CLOSE,
         "configurations": entries,
-        "share_of_intervals_that_hold": sum(inside) / len(inside) if inside else None,
+        "level": plan.level,
+        "share_of_intervals_that_hold": None if held["held"] is None else held["held"]["share"],
+        "intervals": held,
         "mean_absolute_error_percent": float(np.mean([abs(entry["error_percent"]) for entry in entries])),
         "bias": bias,
         "pairs_in_order": _pairs_in_order(entries),
         "repetitions": _repetitions(verification),
         "repetitions_reused": reused,
         "warnings": [
-            *([NO_RANGE] if not inside else []),
+            *([NO_RANGE] if held["held"] is None else []),
             *([f"bias: {bias['text']}"] if bias else []),
             *plan.scenario.warnings,
             *_warnings(plan, verification),
@@ -322,23 +349,28 @@ def _document(plan: VerifyPlan, runs: RunSet, verification: Verification, *, reu
     }
 
 
-def _entry(plan: VerifyPlan, configuration: Configuration, runs: RunSet, verification: Verification) -> dict[str, Any]:
-    simulated, measured = runs.of(configuration.name), verification.measured_s[configuration.name]
-    several = simulated.size > 1 and not runs.deterministic
-    low, high = (float(quantile) for quantile in np.quantile(simulated, INTERVAL)) if several else (None, None)
-    predicted, median = float(np.median(simulated)), float(np.median(measured))
+def _entry(
+    plan: VerifyPlan, configuration: Configuration, verification: Verification, compared: Comparison
+) -> dict[str, Any]:
+    ends = compared.interval_s
+    one_run = [compared.run_low_s, compared.run_high_s]
     return {
         "name": configuration.name,
         "partition": list(configuration.partition),
         "placement": list(configuration.placement),
         "processes": _processes(plan, configuration),
         "also": [name for name, same in plan.also.items() if same == configuration.name],
-        "predicted_s": predicted,
-        "predicted_interval_s": None if low is None or high is None else [low, high],
-        "measured_s": measured.tolist(),
-        "measured_median_s": median,
-        "error_percent": 100 * (predicted / median - 1),
-        "interval_holds": None if low is None or high is None else low <= median <= high,
+        "predicted_s": compared.expected_s,
+        "predicted_mean_s": compared.predicted_s,
+        "predicted_mean_interval_s": None if ends is None else [compared.low_s, compared.high_s],
+        "predicted_interval_s": None if ends is None else list(ends),
+        "predicted_range_s": None if None in one_run else one_run,
+        "measured_s": verification.measured_s[configuration.name].tolist(),
+        "measured_median_s": compared.measured_median_s,
+        "median_sd_percent": 100 * compared.median_sd,
+        "error_percent": 100 * (compared.expected_s / compared.measured_median_s - 1),
+        "interval_holds": compared.holds(),
+        "runs_inside": compared.runs_inside,
     }
 
 

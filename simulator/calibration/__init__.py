@@ -34,10 +34,11 @@ if TYPE_CHECKING:
         kept_comparisons,
         median_errors,
     )
-    from simulator.calibration.history.coverage import coverage, learnt_in, share_held, widened, widening
+    from simulator.calibration.history.coverage import coverage, learnt_in, share_held, summary_of, widened, widening
     from simulator.calibration.history.drift import Drift, keep_calibration, learnt_drift
     from simulator.calibration.history.fit import fit_table
     from simulator.calibration.history.formats import export_runs, import_runs, runs_kind, save_export
+    from simulator.calibration.history.kept import state_file
     from simulator.calibration.history.record import RunPlan, make_plan, parse_grid, record_runs
     from simulator.calibration.history.store import RunRecord, add_runs, list_runs
     from simulator.calibration.kernels import KERNELS, Kernel
@@ -259,6 +260,8 @@ _HOMES = {
     "save_speed_model": "simulator.calibration.bands.built",
     "share_held": "simulator.calibration.history.coverage",
     "sized_kernel": "simulator.calibration.kernels.table",
+    "state_file": "simulator.calibration.history.kept",
+    "summary_of": "simulator.calibration.history.coverage",
     "swept_by_kernel": "simulator.models.predicted_speed_check",
     "visits_kept": "simulator.calibration.apex.sweep",
     "visits_table": "simulator.models.neighbours_file",
@@ -424,6 +427,8 @@ __all__ = [
     "save_speed_model",
     "share_held",
     "sized_kernel",
+    "state_file",
+    "summary_of",
     "swept_by_kernel",
     "visits_kept",
     "visits_table",

@@ -1,7 +1,5 @@
 """The page of a verification: what was predicted against what real runs took."""
 
-from typing import Any
-
 from advisor import wording
 from advisor.report.page import Page, Pairs, pairs
 from advisor.report.pages.common import head
@@ -11,7 +9,7 @@ from advisor.wording import Document, clean, number
 
 def page(document: Document) -> Page:
     """Predicted, really run, judged."""
-    seen = {**document, "verification": [_entry(entry) for entry in document.get("configurations") or ()]}
+    seen = {**document, "verification": document.get("configurations") or ()}
     origin = document.get("provenance") or {}
     seen["machine"] = document.get("machine") or origin.get("machine") or {}
     sections = (verification, machine, provenance)
@@ -25,10 +23,6 @@ def page(document: Document) -> Page:
         key_figures=_key_figures(document),
         **head(document),
     )
-
-
-def _entry(entry: Document) -> dict[str, Any]:
-    return {**entry, "predicted_range_s": entry.get("predicted_interval_s")}
 
 
 def _answer(document: Document) -> str:
@@ -46,7 +40,9 @@ def _key_figures(document: Document) -> Pairs:
     values = {
         "longer than the best one measured": wording.percent(document.get("regret"), 1),
         "mean error of a prediction": wording.digits(document.get("mean_absolute_error_percent"), 2) + " %",
-        "of intervals hold the measured median": wording.percent(document.get("share_of_intervals_that_hold")),
+        f"of {wording.level_text(document)} intervals hold the measured median": wording.percent(
+            document.get("share_of_intervals_that_hold")
+        ),
         "of pairs in the predicted order": wording.percent(document.get("pairs_in_order")),
     }
     return pairs({name: text for name, text in values.items() if not text.startswith(wording.NOTHING)})

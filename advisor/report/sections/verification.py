@@ -16,7 +16,9 @@ def section(document: Document) -> Section:
     caption = (
         "Real runs on this machine with the load on, every repetition shown, beside what was predicted before them."
     )
-    return Section("verification", heading, (Beside(Figure(drawn, caption), (_table(document),)),))
+    held = wording.held_lines(document.get("intervals") or {}, wording.level_of(document))
+    said = (Text(f"{'. '.join(held)}. {wording.HELD_NOTE}"),) if held else ()
+    return Section("verification", heading, (Beside(Figure(drawn, caption), (_table(document), *said)),))
 
 
 def _signed(percent: float | None) -> str:
@@ -29,11 +31,20 @@ def _parts(entry: Document) -> list[float | None]:
     return [number(told.get(f"{part}_percent")) for part in ("compute", "load", "rest")]
 
 
+def _between(entry: Document) -> str:
+    """The interval that the measured median should lie in."""
+    from simulator import units
+
+    low, high = (number(end) for end in entry.get("predicted_interval_s") or (None, None))
+    return wording.NOTHING if low is None or high is None else units.show_range(low, high)
+
+
 def _table(document: Document) -> Table:
     rows = []
     parted = any(entry.get("residual") for entry in document.get("verification") or ())
     counted = any(entry.get("processes") for entry in document.get("verification") or ())
     judged = any(entry.get("interval_holds") is not None for entry in document.get("verification") or ())
+    ranged = any(entry.get("predicted_interval_s") for entry in document.get("verification") or ())
     for entry in document.get("verification") or ():
         measured = sorted(value for value in map(number, entry.get("measured_s") or ()) if value is not None)
         scale = {"mean": entry.get("measured_median_s")} | (
@@ -45,6 +56,7 @@ def _table(document: Document) -> Table:
                 ", ".join(clean(name) for name in (entry.get("name"), *(entry.get("also") or ()))),
                 *([wording.processes(entry.get("processes") or ())] if counted else []),
                 wording.seconds(entry.get("predicted_s"), scale),
+                *([_between(entry)] if ranged else []),
                 wording.seconds(entry.get("measured_median_s"), scale),
                 wording.spread(scale),
                 str(len(measured)),
@@ -59,17 +71,18 @@ def _table(document: Document) -> Table:
             "strategy",
             *(["processes"] if counted else []),
             "predicted",
+            *([f"{wording.level_text(document)} interval"] if ranged else []),
             "measured",
             "all runs",
             "runs",
             "error",
             *(["of it computing", "load", "rest"] if parted else []),
-            *(["inside"] if judged else []),
+            *(["held"] if judged else []),
         ],
         rows,
         best=clean(document.get("recommended")),
         note="Error: predicted over measured median, minus 1."
         + (" Its parts: seconds computed, the share that the load leaves, messages and waiting." if parted else "")
         + (" Processes: on each PE." if counted else "")
-        + (" Inside: the measured median lies where 5 to 95 % of the simulated runs do." if judged else ""),
+        + (" Held: the interval of the mean, widened by the error of the median, holds it." if judged else ""),
     )

@@ -84,7 +84,7 @@ class Comparison:
     @property
     def residual(self) -> float:
         """Logarithm of the measured over the predicted median: above 0 it took longer than predicted."""
-        return math.log(self.measured_median_s / (self.predicted_s * self.median_ratio))
+        return math.log(self.measured_median_s / self.expected_s)
 
     def half_width(self, *, above: bool, level: float) -> float:
         """Of the mean's interval to one side, as a logarithm; at another level as a normal distribution has it."""
@@ -109,6 +109,20 @@ class Comparison:
     def holds(self, level: float | None = None) -> bool | None:
         """Whether the mean's interval, widened by the error of the median, holds the median; None without interval."""
         return self.stretch(level or self.level) <= 1 + LEAST_SD if self.stated else None
+
+    @property
+    def expected_s(self) -> float:
+        """What a median of runs is predicted to be."""
+        return self.predicted_s * self.median_ratio
+
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """Where the measured median should lie: the mean's interval, widened by the median's own sampling error."""
+        if not self.stated:
+            return None
+        own = _deviate(self.level) * self.median_sd
+        below, above = (math.hypot(self.half_width(above=side, level=self.level), own) for side in (False, True))
+        return self.expected_s * math.exp(-below), self.expected_s * math.exp(above)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

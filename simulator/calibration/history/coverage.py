@@ -102,14 +102,14 @@ def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, 
         about = {"kind": kind, "subject": subject, "model": own[-1].model, "version": version}
         bias = bias_of(own)
         learnt = {"learnt": own[-1].learnt, "factor": factor(own, level=level)}
-        told = about | summary(own, level=level) | learnt | {"bias": None if bias is None else bias.to_dict()}
+        told = about | summary_of(own, level=level) | learnt | {"bias": None if bias is None else bias.to_dict()}
         groups.append(told | {"first": own[0].made, "last": own[-1].made})
     kinds = list(dict.fromkeys(kind for kind, _, _ in names))
-    pooled = [{"kind": kind} | summary([one for one in found if one.kind == kind], level=level) for kind in kinds]
+    pooled = [{"kind": kind} | summary_of([one for one in found if one.kind == kind], level=level) for kind in kinds]
     return {"level": level, "comparisons": len(found), "groups": groups, "kinds": pooled}
 
 
-def summary(cases: Sequence[Comparison], *, level: float) -> dict[str, Any]:
+def summary_of(cases: Sequence[Comparison], *, level: float) -> dict[str, Any]:
     """How many intervals of some cases held, how wide they were, and how far predictions were off."""
     stated = [one for one in cases if one.stated]
     judged = [one for one in cases if one.runs_inside is not None]
