@@ -152,7 +152,8 @@ def chances(
     1987): as if doubt were normal where there are few, by their own shape where there are many. What replications add
     to the difference between rows is taken off, and what they leave open of its centre is added. Without truths what is
     drawn are means: normal weights of replications, widened for few ones by the chi-square of their variance. Nobody is
-    surer than so few truths, or replications, allow. Rows that are alike share their chance; NaN where nothing is told.
+    surer than so few truths, or replications, allow (`surest`). Rows that are alike share one chance, as if they were
+    one row; NaN where nothing is told.
 
     Parameters
     ----------
@@ -181,13 +182,12 @@ def chances(
     shares = np.mean(best / best.sum(axis=1, keepdims=True), axis=0)
     near = np.mean(apart <= np.log1p(margin) + ties.SAME, axis=0)
     if not deterministic and rows.size > 1:
-        shares = no_surer(shares, told)
-        near = np.minimum(near, 1 - 0.5**told) if known is None else near
+        most = surest(told, doubted=known is not None)
+        shares, near = no_surer(shares, most), np.minimum(near, most)
     of_row = np.zeros(first.size, dtype=np.int64)
     of_row[rows] = np.arange(rows.size)
     place = of_row[first]
-    many = np.bincount(place)
-    return Chances((shares / many)[place], near[place], np.mean(np.expm1(apart), axis=0)[place])
+    return Chances(shares[place], near[place], np.mean(np.expm1(apart), axis=0)[place])
 
 
 def alike(samples: Floats) -> NDArray[np.int64]:
@@ -204,13 +204,18 @@ def alike(samples: Floats) -> NDArray[np.int64]:
     return found
 
 
-def no_surer(chances: Floats, count: int) -> Floats:
-    """Chances as sure as so many truths or replications can make them, what is beyond shared by the others; (row,).
+def surest(count: int, *, doubted: bool = False) -> float:
+    """The largest chance that so many replications, or truths where there is doubt, can tell.
 
-    At most 1 - 0.5^n for a few, so likely is it that n do not all fall on one side of the typical one, and at most
-    1 - 0.5 / (n + 1) for many, which is what is left if one in twice as many would be the other way round.
+    1 - 0.5^n for replications: so likely is it that n do not all fall on one side of the typical one. 1 - 0.5 / (n + 1)
+    for truths, as if half a truth more were the other way round: what is drawn anew may have another one.
     """
-    top, most = int(np.argmax(chances)), min(1 - 0.5**count, 1 - 0.5 / (count + 1))
+    return 1 - 0.5 / (count + 1) if doubted and count > 1 else 1 - 0.5**count
+
+
+def no_surer(chances: Floats, most: float) -> Floats:
+    """Chances of which none is larger than `surest`, what is beyond shared by the others; (row,)."""
+    top = int(np.argmax(chances))
     if chances.size < 2 or chances[top] <= most:
         return chances
     found: Floats = chances + (chances[top] - most) / (chances.size - 1)
