@@ -209,7 +209,8 @@ def loaded(folder, load, link=LINK):
 def test_files_say_which_loads_are_records(tmp_path):
     assert loaded(tmp_path, "{trace: load.csv, rule: fair}").doubtful
     assert not loaded(tmp_path, "{trace: load.csv, rule: fair, start: zero}").doubtful
-    written = "{trace: {times_s: [0, 1, 2], values: [0, 1, 0], end_s: 3%s}, rule: fair}"
+    assert not loaded(tmp_path, "{trace: load.csv, rule: fair, recorded: false}").doubtful
+    written = "{trace: {times_s: [0, 1, 2], values: [0, 1, 0], end_s: 3}, rule: fair%s}"
     assert not loaded(tmp_path, written % "").doubtful
     assert loaded(tmp_path, written % ", recorded: true").doubtful
     unsaid = loaded(tmp_path, "{trace: load.csv}")
