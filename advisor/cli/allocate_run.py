@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, print_json
+from advisor.cli.options import LEVEL, Json, Level, print_json
+from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
+    from advisor.verification.allocations import AllocationPredictions
     from simulator.calibration import AllocatedProgram, Campaign, ConstructionPlan, PlacedRank, RunTable
 
 
@@ -56,6 +58,17 @@ Wait = Annotated[str, typer.Option(help="With --program lu: how ranks wait, yiel
 Limit = Annotated[
     str | None, typer.Option(help="No run may take longer; by default 10 times what is expected, at least 20s.")
 ]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="MODEL.json",
+        help="What `allocate fit` wrote before: its predictions are compared with the runs.",
+        **INPUT,
+    ),
+]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="RUNS.csv", help="A row per run; called again, it goes on.")
+]
 
 
 def run(  # noqa: PLR0913, PLR0917 - one per option
@@ -71,19 +84,21 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     wait: Wait = "yield",
     budget: Annotated[str | None, typer.Option(help="In the place of the plan's.")] = None,
     limit: Limit = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="RUNS.csv", help="A row per run; called again, it goes on.")
-    ] = Path("runs.csv"),
+    model: Model = None,
+    level: Level = LEVEL,
+    output: Output = Path("runs.csv"),
     json_output: Json = False,
 ) -> None:
     """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once.
 
     Costs are corrected by what is measured, and what the budget does not pay for is left out. A run that fails, hangs
-    or tells no time is named, and exit code 1 follows; the others are kept. Example:
+    or tells no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted is compared
+    with the runs made now, and kept for `apportion history coverage`. Example:
 
     apportion allocate run plan.json --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
     """
     from advisor.cli.progress import progress_lines
+    from advisor.verification.allocations import AllocationPredictions
     from simulator import CalibrationError, Interrupted, files, require_linux, units
     from simulator.calibration import Limits, make_runs, read_plan
 
@@ -96,20 +111,23 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     )
     chosen = _program((command, program, wait), (time, phases), before or (), read=read, folder=work, local=local)
     _check_hosts(made, chosen)
+    predicted = None if model is None else AllocationPredictions(model, [kind.name for kind in made.kinds])
     files.make_folder(work)
     files.make_folder(output.parent)
     try:
         with files.alone(output), progress_lines(limits.budget_s) as told:
             table = _table(made, chosen, output)
+            before_now = len(table.done)
             found = make_runs(
                 made, chosen, table, limits=limits, on_run=lambda label, _, share: told(label, min(share, 1.0))
             )
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {output} keeps every run made, the same command goes on from there") from error
+    document = _document(made, found, output) | _judged(predicted, table, before_now, level)
     if json_output:
-        print_json(_document(made, found, output))
+        print_json(document)
     else:
-        _tell(made, found, output)
+        _tell(made, found, document)
     if found.failures:
         raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
 
@@ -206,12 +224,28 @@ def _document(made: "ConstructionPlan", found: "Campaign", output: Path) -> dict
     }
 
 
-def _tell(made: "ConstructionPlan", found: "Campaign", output: Path) -> None:
+def _judged(
+    predicted: "AllocationPredictions | None", table: "RunTable", before_now: int, level: float
+) -> dict[str, Any]:
+    """How often the model's intervals held, where one was named; each comparison is kept."""
+    from simulator.calibration import keep_comparisons, summary_of
+
+    compared = () if predicted is None else predicted.compare(table.done[before_now:], level=level)
+    keep_comparisons(compared)
+    return {"level": level, "intervals": summary_of(compared, level=level)} if compared else {}
+
+
+def _tell(made: "ConstructionPlan", found: "Campaign", document: dict[str, Any]) -> None:
+    from advisor import wording
+
+    output = document["output"]
     print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
     if found.dropped:
         more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
         left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
         print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
+    for line in wording.held_lines(document.get("intervals", {}), document.get("level", LEVEL)):
+        print(line)
     if found.failures:
         return
     size = f"{made.at[-1]:g}"

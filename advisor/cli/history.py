@@ -219,6 +219,8 @@ def _tell_coverage(document: dict[str, Any]) -> None:
         print(f"{group['kind']} {group['subject']}, model {model} ({version}): {group['cases']} cases in {seen}")
         for line in wording.held_lines(group, level) or ["no interval was stated"]:
             print(f"  {line}")
+        if group["busy"]:
+            print(f"  {group['busy']} of them while other programs ran there: counted, but nothing is learnt of these")
         if group["held"]:
             learnt = f"; {group['learnt']:.2f} is in it" if group["learnt"] > 1 else ""
             print(f"  factor to widen by: {group['factor']:.2f}{learnt}")

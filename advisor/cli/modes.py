@@ -462,8 +462,9 @@ TABLE: Mapping[str, Rules] = {
     ),
     "allocate plan": Rules("sizes at budget most work kernel start seed output json"),
     "allocate run": Rules(
-        "command program folder local budget limit output json",
+        "command program folder local budget limit model output json",
         (
+            _flag("model", "level"),
             Axis(
                 _first("command", "program"),
                 {"with --command": "time phases before read", "with --program": "wait"},

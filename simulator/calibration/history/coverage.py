@@ -8,7 +8,8 @@ sitting share most of their truth and count as fewer: `m / (1 + (m - 1) COMMON)`
 of the factor is drawn to 0 by `n / (n + PRIOR)`: few cases change little.
 
 A *bias* is no doubt: residuals of one sign are taken out, by their median, before the factor is estimated, and are
-reported with the cause that the cases show.
+reported with the cause that the cases show. Neither is what other programs took while the runs were made: cases with
+less than `LEFT` of a PE left to us are counted, and teach nothing.
 
 Source of the quantile: Vovk, Gammerman, Shafer (2005), Algorithmic Learning in a Random World; with weights for what
 is older: Barber, Candes, Ramdas, Tibshirani (2023), Conformal prediction beyond exchangeability.
@@ -36,8 +37,8 @@ MOST = 10.0
 LEAST_CASES = 6
 """Residuals that can show a bias."""
 SIGNIFICANT = 0.05
-BUSY = 0.95
-"""Share of a PE left to us below which others ran there."""
+LEFT = 0.9
+"""Share of a PE left to us below which other programs ran there."""
 LEARNT = "learnt"
 """Name of the source of doubt that a factor adds."""
 Floats = NDArray[np.float64]
@@ -118,6 +119,7 @@ def summary_of(cases: Sequence[Comparison], *, level: float) -> dict[str, Any]:
     return {
         "cases": len(cases),
         "sittings": len({one.sitting for one in cases}),
+        "busy": sum(map(is_busy, cases)),
         "held": share_held(sum(bool(one.holds(level)) for one in stated), len(stated)),
         "runs": share_held(inside, runs),
         "median_half_width_percent": 100 * math.expm1(float(np.median(np.mean(sides, axis=1)))) if sides else None,
@@ -145,7 +147,7 @@ def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:
     cases
         Oldest first.
     """
-    stated = [one for one in cases if one.stated]
+    stated = [one for one in cases if one.stated and not is_busy(one)]
     if not stated:
         return 1.0
     bias = bias_of(stated)
@@ -180,7 +182,7 @@ def bias_of(cases: Sequence[Comparison]) -> Bias | None:
 def _cause(cases: Sequence[Comparison], residuals: Floats, middle: float) -> str:
     """What the cases themselves suggest; the first that fits."""
     left = [one.left for one in cases if one.left is not None]
-    if middle > 0 and left and np.median(left) < BUSY:
+    if middle > 0 and left and np.median(left) < LEFT:
         return f"the machine was busy: other programs left us {np.median(left):.0%} of PEs without load"
     if middle > 0 and _grows(np.array([one.pes for one in cases], np.float64), residuals):
         return "it grows with the number of PEs at work: speeds were measured with one alone; measure them together"
@@ -213,6 +215,11 @@ def _alike(cases: Sequence[Comparison], residuals: Floats, middle: float) -> boo
         if own.size > 1:
             apart.append(np.abs(own - np.median(own)))
     return bool(apart) and float(np.median(np.concatenate(apart))) < abs(middle) / 2
+
+
+def is_busy(case: Comparison) -> bool:
+    """Whether other programs took a part of a PE that the scenario has no load on."""
+    return case.left is not None and case.left < LEFT
 
 
 def _weights(sittings: Sequence[str]) -> Floats:

@@ -158,6 +158,8 @@ REACH = {
         "with --program": "{w}/plan.json --program lu",
         "with --time or --phases": "{w}/plan.json --command 'true {{N}} {{P}}' --time hpl",
         "without --time and --phases": "{w}/plan.json --command 'true {{N}} {{P}}'",
+        "with --model": "{w}/plan.json --command 'true {{N}} {{P}}' --model {w}/alloc.json",
+        "without --model": "{w}/plan.json --command 'true {{N}} {{P}}'",
     },
     "allocate fit": {"": "{s}/tutorial/allocation-runs.csv"},
     "allocate advise": {

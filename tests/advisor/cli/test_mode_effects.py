@@ -335,7 +335,7 @@ REFUSES = {
         "repetitions": "--repetitions 0",
         "kernel": "--kernel x",
     },
-    "verify": {"command": '--command "\'"', "budget": "--budget 0s"},
+    "verify": {"command": '--command "\'"', "budget": "--budget 0s", "level": "--level 2"},
     "allocate run": {
         "budget": "--budget 0s",
         "limit": "--limit 0s",
@@ -344,6 +344,8 @@ REFUSES = {
         "before": "--before none.dat",
         "read": "--time hpl --read a/b",
         "wait": "--wait x",
+        "model": "--model none.json",
+        "level": "--level 2",
     },
     "reproduce": {"budget": "--budget 1ps", "command": '--command "\'"'},
     "whatif": {"dask": "--dask nowhere", "resume": "--resume --output {w}/small.yaml"},
