@@ -90,6 +90,7 @@ REACH = {
         "with --format extrap-json": "{w}/runs.json",
         "with --format sacct": "{w}/jobs.txt",
     },
+    "history coverage": {"": ""},
     "history export": {"": "--history {w}/h.sqlite"},
     "history record": {
         "with --app": "--app matmul --grid N=100,P=1",

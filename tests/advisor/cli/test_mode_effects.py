@@ -115,6 +115,7 @@ CHANGES = {
         "json": "--json",
     },
     "history list": {"app": "--app x", "version": "--version x", "history": "--history x.sqlite", "json": "--json"},
+    "history coverage": {"level": "--json => --json --level 0.8", "json": "--json"},
     "history import": {
         "format": "--format {other}",
         "app": "--app b",
@@ -414,6 +415,7 @@ FAST = (
     "trace show",
     "history add",
     "history list",
+    "history coverage",
     "history import",
     "history export",
     "check",
