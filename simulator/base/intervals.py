@@ -31,10 +31,6 @@ DRAWS = 2_000
 """For chances: a stated one has a standard error of at most 0.011."""
 SMOOTHED = 1.06
 """Silverman's factor of a bandwidth, as a share of the standard deviation, times the number of truths to the -1/5."""
-FAR = 8.0
-"""Standard errors of its paired difference to the best, beyond which a row cannot be the best."""
-FAR_CHANCE = 1e-4
-"""And it is at least so unlikely that it is: few replications say little of a standard error."""
 
 
 @dataclass(frozen=True)
@@ -337,14 +333,11 @@ def _half(samples: Floats, scale: Floats, level: float) -> Floats:
 
 
 def _drawn_means(samples: Floats, generator: np.random.Generator) -> Floats:
-    """Logarithms of what the means of rows may be, for all that replications tell; (draw, row)."""
+    """Logarithms of what means of rows may be, for all that replications tell, less what all have in common."""
     count, means = samples.shape[1], samples.mean(axis=1)
     rest = (samples / means[:, np.newaxis] - 1) / np.sqrt(count * (count - 1))
-    near = _may_be_best(np.log(means), rest - rest[np.argmin(means)], count)
     weights = generator.standard_normal((DRAWS, count)) * _widened(count, generator)
-    drawn = np.tile(np.log(means), (DRAWS, 1))
-    drawn[:, near] += weights @ rest[near].T
-    return drawn
+    return np.asarray(np.log(means) + weights @ (rest - rest[np.argmin(means)]).T)
 
 
 def _drawn_truths(samples: Floats, known: _Truths, generator: np.random.Generator) -> Floats:
@@ -372,14 +365,6 @@ def _drawn_truths(samples: Floats, known: _Truths, generator: np.random.Generato
 def _widened(count: int, generator: np.random.Generator) -> Floats:
     """What so many values leave open of their spread: factors on deviates; (draw, 1)."""
     return np.asarray(np.sqrt((count - 1) / generator.chisquare(count - 1, (DRAWS, 1))))
-
-
-def _may_be_best(logs: Floats, apart: Floats, count: int) -> NDArray[np.bool_]:
-    """Rows that are not too far behind the best by their paired differences, (row, replication), to be drawn at all."""
-    from scipy.special import stdtrit
-
-    spread = np.sqrt(np.sum(apart**2, axis=1))
-    return np.asarray(logs - logs.min() <= max(FAR, float(stdtrit(count - 1, 1 - FAR_CHANCE))) * spread)
 
 
 def _points(samples: Floats) -> Interval:
