@@ -27,22 +27,6 @@ def model_kind(path: str | Path) -> str:
     return str(document.get("kind"))
 
 
-def check_format(document: dict[str, Any], newest: int, path: Path | str) -> None:
-    """Refuse what a newer version wrote; formats from 1 on are read.
-
-    Raises
-    ------
-    ScenarioError
-        If the format is newer, or none.
-    """
-    found = document.get("format")
-    if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= newest:
-        return
-    if isinstance(found, int | float) and found > newest:
-        raise ScenarioError(f"{path}: format {found} is newer than this version reads; install a newer apportion")
-    raise ScenarioError(f"{path}: format {found!r} is none; name a file that `apportion calibrate` wrote")
-
-
 def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
     """Read a speed model: its band, and the whole document; of a surface, the band of its largest number of columns.
 
@@ -68,7 +52,7 @@ def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, An
     if not isinstance(document, dict) or document.get("kind") != "speed":
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
         raise ScenarioError(f"{path}: kind {found!r} is no speed model; name a file that `calibrate speed` wrote")
-    check_format(document, FORMAT, path)
+    files.check_format(document, FORMAT, path)
     try:
         model = document["model"]
         return files.known((SpeedSurface if "columns" in model else SpeedBand).from_dict(model)), document
