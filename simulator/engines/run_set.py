@@ -141,7 +141,10 @@ class RunSet:
     def _repr_html_(self) -> str:
         count, replications = self.makespan_ticks.shape
         some = self.makespan_s[: notebook.MOST_ROWS]
-        summary, level = describe_all(some, self.truths, deterministic=self.deterministic), f"{100 * intervals.LEVEL:.4g} %"
+        summary, level = (
+            describe_all(some, self.truths, deterministic=self.deterministic),
+            f"{100 * intervals.LEVEL:.4g} %",
+        )
         named = list(zip(self.configurations, summary, strict=False))
         show = units.show_duration
         rows = [
@@ -153,7 +156,9 @@ class RunSet:
             }
             for name, one in named
         ]
-        chart = notebook.ranges([(name, o["run_low"], o["median"], o["run_high"]) for name, o in named], unit="makespan (s)")
+        chart = notebook.ranges(
+            [(name, o["run_low"], o["median"], o["run_high"]) for name, o in named], unit="makespan (s)"
+        )
         title = f"Makespans of {replications} replications, seed {self.seed}, engine {self.engine}"
         notes = [] if self.interval_note is None else [self.interval_note]
         return notebook.page(title, notebook.table(rows, count=count), chart, warnings=notes)
@@ -207,9 +212,7 @@ def rows_of(columns: Mapping[str, NDArray[np.float64]]) -> list[Described]:
     ]
 
 
-def interval_note(
-    replications: int, truths: NDArray[np.int64] | None = None, *, deterministic: bool
-) -> str | None:
+def interval_note(replications: int, truths: NDArray[np.int64] | None = None, *, deterministic: bool) -> str | None:
     """What to know of intervals: that one replication has none, or that nothing is drawn; None where nothing is."""
     if deterministic:
         return "deterministic: nothing is drawn, so every replication takes the same time"
