@@ -83,7 +83,13 @@ def _doubted(form: LinkForm, model: MessageModel, *where: str | int) -> MessageM
     doubt = model.doubt if form.doubt is None else form.doubt.doubt()
     if doubt is None:
         return model
-    return replace(model, doubt=doubt, source=form.source or model.source or ".".join(map(str, where)))
+    own = model.source if form.source is None else ""
+    return replace(model, doubt=doubt, source=own or _source_of(form, *where))
+
+
+def _source_of(form: LinkForm, *where: str | int) -> str:
+    """What links of an entry share their doubt by: as it says, else the entry itself."""
+    return ".".join(map(str, where)) if form.source is None else form.source
 
 
 def _measured(
@@ -128,7 +134,7 @@ def link_maker(form: LinkForm, source: LinkSource, *where: str | int, always_sha
         shared = form.shared or always_shared
         if isinstance(form, LineForm):
             doubt = None if form.doubt is None else form.doubt.doubt()
-            of = "" if doubt is None else form.source or ".".join(map(str, where))
+            of = "" if doubt is None else _source_of(form, *where)
             ends = form.latency, form.bandwidth
             return partial(_line, ends=ends, shared=shared, doubt=doubt, source=of)
         model = _doubted(form, _measured(form, source), *where)
