@@ -29,6 +29,8 @@ WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
 DRAWS = 2_000
 """For chances: a stated one has a standard error of at most 0.011."""
+ONE_VALUE = 0.1
+"""Values at an end are one value if they differ by less than this share of a tail, as a share of all they differ by."""
 SMOOTHED = 1.06
 """Silverman's factor of a bandwidth, as a share of the standard deviation, times the number of truths to the -1/5."""
 
@@ -291,14 +293,21 @@ def _quantiles(values: Floats, counts: Floats, level: float) -> Interval:
     Between the plotting positions of Hazen, which are right for values that are stratified, and of Weibull, which are
     right for independent ones; a straight line beyond the outermost. Less than `FEW` are taken for normal ones, or for
     lognormal ones where all are positive: Student's t.
+
+    Where a whole tail is one value (a gain that a single PE limits in many truths), nothing lies beyond that end, and
+    the other one leaves out both tails.
     """
     size = values.shape[1]
-    tail = (1 - level) / 2
     if size < FEW:
         return _of_few(values, level)
     ordered = np.sort(values, axis=1)
-    beyond = (0.5 - tail) * WIDENED / np.maximum(counts, 1.0)
-    return Interval(_at(ordered, tail - beyond), -_at(-ordered[:, ::-1], tail - beyond))
+    tail = (1 - level) / 2
+    same, least = tail * ONE_VALUE * np.ptp(ordered, axis=1, keepdims=True), max(3.0, tail * size)
+    ended = [np.sum(np.abs(ordered - ordered[:, [end]]) <= same, axis=1) >= least for end in (0, -1)]
+    tails = [np.where(other & ~own, 2 * tail, tail) for own, other in (ended, ended[::-1])]
+    beyond = [(0.5 - one) * WIDENED / np.maximum(counts, 1.0) for one in tails]
+    low, high = _at(ordered, tails[0] - beyond[0]), -_at(-ordered[:, ::-1], tails[1] - beyond[1])
+    return Interval(np.where(ended[0], ordered[:, 0], low), np.where(ended[1], ordered[:, -1], high))
 
 
 def _at(ordered: Floats, tails: Floats) -> Floats:
