@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import randomness
+from simulator.base.identity import Same
 from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import COMMON, Doubt
 from simulator.models.load import AvailabilityRule, LoadTrace, availability
@@ -19,7 +20,7 @@ from simulator.models.neighbours import SharingDomain
 from simulator.models.network import LinkModel, MessageModel, PacketModel, drawn_model
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
-from simulator.platform.nodes import PE, Load
+from simulator.platform.nodes import PE, Load, Platform
 from simulator.scenario_file.scenario import Scenario, truth_count
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,10 @@ FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
 SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
+KEPT = 64
+"""Platforms of truths that are remembered: a search asks for the same ones again and again."""
+FEW_SAMPLES = 2**16
+"""Samples of all traces of a platform up to which they are."""
 MOST_TRIES = 16
 """Resampled records of a load up to which one is sought that leaves us something."""
 RULE = "rule by which loads share"
@@ -183,13 +188,22 @@ def structure_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenari
         return scenario
     platform = scenario.platform
     key = TruthKey.of(scenario, series)
+    made = _structured_again if platform.load_samples <= FEW_SAMPLES else _structured
+    return replace(scenario, platform=made(Same(platform), key, number))
+
+
+def _structured(of: Same[Platform], key: TruthKey, number: int) -> Platform:
+    platform = of.value
     network = _network(platform.network, key, number) if platform.network.doubtful else platform.network
     domains = tuple(_domain(domain, key, number) for domain in platform.domains)
     pes = platform.pes
     if any(pe.load is not None and pe.load.doubtful for pe in pes):
         loads: dict[tuple[int, int], Load] = {}
         pes = tuple(_loaded(pe, loads, key, number) for pe in pes)
-    return replace(scenario, platform=replace(platform, pes=pes, network=network, domains=domains))
+    return replace(platform, pes=pes, network=network, domains=domains)
+
+
+_structured_again = lru_cache(maxsize=KEPT)(_structured)
 
 
 def of_replication(scenario: Scenario, replication: int) -> Scenario:
