@@ -33,6 +33,8 @@ SMOOTHED = 1.06
 """Silverman's factor of a bandwidth, as a share of the standard deviation, times the number of truths to the -1/5."""
 FAR = 8.0
 """Standard errors of its paired difference to the best, beyond which a row cannot be the best."""
+FARTHEST = 7.0
+"""Logarithm up to which a loss counts: after two or three replications nothing keeps draws from any size."""
 FAR_CHANCE = 1e-4
 """And it is at least so unlikely that it is: few replications say little of a standard error."""
 
@@ -187,7 +189,7 @@ def chances(
     of_row = np.zeros(first.size, dtype=np.int64)
     of_row[rows] = np.arange(rows.size)
     place = of_row[first]
-    return Chances(shares[place], near[place], np.mean(np.expm1(apart), axis=0)[place])
+    return Chances(shares[place], near[place], np.mean(np.expm1(np.minimum(apart, FARTHEST)), axis=0)[place])
 
 
 def alike(samples: Floats) -> NDArray[np.int64]:
