@@ -154,11 +154,12 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
         asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
-        built, drift = _built(source, asked, real=replay is None)
+        learnt = 1.0 if replay is not None else _learnt(kernel, output)
+        built, drift = _built(source, asked | {"learnt": learnt}, real=replay is None)
     write = None if output is None else partial(save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
-    document |= {} if drift is None else {"drift": drift.to_dict()}
-    tell = partial(_tell, built, options["store"], drift)
+    document |= {} if drift is None else {"drift": drift.to_dict(), "widened_by": learnt}
+    tell = partial(_tell, built, options["store"], drift, learnt)
     finish(document, tell, as_json=as_json, write=write, said=f"model written to {output}")
     if options["store"] is not None and store is None:
         files.remove(options["store"])
@@ -174,6 +175,13 @@ def _built(source: "Source", asked: dict[str, Any], *, real: bool) -> "tuple[Bui
     built = fit_speed(source, drift=drift.sd, **asked)
     keep_speeds(built)
     return built, drift
+
+
+def _learnt(kernel: str | None, output: Path | None) -> float:
+    """The factor that verifications taught: of a kernel, or of a command by the name of its model's file."""
+    from simulator.calibration import widening
+
+    return widening(kernel, model="" if kernel is not None or output is None else output.name)
 
 
 def _ran_once(replay: Path | None) -> bool:
@@ -282,7 +290,7 @@ def _rule(
     )
 
 
-def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None:
+def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None", learnt: float) -> None:
     from simulator import units
     from simulator.models import noise_and_doubt
 
@@ -301,6 +309,8 @@ def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None
     print(noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
     if drift is not None and drift.pairs:
         print(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
+    if learnt > 1:
+        print(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion history coverage`")
     for line in built.incomplete:
         print(f"incomplete: {line}")
     for line in built.assumptions:

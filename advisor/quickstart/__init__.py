@@ -44,6 +44,7 @@ from simulator.calibration import (
     measure_link,
     measure_speeds,
     measured_bands,
+    widening,
 )
 
 REPLICATIONS = 200
@@ -200,7 +201,8 @@ def _keep_speeds(state: Quickstart, n: int) -> None:
 def _scenario(state: Quickstart, n: int) -> Scenario:
     """The models as a platform of unequal PEs, and the application on it; speeds as real pieces correct them."""
     drifts = {kernel: learnt_drift(_subject(kernel, n)).sd for kernel in (KERNEL, "matmul")}
-    found = measured_bands(state.measured, columns={KERNEL: n}, drifts=drifts)
+    learnt = {kernel: widening(kernel) for kernel in drifts}
+    found = measured_bands(state.measured, columns={KERNEL: n}, drifts=drifts, learnt=learnt)
     for piece in state.pieces:
         found[piece.pe, KERNEL] = corrected(found[piece.pe, KERNEL], piece.ratio)
     for key, band in found.items():  # all PEs were at work; what that costs is in the domains

@@ -8,7 +8,8 @@ A run's time is noise around a truth. Of the truth a calibration leaves open, as
 - *form*: what lies between points: the error that the curve expects there (`Curve.errors`), none at the points.
 - *extrapolation*: beyond the points, growing with the logarithm of the distance by what the last slope is unsure of,
   and where the band holds its speed, by that slope itself.
-- *drift*: what the machine changes by until it is used; see `calibration.speed.drift`.
+- *drift*: what the machine changes by until it is used; see `calibration.history.drift`.
+- *learnt*: what verifications showed to be missing in all of these; see `calibration.history.coverage`.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ import numpy as np
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.curve import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
 from simulator.calibration.bands.source import Floats, PointMeasured
+from simulator.calibration.history.coverage import widened
 from simulator.models.doubt import DRIFT, Doubt, Noise
 from simulator.models.speed import LEAST_HALF_WIDTH
 
@@ -151,7 +153,7 @@ def between_visits(curve: Curve, sampling: Floats) -> float:
     return float(np.sqrt(max(0.0, product - float(np.mean(sampling**2)))))
 
 
-def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = None) -> BuiltBand:
+def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = None, learnt: float = 1.0) -> BuiltBand:
     """The band with doubt and noise stated, its lower and upper curve where 90 % of runs lie.
 
     Parameters
@@ -161,6 +163,8 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     half_width
         Half width of cuts as a share of the speed, where it was stated and not measured: it holds nine tenths of what
         is not known of points that were not repeated.
+    learnt
+        Factor on the whole, since stated intervals held too seldom; see `widening`.
     """
     latest = {point.size: point for point in built.points}
     points = [point for _, point in sorted(latest.items())]
@@ -175,7 +179,7 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     variances = {name: float(np.mean(np.square(sd)[inside])) for name, sd in parts.items()}
     whole = sum(variances.values())
     sources = {name: variance / whole for name, variance in variances.items() if variance > 0}
-    doubt = Doubt(sizes, np.sqrt(sum(np.square(sd) for sd in parts.values())), sources=sources)
+    doubt = widened(Doubt(sizes, np.sqrt(sum(np.square(sd) for sd in parts.values())), sources=sources), learnt)
     noise = _noise(scatter.factors, visits)
     return replace(built, band=replace(built.band, doubt=doubt, noise=noise).shown())
 

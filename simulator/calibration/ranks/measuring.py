@@ -188,6 +188,7 @@ def measured_bands(
     *,
     columns: Mapping[str, int] | None = None,
     drifts: Mapping[str, float] | None = None,
+    learnt: Mapping[str, float] | None = None,
 ) -> dict[tuple[str, str], SpeedBand]:
     """The speed band of every (PE, kernel) through its measured cuts, noise and doubt apart.
 
@@ -201,6 +202,8 @@ def measured_bands(
         are not named join cuts of all orders.
     drifts
         Kernel -> standard deviation of what the machine changes by until the bands are used; by default `DRIFT`.
+    learnt
+        Kernel -> factor on its doubt, since stated intervals held too seldom; by default 1.
     """
     found: dict[tuple[str, str], list[Measurement]] = {}
     for one in measured:
@@ -208,12 +211,17 @@ def measured_bands(
             found.setdefault((one.pe, one.point.kernel), []).append(one)
     several = len({pe for pe, _ in found}) > 1
     return {
-        key: _stated(own, (drifts or {}).get(key[1], DRIFT), source=key[1] if several else "")
-        for key, own in found.items()
+        (pe, kernel): _stated(
+            own,
+            (drifts or {}).get(kernel, DRIFT),
+            (learnt or {}).get(kernel, 1.0),
+            source=kernel if several else "",
+        )
+        for (pe, kernel), own in found.items()
     }
 
 
-def _stated(own: Sequence[Measurement], drift: float, *, source: str) -> SpeedBand:
+def _stated(own: Sequence[Measurement], drift: float, learnt: float, *, source: str) -> SpeedBand:
     """The band through the cuts of one PE; a source where others of its machine were measured too."""
     ordered = sorted(own, key=lambda one: one.point.size)
     cuts, samples = [one.cut() for one in ordered], [one.clean for one in ordered]
@@ -228,7 +236,7 @@ def _stated(own: Sequence[Measurement], drift: float, *, source: str) -> SpeedBa
         for one, clean in zip(ordered, samples, strict=True)
     ]
     built = BuiltBand("measured", SpeedBand.through(cuts), tuple(points), tuple(cuts), 0.0, "")
-    band = apart(built, drift=drift).band
+    band = apart(built, drift=drift, learnt=learnt).band
     if not source or band.doubt is None:
         return band
     shared = COMMON * (1 - band.doubt.sources.get("sampling", 0.0))

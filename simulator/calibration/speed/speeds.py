@@ -145,6 +145,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
     pe: str | None = None,
     inputs: Sequence[Path] = (),
     drift: float = DRIFT,
+    learnt: float = 1.0,
 ) -> BuiltBand:
     """The speed band of a PE: `fit_speed("dgemm", budget_s=20).band.cut(1e6)`.
 
@@ -167,6 +168,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         Further files that went into it, for the provenance.
     drift
         Standard deviation of what the machine will have changed by when the model is used; see `learnt_drift`.
+    learnt
+        Factor on all doubt, since intervals that were stated before held too seldom; see `widening`.
 
     Raises
     ------
@@ -176,7 +179,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         If a real run fails, or the budget does not hold two points.
     """
     if isinstance(source, Measurements):
-        return apart(_joined(source, pe), drift=drift)
+        return apart(_joined(source, pe), drift=drift, learnt=learnt)
     named = str(source) in SIZED_KERNELS
     if isinstance(source, str | Path) and not named:
         path = locate(source)
@@ -192,7 +195,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         if isinstance(source, RealSource) and (rule is None or rule.load is None):
             built = _visited_again(built, source, rule or CutRule(), budget_s)
     if rule is None or rule.load is None:
-        built = apart(built, drift=drift, half_width=None if rule is None else rule.band)
+        built = apart(built, drift=drift, half_width=None if rule is None else rule.band, learnt=learnt)
     return _with_provenance(built, source, inputs)
 
 

@@ -185,3 +185,18 @@ def test_a_doubt_says_what_was_learnt() -> None:
     assert learnt_in(widened(wider, 1.5)) == pytest.approx(3.0)
     assert widened(doubt, 1.0) is doubt
     assert learnt_in(doubt) == learnt_in(None) == 1.0
+
+
+def test_models_made_later_are_widened_by_what_was_learnt() -> None:
+    """The same points, before and after intervals held too seldom: only the doubt differs, and says so."""
+    from simulator.calibration import fit_speed
+
+    before = fit_speed("gbbp_dgemm.csv", method="gbbp").band
+    after = fit_speed("gbbp_dgemm.csv", method="gbbp", learnt=1.5).band
+    assert before.doubt is not None
+    assert after.doubt is not None
+    sizes = before.sizes
+    assert after.doubt.at(sizes) == pytest.approx(1.5 * before.doubt.at(sizes))
+    assert (learnt_in(before.doubt), learnt_in(after.doubt)) == (1.0, pytest.approx(1.5))
+    assert after.mid.tolist() == before.mid.tolist()
+    assert np.all(after.high[:-1] > before.high[:-1])
