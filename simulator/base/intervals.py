@@ -25,6 +25,8 @@ EQUAL = 1e-12
 """Spread, as a share of the values, below which replications are equal."""
 FEW = 12
 """Values up to which quantiles are not read off them; of n values a part `FEW / n` is as if they were normal."""
+SAME_PLACE = 1e-3
+"""Part of an interval within which values at its end are one, as gains that one of two PEs alone decides are."""
 WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
 DRAWS = 2_000
@@ -297,10 +299,21 @@ def _quantiles(values: Floats, counts: Floats, level: float) -> Interval:
     if size <= FEW:
         return few
     ordered = np.sort(values, axis=1)
+    turned = -ordered[:, ::-1]
     beyond = (0.5 - tail) * WIDENED / np.maximum(counts, 1.0)
-    low, high = _at(ordered, tail - beyond), -_at(-ordered[:, ::-1], tail - beyond)
+    low, high = _at(ordered, tail - beyond), -_at(turned, tail - beyond)
+    below, above = (_heaped(rows, tail, SAME_PLACE * (high - low)) for rows in (ordered, turned))
+    if np.any(below | above):  # nothing lies beyond a heap at one end, so that as much more may beyond the other one
+        whole = _at(ordered, 2 * tail - beyond), -_at(turned, 2 * tail - beyond)
+        low = np.where(below, ordered[:, 0], np.where(above, whole[0], low))
+        high = np.where(above, ordered[:, -1], np.where(below, whole[1], high))
     share = FEW / size
     return Interval(low + share * (few.low - low), high + share * (few.high - high))
+
+
+def _heaped(ordered: Floats, tail: float, near: Floats) -> NDArray[np.bool_]:
+    """Whether the least values of ascending rows are one: more than a tail, not counting the very first; (row,)."""
+    return np.asarray(ordered[:, int(tail * ordered.shape[1]) + 1] - ordered[:, 0] <= near)
 
 
 def _at(ordered: Floats, tails: Floats) -> Floats:
