@@ -145,7 +145,7 @@ def test_gains_hold_whoever_is_noisier(truths):
 @pytest.mark.parametrize("parts", ["one alone", "two to one"])
 @pytest.mark.parametrize("truths", [200, pytest.param(5000, marks=pytest.mark.slow)])
 def test_the_gain_of_two_pes_with_bands_of_ten_percent(truths, parts):
-    """Over equal parts on two PEs, one twice as fast, whose speeds lie evenly within 10 %: half of the gains are one."""
+    """Over equal parts on two PEs, one twice as fast, speeds even within 10 %: half of the gains are the same."""
     generator = np.random.default_rng(9)
     true = generator.uniform(0.9, 1.1, (2, 2000))
     share = 0.0 if parts == "one alone" else 1 / 3
