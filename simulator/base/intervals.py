@@ -25,7 +25,7 @@ EQUAL = 1e-12
 """Spread, as a share of the values, below which replications are equal."""
 FEW = 12
 """Values up to which quantiles are not read off them; of n values a part `FEW / n` is as if they were normal."""
-SAME_PLACE = 1e-3
+SAME_PLACE = 0.005
 """Part of an interval within which values at its end are one, as gains that one of two PEs alone decides are."""
 WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
