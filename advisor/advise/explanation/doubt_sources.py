@@ -263,6 +263,11 @@ class Doubts:
         """What the row takes that is best in the mean."""
         return float(self.rows.mean(axis=1).min())
 
+    def loss(self, *, seed: int) -> float:
+        """What the advised row is expected to lose to the best of each truth, as a share; noise does not count."""
+        passed_over = float(self.rows[self.chosen].mean()) / self.least - 1 if self.least > 0 else 0.0
+        return passed_over + self.worth(dict.fromkeys(range(len(self.sources)), 1.0), seed=seed)
+
     def worth(self, kept: Mapping[int, float], *, seed: int) -> float:
         """See `Regression.worth`, as a share of what the best row takes."""
         return self.decision.worth(kept, seed=seed) / self.least if self.least > 0 else 0.0
