@@ -23,7 +23,7 @@ MOST_TRUTHS = 2000
 """Truths that are looked at: more tell the same."""
 MOST_ROWS = 12
 """Rows that a decision is between: those that are best in most truths."""
-NODES = 512
+NODES = 1024
 """Places at which an expectation over deviates is taken, evenly likely."""
 SHUFFLES = 40
 """Fits to what a source without effect would show, whose mean is what chance alone shows."""
@@ -200,15 +200,17 @@ class Regression:
         return signal, np.sqrt(np.divide(signal, seen, out=np.zeros_like(seen), where=seen > 0))
 
     def _nodes(self, kept: Mapping[int, float], seed: int) -> dict[int, Floats]:
-        """Evenly likely deviates of the sources' parts; (node, part) each."""
+        """Evenly likely deviates of the sources' parts, as uncorrelated as independent ones are; (node, part) each."""
         from scipy.special import ndtri
 
-        found = {}
-        for place in kept:
-            parts = self.sources[place].deviates.shape[1]
-            generator = randomness.stream(seed, "worth of measuring", self.sources[place].name, place)
-            levels = np.array([generator.permutation(NODES) for _ in range(parts)]).T
-            found[place] = ndtri((levels + 0.5) / NODES)
+        parts = [(place, part) for place, part in self._columns if place in kept]
+        generator = randomness.stream(seed, "worth of measuring", *sorted(kept))
+        levels = np.array([generator.permutation(NODES) for _ in parts]).reshape(-1, NODES).T
+        drawn = ndtri((levels + 0.5) / NODES)
+        drawn = drawn @ np.linalg.inv(np.linalg.cholesky(drawn.T @ drawn / NODES)).T
+        found = {place: np.zeros((NODES, self.sources[place].deviates.shape[1])) for place in kept}
+        for column, (place, part) in enumerate(parts):
+            found[place][:, part] = drawn[:, column]
         return found
 
     def _moved(
