@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from simulator.results.tables import check_form
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.loads import load_profiles
+    from simulator.scenario_file.draws import deviates
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.load import (
@@ -101,6 +102,7 @@ _HOMES = {
     "check_form": "simulator.results.tables",
     "compare": "simulator.results.comparison",
     "critical_path": "simulator.engines.log",
+    "deviates": "simulator.scenario_file.draws",
     "describe": "simulator.engines.run_set",
     "half_interval": "simulator.engines.run_set",
     "idle_cores": "simulator.scenario_file.idle_cores",
@@ -199,6 +201,7 @@ __all__ = [
     "compare",
     "critical_path",
     "describe",
+    "deviates",
     "describe_node",
     "describe_seg",
     "domain_meetings",

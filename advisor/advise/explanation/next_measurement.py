@@ -12,7 +12,7 @@ from advisor.advise.advice import reference_of
 from advisor.advise.explanation.doubt_sources import UNEXPLAINED, UNSTATED, Doubts, Floats, Share, Source, truth_means
 from advisor.advise.explanation.sensitivity import parameters
 from advisor.advise.recommendation import Recommendation
-from simulator import PE, Configuration, Scenario, ties
+from simulator import PE, Configuration, Scenario, deviates, ties
 
 WORTH = 0.0005
 """An expected saving, as a share of the time, below which nothing is worth a measurement."""
