@@ -1,4 +1,4 @@
-"""What an advice doubts most is measured again on this machine: new models beside the old ones, and the scenario with them."""
+"""What an advice doubts most, measured again on this machine: new models beside the old ones, and what uses them."""
 
 import json
 import os
@@ -79,7 +79,9 @@ def measure_again(
     if not found.ranked:
         raise ScenarioError("--measure-next: no model of this scenario states a doubt; leave the option out")
     if budget_s < LEAST_S:
-        raise ScenarioError(f"--measure-next: {budget_s:g} s is too little to measure anything; give at least {LEAST_S:g}s")
+        raise ScenarioError(
+            f"--measure-next: {budget_s:g} s is too little to measure anything; give at least {LEAST_S:g}s"
+        )
     require_linux()
     data, home = _read(path)
     plans = [(one, _plan(one, data, home)) for one in found.ranked]
@@ -156,9 +158,7 @@ def _within(ranked: Sequence[Candidate], budget_s: float) -> list[Candidate]:
     return chosen
 
 
-def _measured(
-    one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folder: Path | None
-) -> Remeasured:
+def _measured(one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folder: Path | None) -> Remeasured:
     from simulator.calibration import fit_speed, kept, save_speed_model
     from simulator.calibration.bands import METHODS
 
@@ -213,7 +213,7 @@ def standing(made: Recommendation, found: NextMeasurement) -> dict[str, Any]:
     }
 
 
-def measured_first(  # noqa: PLR0913 - all by name
+def measured_first(
     path: str | Path,
     scenario: Scenario,
     asked: Mapping[str, Any],

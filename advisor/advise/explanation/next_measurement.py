@@ -135,7 +135,7 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasuremen
     unstated = _unstated(scenario, made.configuration, sources)
     if runs.truths is None or not sources or np.unique(runs.truths).size < 2:
         return NextMeasurement((), (), None, unstated, None)
-    doubts = _doubts(scenario, made, sources)
+    doubts = _doubts(made, sources)
     looked = {one.source: one for one in doubts.makespan}
     most = sorted(range(len(sources)), key=lambda place: -looked[sources[place].name].share)[:MOST_LOOKED_AT]
     found = [_candidate(scenario, made, doubts, place, looked[sources[place].name]) for place in most]
@@ -189,7 +189,7 @@ def _causes(scenario: Scenario, pe: int) -> Mapping[str, float]:
     return {} if doubt is None else doubt.sources
 
 
-def _doubts(scenario: Scenario, made: Recommendation, sources: Sequence[Source]) -> Doubts:
+def _doubts(made: Recommendation, sources: Sequence[Source]) -> Doubts:
     """What each candidate takes by truth, in what shall be least."""
     runs = made.runs
     means = truth_means(runs.makespan_s, np.asarray(runs.truths))
@@ -206,9 +206,7 @@ def _candidate(scenario: Scenario, made: Recommendation, doubts: Doubts, place: 
     removed, seconds = _measured(scenario, made.configuration, source)
     worth = doubts.worth({place: removed}, seed=made.runs.seed) if removed > 0 else 0.0
     command = _command(scenario, source)
-    return Candidate(
-        source.name, source.what, source.pes, share.share, share.causes, removed, seconds, worth, command
-    )
+    return Candidate(source.name, source.what, source.pes, share.share, share.causes, removed, seconds, worth, command)
 
 
 def _measured(scenario: Scenario, chosen: Configuration, source: Source) -> tuple[float, float]:
@@ -229,7 +227,7 @@ def _measured(scenario: Scenario, chosen: Configuration, source: Source) -> tupl
 
 
 def _computed(scenario: Scenario, chosen: Configuration, pes: Sequence[int]) -> tuple[float, float]:
-    """Problem size and volume of the most that a process of some PEs computes: its own units, or an equal share if it has none."""
+    """Problem size and volume of the most that a process of some PEs computes; of an equal share if they have none."""
     mine = [units for pe, units in zip(chosen.placement, chosen.partition, strict=True) if pe in pes and units]
     taking_part = max(1, sum(units > 0 for units in chosen.partition))
     units = max(mine) if mine else -(-scenario.application.work.units // taking_part)
@@ -274,26 +272,6 @@ def _command(scenario: Scenario, source: Source) -> str:
     if source.what == "link":
         return "apportion calibrate network -o network.json"
     return f"apportion record -o {_file(source.name)}.csv --per-core"
-
-
-def sentence(found: NextMeasurement) -> str:
-    """Where most of the doubt comes from and what measuring would bring, one sentence; empty where nothing is doubted.
-
-    Shares are of the variance of the advised makespan.
-    """
-    if found.loss is None or not found.makespan:
-        return ""
-    most = found.makespan[0]
-    parts = [f"{cause} {100 * share:.0f}" for cause, share in most.causes.items() if cause != UNSTATED]
-    told = f"{100 * most.share:.0f} % of what is not known comes from {most.source}"
-    told += f" ({', '.join(parts)})" if parts else ""
-    best = found.best
-    if best is None:
-        return f"{told}; no measurement is expected to save {100 * WORTH:g} % or more"
-    what = "measuring it again" if best.source == most.source else f"measuring {best.source} again"
-    after = found.loss_after(best)
-    saved = f"is expected to reduce the expected loss from {100 * (found.loss or 0):.1f} % to {100 * after:.1f} %"
-    return f"{told}; {what} for {best.seconds:.0f} s {saved}"
 
 
 def _shares(shares: Sequence[Share] | None) -> dict[str, Any] | None:

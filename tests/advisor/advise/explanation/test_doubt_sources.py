@@ -15,7 +15,9 @@ def stratified(truths, parts, seed=1):
 
 
 def sources(deviates, causes=None):
-    return tuple(Source(name, deviates[:, [place]], causes or {}) for place, name in enumerate("abcdef"[: deviates.shape[1]]))
+    return tuple(
+        Source(name, deviates[:, [place]], causes or {}) for place, name in enumerate("abcdef"[: deviates.shape[1]])
+    )
 
 
 def unit_loss(distance):
@@ -37,13 +39,15 @@ def test_worth_of_a_normal_difference_between_two_actions(apart, kept):
     found = two_actions(stratified(1000, 3), apart=apart, slopes=(0.05, 0.03), noise=0.005)
     for place, slope in enumerate((0.05, 0.03)):
         spread = slope * np.sqrt(kept)
-        assert found.worth({place: kept}, seed=3) == pytest.approx(spread * unit_loss(apart / spread), rel=0.05, abs=2e-4)
+        assert found.worth({place: kept}, seed=3) == pytest.approx(
+            spread * unit_loss(apart / spread), rel=0.05, abs=2e-4
+        )
     both = np.hypot(0.05, 0.03) * np.sqrt(kept)
     assert found.worth({0: kept, 1: kept}, seed=3) == pytest.approx(both * unit_loss(apart / both), rel=0.05, abs=2e-4)
 
 
 def test_two_pes_of_unknown_speed():
-    """One of two PEs gets all: A (1 + s z) or B (1 + t w). Knowing one alone is worth that one's spread, in A's time."""
+    """One of two PEs gets all: A (1 + s z) or B (1 + t w); knowing one alone is worth its spread, in A's time."""
     deviates = stratified(500, 2)
     first, second = 2.0 * (1 + 0.06 * deviates[:, 0]), 2.1 * (1 + 0.02 * deviates[:, 1])
     found = Doubts(sources(deviates), np.array([first, second]), 0, 1)
@@ -57,7 +61,9 @@ def test_two_pes_of_unknown_speed():
 def test_few_truths_are_right_in_the_mean():
     """Of 20 truths with as much noise as that of ten runs each."""
     worth = [
-        two_actions(stratified(20, 3, seed), apart=0.02, slopes=(0.05,), noise=0.01, seed=seed).worth({0: 1.0}, seed=seed)
+        two_actions(stratified(20, 3, seed), apart=0.02, slopes=(0.05,), noise=0.01, seed=seed).worth(
+            {0: 1.0}, seed=seed
+        )
         for seed in range(40)
     ]
     assert np.mean(worth) == pytest.approx(0.05 * unit_loss(0.4), rel=0.08)
@@ -70,7 +76,7 @@ def test_a_source_that_does_not_matter_is_worth_about_nothing(truths, most):
         two_actions(stratified(truths, 3, seed), apart=0.0, slopes=(), noise=0.03, seed=seed).worth({1: 1.0}, seed=seed)
         for seed in range(40)
     ]
-    assert np.mean(found) < most < 0.03 * norm.pdf(0) / np.sqrt(truths) 
+    assert np.mean(found) < most < 0.03 * norm.pdf(0) / np.sqrt(truths)
 
 
 def test_what_cannot_be_regretted_is_worth_nothing():
