@@ -36,6 +36,7 @@ __all__ = [
     "set_aside",
     "shipped",
     "user_cache",
+    "user_state",
     "write_bytes",
     "write_json",
     "write_pieces",
@@ -628,6 +629,21 @@ def user_cache() -> Path | None:
     if hasattr(os, "geteuid"):
         wanted.append(Path(tempfile.gettempdir()) / f"apportion-cache-{os.geteuid()}")
     return next((folder for path in wanted if (folder := private_folder(path)) is not None), None)
+
+
+def user_state() -> Path | None:
+    """The folder for what commands learnt of this machine: `$APPORTION_STATE`, or by the user's settings below home.
+
+    It is made if need be; None where no folder is private, see `private_folder`.
+    """
+    own, base = os.environ.get("APPORTION_STATE") or "", os.environ.get("XDG_STATE_HOME") or ""
+    if own:
+        return private_folder(Path(own))
+    with contextlib.suppress(RuntimeError):  # nobody's home
+        return private_folder(
+            (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "apportion"
+        )
+    return None
 
 
 def private_folder(path: Path) -> Path | None:

@@ -8,9 +8,7 @@ import numpy as np
 from simulator.base import files
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.tables import read_table
-from simulator.models.speed import SpeedBand, SpeedSurface
-
-FORMAT = 1
+from simulator.models.speed import FORMAT, SpeedBand, SpeedSurface
 
 
 def model_kind(path: str | Path) -> str:
@@ -26,6 +24,22 @@ def model_kind(path: str | Path) -> str:
     if not isinstance(document, dict):
         raise ScenarioError(f"{path}: a {type(document).__name__} found, a model allowed")
     return str(document.get("kind"))
+
+
+def check_format(document: dict[str, Any], newest: int, path: Path | str) -> None:
+    """Refuse what a newer version wrote; formats from 1 on are read.
+
+    Raises
+    ------
+    ScenarioError
+        If the format is newer, or none.
+    """
+    found = document.get("format")
+    if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= newest:
+        return
+    if isinstance(found, int | float) and found > newest:
+        raise ScenarioError(f"{path}: format {found} is newer than this version reads; install a newer apportion")
+    raise ScenarioError(f"{path}: format {found!r} is none; name a file that `apportion calibrate` wrote")
 
 
 def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
@@ -50,12 +64,15 @@ def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, An
     """
     path = Path(path)
     document = files.read_json(path)
-    if not isinstance(document, dict) or document.get("kind") != "speed" or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("kind") != "speed":
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind 'speed' allowed")
+        raise ScenarioError(f"{path}: kind {found!r} is no speed model; name a file that `calibrate speed` wrote")
+    check_format(document, FORMAT, path)
     try:
         model = document["model"]
         return files.known((SpeedSurface if "columns" in model else SpeedBand).from_dict(model)), document
+    except ScenarioError as error:
+        raise ScenarioError([f"{path}: model: {line}" for line in error.lines]) from None
     except MALFORMED as error:
         allowed = "sizes, low, mid and high, or columns and bands, allowed"
         raise ScenarioError(f"{path}: model: {error} found, {allowed}") from error

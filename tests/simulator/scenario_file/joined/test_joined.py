@@ -272,7 +272,7 @@ BAD_FILES = {
     "no object": ("[1]", "a list found, a model allowed"),
     "no kind": ("{}", "no kind found, speed, memory, network, neighbours or node allowed"),
     "another kind": ('{"kind": "runtime"}', "kind 'runtime' found, speed, memory, network, neighbours or node allowed"),
-    "another format": (json.dumps(GOOD_SPEED | {"format": 2}), "format: 2 found"),
+    "another format": (json.dumps(GOOD_SPEED | {"format": 3}), "format: 3 found"),
     "no model": ('{"format": 1, "kind": "speed"}', "model: missing"),
     "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 found"),
     "speeds that fall below 0": (
