@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator import calibration, characterisation
-    from simulator.base import files, formula, notebook, provenance, randomness, shipped, ties, units
+    from simulator.base import files, formula, intervals, notebook, provenance, randomness, shipped, ties, units
     from simulator.base.errors import (
         ApportionError,
         CalibrationError,
@@ -147,6 +147,7 @@ _MODULES = {
     "characterisation": "simulator.characterisation",
     "files": "simulator.base.files",
     "formula": "simulator.base.formula",
+    "intervals": "simulator.base.intervals",
     "notebook": "simulator.base.notebook",
     "plots": "simulator.results.plots",
     "provenance": "simulator.base.provenance",
@@ -214,6 +215,7 @@ __all__ = [
     "half_interval",
     "idle_cores",
     "interval_note",
+    "intervals",
     "job_lines",
     "join_platform",
     "kept_shares",

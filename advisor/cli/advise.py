@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, ResourceModel, load_changed, offered
+from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import search_lines
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
@@ -89,6 +89,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     explained: Explained = False,
     measure_next: MeasureNext = None,
     resource_model: ResourceModel = None,
+    level: Level = LEVEL,
     as_json: Json = False,
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
@@ -117,7 +118,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             changes, again = _measured_first(scenario, loaded, asked, measure_next, output)
             loaded = load_changed(scenario, changes=changes, resource_model=resource_model, oversized=True)
         with _kept(output, loaded, asked | {"budget_s": budget}):
-            made = recommend(loaded, **asked, tell=tell)
+            made = recommend(loaded, **asked, level=level, tell=tell)
             explanation = explain(loaded, made) if explained else None
             made = made if explanation is None else explanation.recommendation
             fronts = pareto_fronts(loaded, made) if pareto else None
