@@ -1,15 +1,17 @@
 """What an advice doubts most, measured again on this machine: new models beside the old ones, and what uses them."""
 
 import json
+import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from advisor.advise.explanation import Explanation
 from advisor.advise.explanation.next_measurement import (
+    MEASURABLE,
     WORTH,
     Candidate,
     NextMeasurement,
@@ -17,7 +19,17 @@ from advisor.advise.explanation.next_measurement import (
     next_name,
 )
 from advisor.advise.recommendation import Recommendation, recommend
-from simulator import Scenario, ScenarioError, files, read_template, require_linux, shipped, this_machine, units
+from simulator import (
+    Scenario,
+    ScenarioError,
+    SpeedBand,
+    files,
+    read_template,
+    require_linux,
+    shipped,
+    this_machine,
+    units,
+)
 
 LEAST_S = 4.0
 """What a measurement takes at the least."""
@@ -25,6 +37,8 @@ TIME_CAP_S, CAP_SHARE = 10.0, 0.1
 """Longest single run that a calibration foresees, and at most this share of its budget."""
 IDENTITY = ("host", "cpu_model")
 """What is the same of one machine."""
+GONE = MEASURABLE["drift"]
+"""Share of drift's variance that runs right after a measurement are without."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,8 @@ class Remeasured:
     """The new file."""
     seconds: float
     """Of real runs."""
+    named: str
+    """As the scenario names it now."""
     changes: tuple[str, ...]
     """`PATH=VALUE` that make the scenario use it."""
 
@@ -159,7 +175,7 @@ def _within(ranked: Sequence[Candidate], budget_s: float) -> list[Candidate]:
 
 
 def _measured(one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folder: Path | None) -> Remeasured:
-    from simulator.calibration import fit_speed, kept, save_speed_model
+    from simulator.calibration import drift_of, fit_speed, keep_speeds, kept, save_speed_model
     from simulator.calibration.bands import METHODS
 
     model = _free(plan.model if folder is None else folder / plan.model.name)
@@ -167,12 +183,14 @@ def _measured(one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folde
     method = plan.document.get("method")
     with kept(store):
         source = _source(plan.document, store, budget_s)
-        built = fit_speed(source, method=method if method in METHODS else "adaptive", budget_s=budget_s)
+        drift, method = drift_of(source).sd, method if method in METHODS else "adaptive"
+        built = fit_speed(source, method=method, budget_s=budget_s, drift=drift)
+    keep_speeds(built)
     save_speed_model(built, model)
     files.remove(store)
-    name = json.dumps(os.path.relpath(model, home))
-    changes = tuple(f"{place}={name}" for place in plan.places)
-    return Remeasured(one.source, model, built.experimental_s + built.ends_s, changes)
+    name = os.path.relpath(model, home)
+    changes = tuple(f"{place}={json.dumps(name)}" for place in plan.places)
+    return Remeasured(one.source, model, built.experimental_s + built.ends_s, name, changes)
 
 
 def _source(document: Mapping[str, Any], store: Path, budget_s: float) -> Any:
@@ -215,30 +233,63 @@ def standing(made: Recommendation, found: NextMeasurement) -> dict[str, Any]:
 
 def measured_first(
     path: str | Path,
-    scenario: Scenario,
+    load: Callable[[Sequence[str]], Scenario],
     asked: Mapping[str, Any],
     *,
     budget_s: float,
     folder: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Advise on a scenario as it is, measure what is doubted most again, and say what to change in it.
+) -> tuple[Scenario, dict[str, Any]]:
+    """Advise on a scenario as it is, measure what is doubted most again, and give the scenario with what was measured.
 
     Parameters
     ----------
+    load
+        The scenario with some changes (`PATH=VALUE`), none at first.
     asked
         What `recommend` is asked.
 
     Returns
     -------
-    changes, document
-        `PATH=VALUE` for `load_scenario`; and the field `measured_again` of an advice, which lacks `after` still.
+    scenario, document
+        To be asked now: see `just_measured`; and the field `measured_again` of an advice, which lacks `after` still.
     """
+    scenario = load(())
     made = recommend(scenario, **asked)
     found = next_measurement(scenario, made)
     measured = measure_again(path, found, budget_s=budget_s, folder=folder, tell=tell)
     document = {"measured": [one.to_dict() for one in measured], "before": standing(made, found)}
-    return tuple(change for one in measured for change in one.changes), document
+    changed = load([change for one in measured for change in one.changes])
+    return just_measured(changed, [one.named for one in measured]), document
+
+
+def just_measured(scenario: Scenario, models: Sequence[str]) -> Scenario:
+    """The scenario for runs that follow at once: of what a machine drifts by until a model is used, a part is gone.
+
+    The files keep their doubt, which holds for later; notes of the scenario say what was left out.
+
+    Parameters
+    ----------
+    models
+        Names of the models' files, as the scenario has them.
+    """
+    pes = []
+    for pe in scenario.platform.pes:
+        fresh = {kernel: _fresh(band) for kernel, band in pe.speeds.items() if band.source in models}
+        pes.append(replace(pe, speeds={**pe.speeds, **fresh}) if fresh else pe)
+    notes = [f"{name} was measured just now: its drift counts for {1 - GONE:.0%} of its variance" for name in models]
+    platform = replace(scenario.platform, pes=tuple(pes))
+    return replace(scenario, platform=platform, notes=(*scenario.notes, *notes))
+
+
+def _fresh(band: SpeedBand) -> SpeedBand:
+    if band.doubt is None or "drift" not in band.doubt.sources:
+        return band
+    shares = band.doubt.sources
+    kept = {cause: share * (1 - GONE if cause == "drift" else 1) for cause, share in shares.items()}
+    left = sum(kept.values()) / sum(shares.values())
+    sources = {cause: share / sum(kept.values()) for cause, share in kept.items()}
+    return replace(band, doubt=replace(band.doubt.widened(math.sqrt(left)), sources=sources))
 
 
 def doubt_document(

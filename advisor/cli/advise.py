@@ -115,8 +115,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
         again: dict[str, Any] = {}
         if measure_next is not None:
-            changes, again = _measured_first(scenario, loaded, asked, measure_next, output)
-            loaded = load_changed(scenario, changes=changes, resource_model=resource_model, oversized=True)
+            load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
+            loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output)
         with _kept(output, loaded, asked | {"budget_s": budget}):
             made = recommend(loaded, **asked, level=level, tell=tell)
             explanation = explain(loaded, made) if explained else None
@@ -163,19 +163,18 @@ def _check_asked(loaded: "Scenario", output: Path | None, hostfile: Path | None,
 
 
 def _measured_first(
-    path: Path, loaded: "Scenario", asked: dict[str, Any], budget: str, output: Path | None
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """What is doubted most measured again; what that changes in the scenario, and what is told of it."""
+    path: Path, load: "partial[Scenario]", asked: dict[str, Any], budget: str, output: Path | None
+) -> tuple["Scenario", dict[str, Any]]:
+    """The scenario with what is doubted most measured again, and what is told of that."""
     from advisor.advise.measured_again import measured_first
     from simulator import units
 
     budget_s = units.parse_duration(budget, field="--measure-next")
     folder = None if output is None or output.suffix == ".json" else output
-
-    def tell(line: str) -> None:
-        print(line, file=sys.stderr)
-
-    return measured_first(path, loaded, asked, budget_s=budget_s, folder=folder, tell=tell)
+    tell = partial(print, file=sys.stderr)
+    return measured_first(
+        path, lambda changes: load(changes=changes), asked, budget_s=budget_s, folder=folder, tell=tell
+    )
 
 
 @contextmanager
