@@ -189,14 +189,21 @@ class Scenario:
 
     @property
     def deterministic(self) -> bool:
-        """Whether nothing is drawn (no start of a load, no place in a speed band): replications are then all alike."""
-        kernel = self.application.kernel
-        return not any(pe.drawn(kernel) for pe in self.platform.pes)
+        """Whether nothing is drawn (no start of a load, no noise, no truth): replications are then all alike."""
+        return not (self.doubtful or self.noisy)
 
     @property
     def doubtful(self) -> bool:
         """Whether something that does not change from run to run is not known for certain, so that truths are drawn."""
-        return any(band.doubtful for band in self.bands)
+        return self.structured or any(band.doubtful for band in self.bands)
+
+    @property
+    def structured(self) -> bool:
+        """Whether truths differ by more than speeds: by links, sharing domains or loads."""
+        platform = self.platform
+        loads = {id(pe.load): pe.load for pe in platform.pes if pe.load is not None}.values()
+        of_platform = platform.network.doubtful or any(domain.doubt is not None for domain in platform.domains)
+        return of_platform or any(load.doubtful for load in loads)
 
     @property
     def noisy(self) -> bool:
