@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from simulator.results.tables import check_form
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.loads import load_profiles
-    from simulator.scenario_file.draws import deviates
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
     from simulator.scenario_file.load import (
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.scenario import Application, Scenario
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.scenario_file.truths import deviates
 
 _HOMES = {
     "AS_NOW": "simulator.programs.configuration",
@@ -102,7 +102,7 @@ _HOMES = {
     "check_form": "simulator.results.tables",
     "compare": "simulator.results.comparison",
     "critical_path": "simulator.engines.log",
-    "deviates": "simulator.scenario_file.draws",
+    "deviates": "simulator.scenario_file.truths",
     "describe": "simulator.engines.run_set",
     "half_interval": "simulator.engines.run_set",
     "idle_cores": "simulator.scenario_file.idle_cores",

@@ -134,10 +134,10 @@ def _read(path: str | Path) -> tuple[Any, Path]:
 def _plan(one: Candidate, data: Any, home: Path) -> "_Plan | str":
     """How to measure a source again; or why that cannot be done here, as the beginning of a sentence."""
     if one.what != "speed":
-        return f"{one.source} is not a speed that this machine can measure by itself"
+        return f"{one.source}: only speeds are measured again by this option"
     places = tuple(_named(data, one.source))
     if not places:
-        return f"the speed of {one.source} was written by hand"
+        return f"the {one.source} was written by hand"
     model = home / one.source
     document = files.read_json(model)
     subject = document.get("subject") or {}

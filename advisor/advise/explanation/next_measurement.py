@@ -1,7 +1,7 @@
 """What to measure next: what knowing each source of doubt better is expected to save, for each second of measuring."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -30,10 +30,12 @@ START_S = 2.0
 """Seconds before the first run of a measurement."""
 LONGEST_RUN_S = 10.0
 """Seconds of one run that a calibration takes at most by default."""
-LINK_S = 30.0
-"""Seconds that message times are measured for by default."""
+SECONDS = {"link": 30.0, "neighbours": 60.0, "rule": 60.0}
+"""About what the commands take that measure these."""
 LOAD_S = 600.0
 """Seconds that a load is recorded for by default."""
+AGAIN = 0.5
+"""Share of a variance that as many samples again remove."""
 MOST_LOOKED_AT = 8
 """Sources whose worth is asked for: those that explain most."""
 
@@ -150,43 +152,63 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasuremen
 def sources_of(scenario: Scenario, made: Recommendation) -> list[Source]:
     """What the truths of a recommendation differ by, one source for each model file or entry of the scenario.
 
-    What PEs of a source have in common is its first part, what each of them has for itself a further one; of PEs that
-    no candidate uses nothing is asked.
+    What PEs, links or sharing domains of a source have in common is its first part, what each of them has for itself a
+    further one; of PEs that no candidate uses nothing is asked.
     """
     runs = made.runs
     if runs.truths is None:
         return []
-    drawn = dict(deviates(replace(scenario, seed=runs.seed), int(runs.truth_count or runs.truths.max() + 1)))
-    numbers, used = np.unique(runs.truths), {pe for one in made.candidates for pe in one.placement}
+    drawn = dict(deviates(replace(scenario, seed=runs.seed), runs.truth_count))
+    numbers = np.unique(runs.truths)
+    used = {pe for one in made.candidates for pe in one.placement}
     parts: dict[str, list[Floats]] = {}
-    pes: dict[str, list[int]] = {}
+    about: dict[str, Source] = {}
+    for source, keys, asked in (*_speeds(scenario, used), *_others(scenario)):
+        own = [drawn.pop(key) for key in keys if key in drawn]
+        if asked:
+            parts.setdefault(source.name, []).extend(own)
+            known = about.get(source.name, source)
+            about[source.name] = replace(known, pes=tuple(dict.fromkeys((*known.pes, *source.pes))))
+    found = [replace(about[name], deviates=np.array(own).T[numbers]) for name, own in parts.items() if own]
+    loaded = {f"load of PE {pe.name}": place for place, pe in enumerate(scenario.platform.pes)}
+    for name, alone in drawn.items():
+        pes = (loaded[name],) if name in loaded else ()
+        found.append(Source(name.replace(" of PE ", " of "), alone[numbers, np.newaxis], {}, name.split()[0], pes))
+    return found
+
+
+_Sources = Iterator[tuple[Source, tuple[str, str], bool]]
+"""A source, its deviates' names (in common, and of one that has it), and whether candidates use that one."""
+_NONE = np.zeros((0, 0))
+
+
+def _speeds(scenario: Scenario, used: set[int]) -> _Sources:
     kernel, names = scenario.application.kernel, scenario.platform.draw_names
     for index, pe in enumerate(scenario.platform.pes):
-        band, own = pe.speeds.get(kernel), f"speed of PE {names[index]}"
+        band = pe.speeds.get(kernel)
         if band is None or not band.doubtful:
             continue
-        name = band.source or f"PE {pe.name}"
-        common = drawn.pop(f"speed of {band.source}", None)
-        alone = drawn.pop(own, None)
-        if index in used:
-            parts.setdefault(name, []).extend(one for one in (common, alone) if one is not None)
-            pes.setdefault(name, []).append(index)
-    found = [
-        Source(name, np.array(own).T[numbers], _causes(scenario, pes[name][0]), "speed", tuple(pes[name]))
-        for name, own in parts.items()
-        if own
-    ]
-    return found + [Source(name, one[numbers, np.newaxis], {}, _kind(name)) for name, one in drawn.items()]
+        written = band.source not in scenario.inputs
+        name = f"speed of {band.source or pe.name}" if written else band.source
+        causes = {} if band.doubt is None else band.doubt.sources
+        keys = f"speed of {band.source}", f"speed of PE {names[index]}"
+        yield Source(name, _NONE, causes, "speed", (index,)), keys, index in used
 
 
-def _kind(name: str) -> str:
-    """What a source that is no speed is the doubt of, by the first word of its name."""
-    return name.partition(" ")[0]
-
-
-def _causes(scenario: Scenario, pe: int) -> Mapping[str, float]:
-    doubt = scenario.platform.pes[pe].speed_of(scenario.application.kernel).doubt
-    return {} if doubt is None else doubt.sources
+def _others(scenario: Scenario) -> _Sources:
+    """Links and sharing domains."""
+    network = scenario.platform.network
+    links = [(one.name, one.source, one.doubt) for one in network.links]
+    models = (("network", network.model), ("loopback", network.loopback))
+    links += [(name, one.source, one.doubt) for name, one in models if one is not None]
+    for name, source, doubt in links:
+        if doubt is not None:
+            own = f"link {name}"
+            yield Source(source or own, _NONE, doubt.sources, "link"), (f"links {source}", own), True
+    for domain in scenario.platform.domains:
+        if domain.doubt is not None:
+            keys = f"neighbours in {domain.level}", f"neighbours in {domain.name}"
+            yield Source(keys[0], _NONE, domain.doubt.sources, "neighbours", domain.pes), keys, True
 
 
 def _doubts(made: Recommendation, sources: Sequence[Source]) -> Doubts:
@@ -212,8 +234,11 @@ def _candidate(scenario: Scenario, made: Recommendation, doubts: Doubts, place: 
 def _measured(scenario: Scenario, chosen: Configuration, source: Source) -> tuple[float, float]:
     """Share of a source's variance that measuring it removes, and about the seconds that it takes."""
     removable = sum(share * MEASURABLE.get(cause, OTHER_CAUSE) for cause, share in source.shares.items())
+    if source.what == "load" and source.pes:
+        load = scenario.platform.pes[source.pes[0]].load
+        return AGAIN, LOAD_S if load is None else float(load.trace.end_s)
     if source.what != "speed":
-        return removable, LINK_S if source.what == "link" else LOAD_S
+        return removable, SECONDS.get(source.what, LOAD_S)
     band = scenario.platform.pes[source.pes[0]].speed_of(scenario.application.kernel)
     size, volume = _computed(scenario, chosen, source.pes)
     cut = band.cut(size)
@@ -246,7 +271,7 @@ def _unstated(scenario: Scenario, chosen: Configuration, sources: Sequence[Sourc
     return tuple(found)
 
 
-_KINDS = {"latency": "link", "bandwidth": "link"}
+_KINDS = {"latency": "link", "bandwidth": "link", "capacity": "neighbours"}
 """What parameters of another name are the doubt of."""
 
 
@@ -267,10 +292,16 @@ def next_name(name: str, number: int = 2) -> str:
 
 
 def _command(scenario: Scenario, source: Source) -> str:
-    if source.pes:
+    """The command that measures a source, where it is."""
+    if source.what == "speed":
         return command_for(scenario, scenario.platform.pes[source.pes[0]], source.name)
+    file = next_name(PurePath(source.name).name) if source.name.endswith(".json") else f"{_file(source.name)}.json"
     if source.what == "link":
-        return "apportion calibrate network -o network.json"
+        return f"apportion calibrate network --between tcp --hosts THIS,OTHER -o {file}"
+    if source.what == "neighbours":
+        return f"apportion calibrate neighbours -o {file}"
+    if source.what == "rule":
+        return "apportion calibrate load-check"
     return f"apportion record -o {_file(source.name)}.csv --per-core"
 
 
