@@ -12,7 +12,7 @@ from advisor.advise.explanation.sensitivity import sensitivities
 from advisor.advise.explanation.simulations import OutOfRuns, Simulations
 from advisor.advise.explanation.switch_points import switches_of_load, switches_of_size
 from simulator import LinkModel, ScenarioError, run
-from simulator.platform.nodes import Load, Node, Platform
+from simulator.platform.nodes import Node, Platform
 from simulator.programs.configuration import Configuration
 from tests.simulator.platform.platforms import band, pe, scenario, trace
 
