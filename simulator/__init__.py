@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.run import run
-    from simulator.engines.run_set import FEWEST_EQUAL, RunSet, describe, half_interval, interval_note
+    from simulator.engines.run_set import RunSet, describe, interval_note
     from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.experiments import sweep, whatif
     from simulator.load_traces import read_trace
@@ -104,10 +104,8 @@ _HOMES = {
     "critical_path": "simulator.engines.log",
     "deviates": "simulator.scenario_file.truths",
     "describe": "simulator.engines.run_set",
-    "half_interval": "simulator.engines.run_set",
     "idle_cores": "simulator.scenario_file.idle_cores",
     "interval_note": "simulator.engines.run_set",
-    "FEWEST_EQUAL": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
     "dump_scenario": "simulator.scenario_file.load",
@@ -148,6 +146,7 @@ _MODULES = {
     "files": "simulator.base.files",
     "formula": "simulator.base.formula",
     "intervals": "simulator.base.intervals",
+    "intervals": "simulator.base.intervals",
     "notebook": "simulator.base.notebook",
     "plots": "simulator.results.plots",
     "provenance": "simulator.base.provenance",
@@ -162,7 +161,6 @@ _MODULES = {
 
 __all__ = [
     "AS_NOW",
-    "FEWEST_EQUAL",
     "JOB_FILES",
     "PE",
     "Application",
@@ -212,9 +210,9 @@ __all__ = [
     "export_simgrid",
     "files",
     "formula",
-    "half_interval",
     "idle_cores",
     "interval_note",
+    "intervals",
     "intervals",
     "job_lines",
     "join_platform",

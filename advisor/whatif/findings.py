@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advisor.advise.pareto import front
 from advisor.advise.ranking import alike
@@ -383,14 +384,10 @@ def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> i
     if not answered.size:
         return 0
     own_s, known = outcomes.own_s(answered), outcomes.how
-    sure = outcomes.deterministic
-    chances = intervals.chances(own_s, outcomes.truths, seed=seed, margin=MARGIN, deterministic=sure)
-    for number, chance, loss in zip(answered.tolist(), chances.best.tolist(), chances.loss.tolist(), strict=True):
-        entries[number]["chance"] = None if np.isnan(chance) else round(chance, 4)
-        entries[number]["expected_loss"] = None if np.isnan(loss) else loss
+    first = alike(own_s)
+    _put_chances(entries, outcomes, first, seed=seed)
     if answered[0] != 0:
         return 0
-    first = alike(own_s)
     for number, of in zip(answered.tolist(), answered[first].tolist(), strict=True):
         entries[number]["same_as"] = None if of == number else of
     comparisons = max(1, np.unique(first).size - 1)
@@ -410,6 +407,23 @@ def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> i
         entries[number] |= {"gain": gain | {"probability": wins}, "together": all_of_them, "difference_s": difference}
     _judge_configurations(entries, outcomes)
     return comparisons
+
+
+def _put_chances(entries: list[dict[str, Any]], outcomes: Outcomes, first: NDArray[np.int64], *, seed: int) -> None:
+    """Put chances and expected losses into the entries; points that are alike have those of the first of them.
+
+    Parameters
+    ----------
+    first
+        For each point with an answer the place of the first one that is like it.
+    """
+    rows, own = np.unique(first, return_inverse=True)
+    times_s, sure = outcomes.own_s(outcomes.answered[rows]), outcomes.deterministic
+    chances = intervals.chances(times_s, outcomes.truths, seed=seed, margin=MARGIN, deterministic=sure)
+    for number, row in zip(outcomes.answered.tolist(), own.tolist(), strict=True):
+        chance, loss = float(chances.best[row]), float(chances.loss[row])
+        entries[number]["chance"] = None if math.isnan(chance) else round(chance, 4)
+        entries[number]["expected_loss"] = None if math.isnan(loss) else loss
 
 
 def _ties(entries: Sequence[Mapping[str, Any]]) -> list[int]:

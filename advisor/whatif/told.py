@@ -38,9 +38,10 @@ def sentence(document: Mapping[str, Any]) -> str:
     tied = _tied(document, most)
     pays = "pays most" if not tied and (most["chance"] or 0.0) >= SURE else "pays"
     said = f"{named(most)} {pays}: {_faster(most)}, {_mean(most)} in place of {_mean(points[0])}"
-    said += f"; {_tie(most, tied) if tied else _how_sure(document, most)}."
-    if document["nearly"] is not None:
-        said += f" Within 1 % of it, with fewer changes: {named(points[document['nearly']])}."
+    simplest = "" if document["nearly"] is None else named(points[document["nearly"]])
+    said += f"; {_tie(most, tied, simplest) if tied else _how_sure(document, most)}."
+    if simplest and simplest not in tied:
+        said += f" Within 1 % of it, with fewer changes: {simplest}."
     if document["pays_most_alone"] is None:
         return f"{said} No change alone pays, of those looked at." if document["single"] else said
     if document["pays_most_alone"] in {document["pays_most"], document["nearly"]}:
@@ -86,9 +87,13 @@ def _tied(document: Mapping[str, Any], most: Mapping[str, Any]) -> list[str]:
     return list(found)
 
 
-def _tie(most: Mapping[str, Any], tied: Sequence[str]) -> str:
+def _tie(most: Mapping[str, Any], tied: Sequence[str], simplest: str) -> str:
+    """Who is as good, the one with the fewest changes first."""
+    first = [simplest] if simplest in tied else []
+    names = listed([*first, *(name for name in tied if name not in first)], most=MOST_NAMED)
     verb, loss = "is" if len(tied) == 1 else "are", loss_text(most["expected_loss"])
-    return f"a tie with {listed(tied, most=MOST_NAMED)}, which {verb} within 1 % of it; expected loss {loss}"
+    fewer = "" if not first else " with fewer changes" if len(tied) == 1 else f", {simplest} with fewer changes"
+    return f"a tie with {names}, which {verb} within 1 % of it{fewer}; expected loss {loss}"
 
 
 def _faster(entry: Mapping[str, Any]) -> str:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from simulator.base import randomness, ties
 
-from simulator.base import randomness, ties
-
 Floats = NDArray[np.float64]
 Truths = NDArray[np.int64]
 """Number of the truth that each replication has; (replication,)."""
@@ -25,9 +23,9 @@ FEWEST_EQUAL = 6
 """From so many equal replications on, equal values are an interval: smallest to largest holds the median with 95 %."""
 EQUAL = 1e-12
 """Spread, as a share of the values, below which replications are equal."""
-FEW = 10
+FEW = 12
 """Values below which a quantile is not read off them."""
-WIDENED = 0.5
+WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
 DRAWS = 2_000
 """For chances: a stated one has a standard error of at most 0.011."""
@@ -37,12 +35,6 @@ FAR = 8.0
 """Standard errors of its paired difference to the best, beyond which a row cannot be the best."""
 FAR_CHANCE = 1e-4
 """And it is at least so unlikely that it is: few replications say little of a standard error."""
-FEWEST_EQUAL = 6
-"""From so many equal replications on, equal values are an interval: smallest to largest holds the median with 95 %."""
-EQUAL = 1e-12
-"""Spread, as a share of the values, below which replications are equal."""
-DRAWS = 2_000
-"""For chances: a stated one has a standard error of at most 0.011."""
 
 
 @dataclass(frozen=True)

@@ -281,9 +281,10 @@ def _scale(largest: float, unit: str) -> tuple[float, str]:
 
 
 def _decimals(values: Sequence[float]) -> int:
-    """Three digits of the largest of a value and the ends of its interval, and as many as tell the ends apart."""
+    """Three digits of a value, or of the ends of its interval where these are far larger; more to tell them apart."""
     largest = max(map(abs, values))
-    needed = 2 - math.floor(math.log10(largest)) if largest else 0
+    told = abs(values[0]) if abs(values[0]) > largest / 10 else largest
+    needed = 2 - math.floor(math.log10(float(f"{told:.3g}"))) if told else 0
     width = max(values) - min(values)
     if width > largest * _ROUNDING:
         needed = max(needed, -math.floor(math.log10(width / 2)))

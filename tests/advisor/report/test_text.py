@@ -6,6 +6,7 @@ from advisor.report.text import render_advice, render_text
 from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
 
 FUNCTIONAL = "Give core0 2961 rows and core1 1239"
+FASTER = "1.65 (1.61 to 1.68)"
 FASTEST = "Give core0 4200 rows and core1 no rows"
 
 
@@ -39,8 +40,7 @@ def test_the_answer_comes_first_and_the_report_last():
     [
         (
             {"measured_gain": None},
-            f"{FUNCTIONAL}: 1.65 (1.61 to 1.68) times faster than the equal split "
-            "(predicted; no real run has checked it).",
+            f"{FUNCTIONAL}: {FASTER} times faster than the equal split (predicted; no real run has checked it).",
         ),
         (
             {"measured_gain": 0.9},
