@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     )
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
-    from simulator.scenario_file.scenario import Application, Scenario
+    from simulator.scenario_file.scenario import Application, Scenario, truth_count
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
-    from simulator.scenario_file.truths import deviates
+    from simulator.scenario_file.truths import deviates, truth_of
 
 _HOMES = {
     "AS_NOW": "simulator.programs.configuration",
@@ -102,12 +102,12 @@ _HOMES = {
     "check_form": "simulator.results.tables",
     "compare": "simulator.results.comparison",
     "critical_path": "simulator.engines.log",
-    "deviates": "simulator.scenario_file.truths",
     "describe": "simulator.engines.run_set",
     "idle_cores": "simulator.scenario_file.idle_cores",
     "interval_note": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
+    "deviates": "simulator.scenario_file.truths",
     "dump_scenario": "simulator.scenario_file.load",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
@@ -134,6 +134,8 @@ _HOMES = {
     "some_names": "simulator.base.errors",
     "template_of": "simulator.scenario_file.load",
     "this_machine": "simulator.base.machine",
+    "truth_count": "simulator.scenario_file.scenario",
+    "truth_of": "simulator.scenario_file.truths",
     "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
     "write_timeline": "simulator.results.timelines",
@@ -244,6 +246,8 @@ __all__ = [
     "template_of",
     "this_machine",
     "ties",
+    "truth_count",
+    "truth_of",
     "units",
     "waited_for",
     "waits_by_pe",
