@@ -135,7 +135,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
     from simulator import files, units
-    from simulator.calibration import drift_of, fit_speed, keep_speeds, kept, save_speed_model
+    from simulator.calibration import kept, save_speed_model
 
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
@@ -153,11 +153,8 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     shape = {"columns": columns, "together": together}
     with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
-        drift = drift_of(source) if replay is None else None
-        asked |= {} if drift is None else {"drift": drift.sd}
-        built = fit_speed(source, method=method, budget_s=seconds, verify_largest=verify_largest, **asked)
-    if drift is not None:
-        keep_speeds(built)
+        asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
+        built, drift = _built(source, asked, real=replay is None)
     write = None if output is None else partial(save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
     document |= {} if drift is None else {"drift": drift.to_dict()}
@@ -165,6 +162,18 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     finish(document, tell, as_json=as_json, write=write, said=f"model written to {output}")
     if options["store"] is not None and store is None:
         files.remove(options["store"])
+
+
+def _built(source: "Source", asked: dict[str, Any], *, real: bool) -> "tuple[BuiltBand, Drift | None]":
+    """The band; of real runs with the drift that earlier calibrations show, and kept for later ones."""
+    from simulator.calibration import drift_of, fit_speed, keep_speeds
+
+    if not real:
+        return fit_speed(source, **asked), None
+    drift = drift_of(source)
+    built = fit_speed(source, drift=drift.sd, **asked)
+    keep_speeds(built)
+    return built, drift
 
 
 def _ran_once(replay: Path | None) -> bool:

@@ -22,6 +22,8 @@ _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
 FORMAT = 2
 """Of a speed model's file: since 2 a band says noise and doubt apart. One of format 1 is doubt as a whole."""
+_PLACES = 201
+"""Even places at which a distribution is looked at."""
 ROWS = 12
 """Knots that are listed where a model shows itself."""
 TOGETHER = "on all cores at once"
@@ -258,6 +260,35 @@ class SpeedBand:
         low, mid, high = (np.interp(size, self.sizes, curve) for curve in (self.low, self.mid, self.high))
         below, above = np.minimum(position * 2, 1.0), np.maximum(position * 2 - 1, 0.0)
         return np.asarray(low + below * (mid - low) + above * (high - mid), dtype=np.float64)
+
+    def run_interval(self, size: ArrayLike, *, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Speeds between which one run lies with a probability, noise and doubt together; as the sizes.
+
+        Raises
+        ------
+        ScenarioError
+            If noise and doubt are not told apart: then `low` and `high` are limits, without a probability.
+        """
+        from scipy.special import ndtri
+
+        if not self.stated:
+            raise ScenarioError("speed band: noise and doubt are not told apart; low and high are its limits")
+        places = (np.arange(_PLACES) + 0.5) / _PLACES
+        logs = np.zeros(1) if self.noise is None else np.log(self.noise.at(places))
+        sizes = np.asarray(size, np.float64)
+        sds = np.zeros(sizes.shape) if self.doubt is None else self.doubt.at(sizes)
+        ends = (1 - level) / 2, (1 + level) / 2
+        found = [np.quantile(sd * ndtri(places)[:, np.newaxis] - logs, ends) for sd in sds.reshape(-1)]
+        low, high = np.exp(np.array(found).reshape(-1, 2)).T
+        mid = np.interp(sizes, self.sizes, self.mid)
+        return mid * np.minimum(low, 1.0).reshape(sizes.shape), mid * np.maximum(high, 1.0).reshape(sizes.shape)
+
+    def shown(self) -> "SpeedBand":
+        """The same with its lower and upper curve where 90 % of runs lie; as it is where that is not known."""
+        if not self.stated:
+            return self
+        low, high = self.run_interval(self.sizes)
+        return replace(self, low=low, high=high)
 
     def function(self, *, position: float = 0.5) -> SpeedFunction:
         """The speed function at one position across the band; see `speed`."""

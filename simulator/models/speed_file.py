@@ -1,5 +1,6 @@
 """Speed models from and to files: a band with its points in JSON, sizes in a CSV."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +25,6 @@ def model_kind(path: str | Path) -> str:
     if not isinstance(document, dict):
         raise ScenarioError(f"{path}: a {type(document).__name__} found, a model allowed")
     return str(document.get("kind"))
-
-
-def check_format(document: dict[str, Any], newest: int, path: Path | str) -> None:
-    """Refuse what a newer version wrote; formats from 1 on are read.
-
-    Raises
-    ------
-    ScenarioError
-        If the format is newer, or none.
-    """
-    found = document.get("format")
-    if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= newest:
-        return
-    if isinstance(found, int | float) and found > newest:
-        raise ScenarioError(f"{path}: format {found} is newer than this version reads; install a newer apportion")
-    raise ScenarioError(f"{path}: format {found!r} is none; name a file that `apportion calibrate` wrote")
 
 
 def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
@@ -67,7 +52,7 @@ def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, An
     if not isinstance(document, dict) or document.get("kind") != "speed":
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
         raise ScenarioError(f"{path}: kind {found!r} is no speed model; name a file that `calibrate speed` wrote")
-    check_format(document, FORMAT, path)
+    files.check_format(document, FORMAT, path)
     try:
         model = document["model"]
         return files.known((SpeedSurface if "columns" in model else SpeedBand).from_dict(model)), document
@@ -78,8 +63,14 @@ def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, An
         raise ScenarioError(f"{path}: model: {error} found, {allowed}") from error
 
 
-def predict_speeds(path: str | Path, at: str | Path) -> list[dict[str, Any]]:
+def predict_speeds(path: str | Path, at: str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:
     """The band at the sizes of a CSV file (`size_elements`), in its order; speeds in volume per second.
+
+    Parameters
+    ----------
+    level
+        Probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
+        Where noise and doubt are not told apart, `low` and `high` are the band's limits, and no truth is told.
 
     Raises
     ------
@@ -99,6 +90,14 @@ def predict_speeds(path: str | Path, at: str | Path) -> list[dict[str, Any]]:
         raise ScenarioError(faults[:20])
     measured = [float(point["size_elements"]) for point in document.get("points", ())]
     low, mean, high = (band.speed(sizes, position=position) for position in (0.0, 0.5, 1.0))
+    truths: list[dict[str, float]] = [{}] * sizes.size
+    if band.stated:
+        if not 0 < level < 1:
+            raise ScenarioError(f"level: {level:g} is no probability; give a number between 0 and 1")
+        low, high = band.run_interval(sizes, level=level)
+        silent = replace(band, noise=None) if band.doubt is not None else band
+        ends = (silent.drawn(sizes, position=(1 + sign * level) / 2) for sign in (-1, 1))
+        truths = [{"truth_low": float(one), "truth_high": float(other)} for one, other in zip(*ends, strict=True)]
     least, most = float(band.sizes[0]), float(band.sizes[-1])
     top = max(measured, default=most)
     return [
@@ -107,6 +106,7 @@ def predict_speeds(path: str | Path, at: str | Path) -> list[dict[str, Any]]:
             "low": float(low[i]),
             "mean": float(mean[i]),
             "high": float(high[i]),
+            **truths[i],
             "beyond_points": bool(size > top),
             "outside_band": bool(not least <= size <= most),
         }

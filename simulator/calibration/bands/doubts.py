@@ -20,10 +20,8 @@ from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.curve import SLOPE_FLOOR, Curve
 from simulator.calibration.bands.source import Floats, PointMeasured
 from simulator.models.doubt import DRIFT, Doubt, Noise
-from simulator.models.speed import LEAST_HALF_WIDTH, SpeedBand
+from simulator.models.speed import LEAST_HALF_WIDTH
 
-LEVEL = 0.9
-"""Share of runs that lie between the lower and the upper curve that are shown."""
 NORMAL_90 = 1.6448536269514722
 """Standard deviations that hold 90 % of a normal distribution."""
 MOST_FACTORS = 256
@@ -144,19 +142,7 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     sources = {name: variance / whole for name, variance in variances.items() if variance > 0}
     doubt = Doubt(sizes, np.sqrt(sum(np.square(sd) for sd in parts.values())), sources=sources)
     noise = _noise(scatter.factors, visits)
-    return replace(built, band=shown(replace(built.band, doubt=doubt, noise=noise)))
-
-
-def shown(band: SpeedBand) -> SpeedBand:
-    """The band with its curves where 90 % of runs lie: noise and doubt together."""
-    from scipy.special import ndtri
-
-    deviates = ndtri((np.arange(101) + 0.5) / 101)
-    logs = np.zeros(1) if band.noise is None else np.log(band.noise.at((np.arange(101) + 0.5) / 101))
-    sds = np.zeros(band.sizes.size) if band.doubt is None else band.doubt.at(band.sizes)
-    ends = [np.quantile(sd * deviates[:, np.newaxis] - logs, ((1 - LEVEL) / 2, (1 + LEVEL) / 2)) for sd in sds]
-    low, high = np.exp(np.array(ends)).T
-    return replace(band, low=band.mid * np.minimum(low, 1.0), high=band.mid * np.maximum(high, 1.0))
+    return replace(built, band=replace(built.band, doubt=doubt, noise=noise).shown())
 
 
 def _noise(factors: Floats, visits: float) -> Noise | None:

@@ -155,8 +155,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
     ----------
     source
         The name of a kernel (`SIZED_KERNELS`), which really runs on the last core; a table of sizes
-        (`size_elements,volume,cpu_s`) or a file of points, by path or as shipped; what `measure` returned; or a source with settings of its
-        own, such as `RealSource.of_command`.
+        (`size_elements,volume,cpu_s`) or a file of points, by path or as shipped; what `measure` returned; or a source
+        with settings of its own, such as `RealSource.of_command`.
     method, rule, budget_s, accuracy, verify_largest
         See `bands.build`; what `measure` returned is joined as it is.
     pe
