@@ -149,9 +149,14 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     check_explained(recommendation.objective)
     runs = recommendation.runs
     whole = replace(scenario, seed=runs.seed, replications=runs.makespan_ticks.shape[1])
-    asked = replace(whole, replications=_replications(whole, whole.replications))
+    asked = replace(whole, replications=_replications(whole, whole.replications), truths=runs.truth_count)
     simulations = Simulations(
-        limit=most_runs, replications=asked.replications, seed=runs.seed, objective=recommendation.objective
+        limit=most_runs,
+        replications=asked.replications,
+        seed=runs.seed,
+        objective=recommendation.objective,
+        truths=runs.truth_count,
+        level=recommendation.level,
     )
     made = _settled(whole, asked, _remembered(asked, recommendation, simulations), simulations)
     found = _explained(asked, made, simulations)
