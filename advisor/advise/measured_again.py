@@ -94,10 +94,7 @@ def measure_again(
     """
     if not found.ranked:
         raise ScenarioError("--measure-next: no model of this scenario states a doubt; leave the option out")
-    if budget_s < LEAST_S:
-        raise ScenarioError(
-            f"--measure-next: {budget_s:g} s is too little to measure anything; give at least {LEAST_S:g}s"
-        )
+    check_budget(budget_s)
     require_linux()
     data, home = _read(path)
     plans = [(one, _plan(one, data, home)) for one in found.ranked]
@@ -114,6 +111,19 @@ def measure_again(
         tell(f"measuring {one.source} again for {units.show_duration(share_s)}")
         done.append(_measured(one, planned[one.source], budget_s=share_s, home=home, folder=folder))
     return tuple(done)
+
+
+def check_budget(budget_s: float) -> None:
+    """Refuse a time in which nothing can be measured.
+
+    Raises
+    ------
+    ScenarioError
+        If it is that.
+    """
+    if budget_s < LEAST_S:
+        told = f"{units.show_duration(budget_s)} is too little to measure anything"
+        raise ScenarioError(f"--measure-next: {told}; give at least {units.show_duration(LEAST_S)}")
 
 
 @dataclass(frozen=True)
@@ -254,6 +264,7 @@ def measured_first(
     scenario, document
         To be asked now: see `just_measured`; and the field `measured_again` of an advice, which lacks `after` still.
     """
+    check_budget(budget_s)
     scenario = load(())
     made = recommend(scenario, **asked)
     found = next_measurement(scenario, made)

@@ -102,7 +102,7 @@ def again_lines(document: Document) -> list[str]:
         interval = wording.with_interval(takes)
         loss = wording.percent(one.get("expected_loss"), 2) if one.get("expected_loss") is not None else "not known"
         units = wording.partition_text(one.get("partition"), most=4)
-        lines.append(f"  {when:<7}{clean(one['recommended'])}: {units}; {interval} s; expected loss {loss}")
+        lines.append(f"  {when:<7}{clean(one['recommended'])}: {units}; {interval}; expected loss {loss}")
     changes = [change for one in found["measured"] for change in one["changes"]]
     return [*lines, "  in the scenario: " + ", ".join(map(clean, changes))]
 
