@@ -145,7 +145,8 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasuremen
         [-one.per_second if one.reduction >= WORTH else 0.0 for one in found],
         [-one.share * one.removed for one in found],
     )
-    loss = max([doubts.loss(seed=made.runs.seed), *(one.reduction for one in found)])
+    stated = doubts.loss(seed=runs.seed) if made.expected_loss is None else made.expected_loss
+    loss = max([stated, *(one.reduction for one in found)])
     return NextMeasurement(tuple(found[place] for place in order), doubts.makespan, doubts.gain, unstated, loss)
 
 
