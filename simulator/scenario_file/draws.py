@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from simulator.base import randomness
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.scenario import Scenario, truth_count
-from simulator.scenario_file.truths import TruthKey, speed_parts
+from simulator.scenario_file.truths import SERIES, TruthKey, speed_parts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SERIES = 1_000_000
-"""Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 FEW_DRAWS = 2**16
 """Draws up to which each is remembered; more are made together, and as many at once."""
 

@@ -122,7 +122,7 @@ class ReplaySource:
         return float(self.sizes[-1])
 
     def measure(self, size: float) -> PointMeasured:
-        """The recorded time at a size.
+        """The recorded time at a size; where sizes were repeated, those of the nearest one.
 
         Raises
         ------
@@ -131,16 +131,13 @@ class ReplaySource:
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+        if self.repeats:
+            place = ties.first_least(np.abs(np.log(self.sizes / size)))
+            cpu, wall = self.repeats[place]
+            each = tuple((self.cpu_s[place] * cpu).tolist()), tuple((self.wall_s[place] * wall).tolist())
+            return PointMeasured(float(self.sizes[place]), float(self.volumes[place]), *each, float(sum(each[0])))
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
-        cpu, wall = self._repeated(size)
-        each = tuple((cpu_s * cpu).tolist()), tuple((wall_s * wall).tolist())
-        return PointMeasured(float(size), volume, *each, float(sum(each[0])))
-
-    def _repeated(self, size: float) -> tuple[Floats, Floats]:
-        """Factors of the repetitions of the row nearest to a size; one of 1 where each size ran once."""
-        if not self.repeats:
-            return np.ones(1), np.ones(1)
-        return self.repeats[ties.first_least(np.abs(np.log(self.sizes / size)))]
+        return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
 
     def cost_s(self, times_s: Floats) -> Floats:
         """A point costs its time once, or as often as sizes were repeated."""
@@ -164,10 +161,14 @@ class ReplaySource:
             return self
         if largest <= self.smallest:
             raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
+        if self.repeats:
+            count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
+            sizes, volumes = self.sizes[:count], self.volumes[:count]
+            cpu_s, wall_s, repeats = self.cpu_s[:count], self.wall_s[:count], self.repeats[:count]
+            return ReplaySource(sizes, volumes, cpu_s, wall_s, repeats=repeats, subject=self.subject)
         sizes = np.append(self.sizes[self.sizes < largest], largest)
         volumes, cpu_s, wall_s = (self.at(sizes, column) for column in (self.volumes, self.cpu_s, self.wall_s))
-        repeats = tuple(self._repeated(float(size)) for size in sizes) if self.repeats else ()
-        return ReplaySource(sizes, volumes, cpu_s, wall_s, repeats=repeats, subject=self.subject)
+        return ReplaySource(sizes, volumes, cpu_s, wall_s, subject=self.subject)
 
     def at(self, sizes: Floats | float, column: Floats) -> Floats:
         """A column at any sizes, by straight lines in log-log; exact at the rows."""

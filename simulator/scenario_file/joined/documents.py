@@ -137,7 +137,7 @@ class _Level(_Loose):
 
 
 class _Parameters(_Loose):
-    parameters: dict[str, float | list[float] | list[list[float]]]
+    parameters: dict[str, float | list[float] | list[list[float]] | dict[str, Any]]
 
 
 class NodeTopology(_Loose):
