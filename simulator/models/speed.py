@@ -22,7 +22,7 @@ _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
 FORMAT = 2
 """Of a speed model's file: since 2 a band says noise and doubt apart. One of format 1 is doubt as a whole."""
-_PLACES = 201
+_PLACES = 101
 """Even places at which a distribution is looked at."""
 ROWS = 12
 """Knots that are listed where a model shows itself."""
