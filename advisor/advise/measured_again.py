@@ -41,6 +41,10 @@ GONE = MEASURABLE["drift"]
 """Share of drift's variance that runs right after a measurement are without."""
 
 
+NOTHING = "no model of this scenario states a doubt; leave the option out"
+FEW = "one truth tells nothing of doubt; ask for more replications"
+
+
 @dataclass(frozen=True)
 class Remeasured:
     """A source that was measured again."""
@@ -93,7 +97,7 @@ def measure_again(
         If a run fails.
     """
     if not found.ranked:
-        raise ScenarioError("--measure-next: no model of this scenario states a doubt; leave the option out")
+        raise ScenarioError(f"--measure-next: {FEW if found.doubted else NOTHING}")
     check_budget(budget_s)
     require_linux()
     data, home = _read(path)
@@ -266,6 +270,8 @@ def measured_first(
     """
     check_budget(budget_s)
     scenario = load(())
+    if not scenario.doubtful:
+        raise ScenarioError(f"--measure-next: {NOTHING}")
     made = recommend(scenario, **asked)
     found = next_measurement(scenario, made)
     measured = measure_again(path, found, budget_s=budget_s, folder=folder, tell=tell)

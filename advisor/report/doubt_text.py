@@ -9,6 +9,7 @@ REST = "interactions and noise"
 """What no source explains alone."""
 UNSTATED = "as stated"
 """The cause of a doubt that its model or entry does not divide."""
+NOT_DOUBTED = "none of the models states a doubt"
 MOST_SOURCES = 8
 SHARE_HEAD = ("source", "of the makespan", "of the gain", "because of")
 NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
@@ -79,11 +80,16 @@ def next_lines(document: Document) -> list[str]:
     unstated = ", ".join(map(clean, asked.get("unstated") or ()))
     more = [f"No doubt is stated of: {unstated}"] if unstated else []
     if asked.get("measure") is None:
-        why = "no measurement is expected to save much" if asked.get("ranked") else "none of the models states a doubt"
-        return [f"Measure next: nothing; {why}", *more]
+        return [f"Measure next: nothing; {_why_nothing(asked)}", *more]
     before, after = losses(asked["expected_loss"], asked["expected_loss_after"])
     told = f"Measure next: {clean(asked['measure'])}, for {wording.duration(asked['seconds'])}"
     return [f"{told}; expected loss {before} now, {after} then", clean(asked["command"]), *more]
+
+
+def _why_nothing(asked: Document) -> str:
+    if asked.get("ranked"):
+        return "no measurement is expected to save much"
+    return "one truth tells nothing of doubt; ask for more replications" if asked.get("doubted") else NOT_DOUBTED
 
 
 def again_lines(document: Document) -> list[str]:

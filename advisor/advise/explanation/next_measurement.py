@@ -93,7 +93,9 @@ class NextMeasurement:
     unstated: tuple[str, ...]
     """Parameters of which no doubt is known: constants, and models that state none."""
     loss: float | None
-    """Expected loss of the advice, as a share of the time; None where nothing is doubted."""
+    """Expected loss of the advice, as a share of the time; None where nothing is told of doubt."""
+    doubted: bool = True
+    """Whether anything is doubted; where nothing is told of it all the same, there was one truth only."""
 
     @property
     def best(self) -> Candidate | None:
@@ -116,6 +118,7 @@ class NextMeasurement:
                 "seconds": None if best is None else best.seconds,
                 "expected_loss": self.loss,
                 "expected_loss_after": None if best is None else self.loss_after(best),
+                "doubted": self.doubted,
                 "ranked": [one.to_dict() for one in self.ranked],
                 "unstated": list(self.unstated),
             },
@@ -136,7 +139,7 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasuremen
     sources = [] if runs.truths is None else sources_of(scenario, made)
     unstated = _unstated(scenario, made.configuration, sources)
     if runs.truths is None or not sources or np.unique(runs.truths).size < 2:
-        return NextMeasurement((), (), None, unstated, None)
+        return NextMeasurement((), (), None, unstated, None, doubted=bool(sources))
     doubts = _doubts(made, sources)
     looked = {one.source: one for one in doubts.makespan}
     most = sorted(range(len(sources)), key=lambda place: -looked[sources[place].name].share)[:MOST_LOOKED_AT]

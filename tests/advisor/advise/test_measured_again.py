@@ -136,6 +136,8 @@ def test_what_lies_elsewhere_is_named_with_its_command(home, measured, fields, s
 
 def test_nothing_to_measure_and_too_little_time(home):
     with pytest.raises(ScenarioError, match="--measure-next: no model of this scenario states a doubt"):
+        measure_again(home / "s.yaml", replace(found(), doubted=False), budget_s=10)
+    with pytest.raises(ScenarioError, match="--measure-next: one truth tells nothing of doubt; ask for more repl"):
         measure_again(home / "s.yaml", found(), budget_s=10)
     with pytest.raises(ScenarioError, match="--measure-next: 2 s is too little to measure anything; give at least 4 s"):
         measure_again(home / "s.yaml", found(candidate("models/a.json")), budget_s=2)

@@ -71,6 +71,8 @@ def test_nothing_doubted():
     told = document(doubt=None, measure_next=asked)
     assert (doubt_sentence(told), share_rows(told), next_rows(told)) == ("", [], [])
     assert next_lines(told)[0] == "Measure next: nothing; none of the models states a doubt"
+    few = document(doubt=None, measure_next=asked | {"doubted": True})
+    assert next_lines(few)[0].endswith("one truth tells nothing of doubt; ask for more replications")
     assert "Nothing is doubted" in str(doubt.section(told))
     assert doubt_sentence({}) == ""
 
