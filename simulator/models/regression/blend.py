@@ -32,7 +32,7 @@ from simulator.models.regression.candidates import (
     middle,
     prior_of,
 )
-from simulator.models.regression.runs import Cells, Floats, resolution_s
+from simulator.models.regression.runs import Cells, Floats, resolution_s, share_of_median
 
 LIKENESS = 3.0
 """Variance of the alike part of the residuals, relative to the independent part."""
@@ -125,8 +125,9 @@ class Blend:
     def _noise(self, mean: Floats) -> Floats:
         """Variance of the logarithm of one run around its mean, shape (members, n)."""
         coarse = _coarseness(np.exp(mean), self.step_s)
-        single = max(0.0, self.cells.run_sd**2 * (1.0 - 1.0 / float(np.mean(self.cells.runs))))
-        return np.asarray(self.variance[:, None] * coarse * self.inflation[:, None] + single)
+        # The residuals are those of medians, which scatter less than single runs.
+        single = self.cells.run_sd**2 * (1.0 - float(np.mean(share_of_median(self.cells.runs))))
+        return np.asarray(self.variance[:, None] * coarse + single)
 
     def point(self, values: Mapping[str, Floats]) -> Floats:
         """Predicted seconds, shape (n,)."""
@@ -289,7 +290,8 @@ def _forward(
     number = held.sum(axis=1)
     score = (density * held).sum(axis=1) / number * np.minimum(number, FORWARD_WORTH)
     worth = np.minimum(number, 2.0)
-    surprise = ((squared * held).sum(axis=1) / number * worth).reshape(-1, kinds).sum(axis=0)
+    expected = freedom / np.maximum(freedom - 2.0, 0.5)  # of the squares of Student's t
+    surprise = ((squared / expected * held).sum(axis=1) / number * worth).reshape(-1, kinds).sum(axis=0)
     weight = worth.reshape(-1, kinds).sum(axis=0)
     factor = np.maximum((CALIBRATION_WEIGHT + surprise) / (CALIBRATION_WEIGHT + weight), 1.0)
     error = np.expm1((np.abs(fitted.residuals[kinds:]) * held).sum(axis=1) / number).reshape(-1, kinds).mean(axis=0)
