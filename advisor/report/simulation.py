@@ -1,5 +1,6 @@
 """What a simulation answers: its document, the folder with tables, charts and page, and the file of a timeline."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -130,6 +131,7 @@ def save_timeline(
         alone = loaded.with_configurations(tuple(one for one in loaded.configurations if one.name in shown))
         known: Any = runs.engine
         again = {"replications": 1, "first_replication": replication, "seed": runs.seed, "engine": known}
+        alone = replace(alone, truths=runs.truth_count)
         loaded, runs = alone, run(alone, log_replications=1, **again)
     if path.suffix == ".svg":
         files.write_text(path, plots.gantt_svg(runs.timeline(shown[0])))

@@ -64,7 +64,7 @@ def timelines(scenario: Scenario, runs: RunSet, names: Sequence[str], *, replica
     share = max(1, len(names))
     found = []
     for name in names:
-        chosen = scenario.with_configurations((by_name[name],))
+        chosen = replace(scenario.with_configurations((by_name[name],)), truths=runs.truth_count)
         logged = run(chosen, replications=1, seed=runs.seed, first_replication=replication, log_replications=1)
         head = {"configuration": name, "replication": replication, "replications": int(runs.makespan_ticks.shape[1])}
         operations = len(logged.logs[0, 0])

@@ -13,7 +13,8 @@ from simulator.engines.resources import Service
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.engines.setup import Setup
 from simulator.platform.nodes import PE
-from simulator.scenario_file.scenario import Draws, Scenario
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Scenario
 
 __all__ = ["CustomOperation", "Progress", "Sharing", "run"]
 

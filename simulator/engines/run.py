@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from simulator.base.errors import ScenarioError, UnsupportedProgram
 from simulator.engines import process
@@ -13,7 +13,8 @@ from simulator.engines.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines.process import CustomOperation, Progress, Sharing
 from simulator.engines.run_set import RunSet
 from simulator.programs.program import Loop, Row
-from simulator.scenario_file.scenario import Scenario, draw
+from simulator.scenario_file.draws import Draws, draw
+from simulator.scenario_file.scenario import Scenario, truth_count
 
 # Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
 
@@ -75,7 +76,8 @@ def run(  # noqa: PLR0913 - all by name
     Parameters
     ----------
     replications, seed, first_replication
-        In place of the scenario's own; and the number of the first: number r has the same draws in whichever call.
+        In place of the scenario's own; and the number of the first: number r has the same draws in whichever call, of
+        at most so many replications as the scenario has.
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once there is enough to do that
         loading it pays. Results are the same; they name the engine.
@@ -99,8 +101,7 @@ def run(  # noqa: PLR0913 - all by name
         If `compiled` is asked for what it does not interpret, with the reason.
     """
     _check(engine, scenario)
-    replications = scenario.replications if replications is None else replications
-    scenario = replace(scenario, replications=replications, seed=scenario.seed if seed is None else seed)
+    scenario = _asked(scenario, replications, seed)
     scenario.check_memory_needed()
     own = operations is not None or sharing is not service_table
     if own and engine == "compiled":
@@ -111,10 +112,11 @@ def run(  # noqa: PLR0913 - all by name
 
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
             found = _at_some_tick(partial(run_compiled, scenario, draws, **kept, threads=threads, progress=progress))
-            return replace(found, deterministic=scenario.deterministic)
+            return replace(found, deterministic=scenario.deterministic, **_truths(draws, scenario))
     run_here = partial(process.run, operations=operations, sharing=sharing, progress=progress)
     found = _at_some_tick(partial(run_here, scenario, draws, **kept))
-    return replace(found, deterministic=scenario.deterministic and not own)  # what is the user's own may draw
+    # What is the user's own may draw.
+    return replace(found, deterministic=scenario.deterministic and not own, **_truths(draws, scenario))
 
 
 def _check(engine: str, scenario: Scenario) -> None:
@@ -122,6 +124,19 @@ def _check(engine: str, scenario: Scenario) -> None:
         raise ScenarioError(f"engine: {engine!r} found, one of {', '.join(get_args(Engine))} allowed")
     if not scenario.configurations:
         raise ScenarioError("configurations: none found, at least one allowed")
+
+
+def _asked(scenario: Scenario, replications: int | None, seed: int | None) -> Scenario:
+    """The scenario with replications and seed of the call: fewer than its own are some of them, of the same truths."""
+    count = scenario.replications if replications is None else replications
+    seed = scenario.seed if seed is None else seed
+    whole = replace(scenario, replications=max(count, scenario.replications))
+    return replace(scenario, replications=count, seed=seed, truths=truth_count(whole) if whole.doubtful else None)
+
+
+def _truths(draws: Draws, scenario: Scenario) -> dict[str, Any]:
+    """What a run set says of truths."""
+    return {} if draws.truths is None else {"truths": draws.truths, "truth_count": scenario.truths}
 
 
 def _at_some_tick(simulate: Callable[..., RunSet]) -> RunSet:

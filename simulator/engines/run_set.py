@@ -51,6 +51,8 @@ class RunSet:
     """Whether it is known that nothing was drawn: every replication is the same, and one of them tells all."""
     truths: NDArray[np.int64] | None = None
     """Number of the truth of each replication, (replication,); None where nothing is doubted."""
+    truth_count: int | None = None
+    """How many truths were drawn, of which these replications may have some only; None where nothing is doubted."""
 
     def __repr__(self) -> str:
         count, replications = self.makespan_ticks.shape

@@ -14,7 +14,8 @@ from simulator.engines.faults import link_name
 from simulator.engines.log import Causes, Step, explain
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind
-from simulator.scenario_file.scenario import Scenario, draw
+from simulator.scenario_file.draws import draw
+from simulator.scenario_file.scenario import Scenario
 
 __all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 
@@ -93,7 +94,11 @@ def waited_for(
     log, causes = explain(scenario, runs, configuration, replication)
     path = causes.path()
     nominal = _nominal_ticks(
-        scenario, configuration, first_replication + replication, seed=runs.seed, tick_s=runs.tick_s
+        replace(scenario, truths=runs.truth_count),
+        configuration,
+        first_replication + replication,
+        seed=runs.seed,
+        tick_s=runs.tick_s,
     )
     return WaitedFor(
         tuple(Step(log[row], begin, log[row].end_ticks) for row, begin in path),

@@ -84,6 +84,17 @@ class Doubt:
         return cls(sizes, sd, float(data.get("common", COMMON)), sources)
 
 
+def doubt_data(doubt: Doubt | None) -> dict[str, Any]:
+    """As an entry `doubt` of plain data; no entry where nothing is doubted or nothing is known of it."""
+    return {} if doubt is None else {"doubt": doubt.to_dict()}
+
+
+def doubt_of(data: Mapping[str, Any]) -> Doubt | None:
+    """What `doubt_data` wrote; KeyError, TypeError, ValueError or ScenarioError for what is none."""
+    found = data.get("doubt")
+    return None if found is None else Doubt.from_dict(found)
+
+
 @dataclass(frozen=True)
 class Noise:
     """How the time of one run differs from its truth: factors that are equally likely, tails kept."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt
 
 Floats = NDArray[np.float64]
 Kind = Literal["core", "cache", "memory", "clock"]
@@ -154,3 +155,6 @@ class SharingDomain:
     pes: tuple[int, ...]
     """Places in the platform, ascending."""
     law: Law
+    doubt: Doubt | None = None
+    """What is not known of the loss `1 / kept - 1` that the law says: the logarithm of its true value over it, over
+    what the law says was lost. So a computation beside nobody has no doubt. None: nothing is doubted."""

@@ -1,7 +1,7 @@
 """Models of neighbours from and to files: domains and uses as scenarios write them, with the cells they rest on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from simulator.base import files, ties, units
 from simulator.base.errors import MALFORMED, ScenarioError, meant, some_names
 from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.models.doubt import Doubt, doubt_data, doubt_of
 from simulator.models.neighbours import (
     Bandwidth,
     Floats,
@@ -60,6 +61,8 @@ class NeighboursModel:
     """Of computations beside nobody, in volume per second: as calibrations of a PE alone see them."""
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    doubt: Doubt | None = None
+    """What is not known of losses; all domains have it, see `SharingDomain.doubt`. None in files of before."""
 
     def kept(
         self,
@@ -128,6 +131,7 @@ class NeighboursModel:
             "pairs": list(self.cells),
             "warnings": list(self.warnings),
             "provenance": dict(self.provenance),
+            **doubt_data(self.doubt),
         }
 
     @classmethod
@@ -136,9 +140,10 @@ class NeighboursModel:
         count = int(document["pe_count"])
         pairs = zip(document["domains"], document["places"], strict=True)
         kernels = {name: _read_uses(entry) for name, entry in document["uses"].items()}
-        nothing = KernelUses(np.array([1.0]), {}, {})
+        nothing, doubt = KernelUses(np.array([1.0]), {}, {}), doubt_of(document)
+        domains = (domain for entry, places in pairs for domain in _read_domains(entry, places))
         return cls(
-            tuple(domain for entry, places in pairs for domain in _read_domains(entry, places)),
+            tuple(replace(domain, doubt=doubt) for domain in domains),
             {name: kernels.get(name, nothing) for name in document["kernels"]},
             count,
             tuple(document["pairs"]),
@@ -147,6 +152,7 @@ class NeighboursModel:
             tuple(document["lone_speeds"]),
             tuple(document["warnings"]),
             document["provenance"],
+            doubt,
         )
 
 

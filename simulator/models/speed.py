@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook
 from simulator.base.errors import ScenarioError
-from simulator.models.doubt import Doubt, Noise
+from simulator.models.doubt import Doubt, Noise, doubt_data, doubt_of
 
 Floats = NDArray[np.float64]
 
@@ -266,7 +266,9 @@ class SpeedBand:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
+        found = {name: getattr(self, name).tolist() for name in ("sizes", "low", "mid", "high")}
+        noise = {} if self.noise is None else {"noise": self.noise.to_dict()}
+        return found | doubt_data(self.doubt) | noise
 
     def __repr__(self) -> str:
         return f"SpeedBand({_extent(self.sizes, self.mid)})"
@@ -282,7 +284,8 @@ class SpeedBand:
     def from_dict(cls, data: dict[str, Any]) -> "SpeedBand":
         """The band that `to_dict` wrote."""
         sizes, low, mid, high = (np.asarray(data[name], np.float64) for name in ("sizes", "low", "mid", "high"))
-        return cls(sizes, low, mid, high)
+        noise = None if data.get("noise") is None else Noise.from_dict(data["noise"])
+        return cls(sizes, low, mid, high, doubt=doubt_of(data), noise=noise)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
 
+def plain_name(name: str) -> str:
+    """A name without leading zeros in its numbers, and so without the width of a `count`."""
+    return _ZEROS.sub("", name)
+
+
 @dataclass(frozen=True)
 class Load:
     """The background load of a PE: a trace, whose start each replication draws, and what it leaves to us."""
@@ -256,7 +261,7 @@ class Platform:
         `slow7` of nine and `slow07` of twelve draw the same. No two PEs draw alike: where names differ in zeros only,
         the shortest one is keyed so, the others by their whole names.
         """
-        plain = [_ZEROS.sub("", pe.name) for pe in self.pes]
+        plain = [plain_name(pe.name) for pe in self.pes]
         owners: dict[str, str] = {}
         for name, pe in sorted(zip(plain, self.pes, strict=True), key=lambda pair: (len(pair[1].name), pair[1].name)):
             owners.setdefault(name, pe.name)

@@ -20,7 +20,8 @@ from simulator.platform.foreign.simgrid_hosts import NODE_PROPERTY
 from simulator.platform.foreign.simgrid_routes import MAX_NODES
 from simulator.platform.networks import Link, Listed, Star
 from simulator.platform.nodes import PE, Load, Platform
-from simulator.scenario_file.scenario import Draws, Scenario, draw
+from simulator.scenario_file.draws import Draws, draw
+from simulator.scenario_file.scenario import Scenario
 
 # The zones of a platform as SimGrid's platform file has them: hosts, links and routes as lines of XML.
 
@@ -534,7 +535,7 @@ def _host(scenario: Scenario, index: int, draws: Draws, profiles: Mapping[str, s
     """The attributes of a host."""
     pe, kernel = scenario.platform.pes[index], scenario.application.kernel
     at = size if size is not None and not flat(pe, kernel) else float(pe.speed_of(kernel).sizes[0])
-    speed = float(pe.speed_of(kernel).speed(at, position=draws.band_positions[0, index]))
+    speed = float(draws.speeds(pe.speed_of(kernel), index, np.array([at]))[0, 0])
     if not speed > 0:
         raise ScenarioError(f"platform: PE {pe.name}: speed: 0 at a size of {at:g} found, above 0 allowed")
     attributes = f'id={quoteattr(pe.name)} speed="{speed!r}f" core="{pe.cores}"'

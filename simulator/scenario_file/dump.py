@@ -68,6 +68,7 @@ def dump_scenario(scenario: Scenario, *, traces: Mapping[str, str] | None = None
             for c in scenario.configurations
         },
         "replications": scenario.replications,
+        **({} if scenario.truths is None else {"truths": scenario.truths}),
         "seed": scenario.seed,
         **({"notes": notes} if notes else {}),
     }

@@ -237,6 +237,9 @@ class ScenarioForm(Form):
     """By name: who does how much where; see Configurations."""
     replications: int = Field(default=200, ge=1, le=MOST_REPLICATIONS)
     """How many draws of load and speed."""
+    truths: int | None = Field(default=None, ge=1, le=MOST_REPLICATIONS)
+    """Truths that the replications share out: draws of what measuring left unknown, at most as many as replications. By
+    default a tenth of the replications where runs of one truth differ, else as many."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Where the draws start: the same seed, the same results."""
     notes: list[str] = Field(default=[])

@@ -1,7 +1,7 @@
 """The files that a scenario file names: each read once, and remembered for provenance."""
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +102,8 @@ class NamedFiles:
         from simulator.models.speed_file import load_speed  # only here: SciPy is slow to import
 
         if name not in self._bands:
-            self._bands[name], told = load_speed(self.path(name))
+            speed, told = load_speed(self.path(name))
+            self._bands[name] = replace(speed, source=name) if isinstance(speed, SpeedBand) else speed
             if told.get("measured") == TOGETHER:
                 self.together.add(name)
         return self._bands[name]

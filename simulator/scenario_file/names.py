@@ -66,6 +66,11 @@ def counted(name: str, count: int | None) -> list[str]:
     return [f"{name}{number:0{width}d}" for number in range(1, count + 1)]
 
 
+def first_name(name: str, count: int | None) -> str:
+    """The first of the names that `counted` gives, up to zeros: the same for any number of them."""
+    return f"{name}1" if count is not None and not _RANGE.search(name) else expanded(name)[0]
+
+
 def compact(names: Sequence[str]) -> str | None:
     """The pattern of names that differ in one ascending number; None if there is none."""
     first = names[0]

@@ -15,7 +15,7 @@ from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.foreign import read_simgrid
 from simulator.platform.networks import Link, Network
-from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.platform.nodes import PE, Load, Node, Platform, plain_name
 from simulator.scenario_file.domain_forms import DomainsModelForm
 from simulator.scenario_file.domains import PEsOf, load_demands, sharing, told_by_domains
 from simulator.scenario_file.faults import Faults
@@ -33,7 +33,7 @@ from simulator.scenario_file.memory_levels import (
     uses_of_model,
 )
 from simulator.scenario_file.named_files import NamedFiles
-from simulator.scenario_file.names import MAX_NAMES, counted, how_many
+from simulator.scenario_file.names import MAX_NAMES, counted, first_name, how_many
 from simulator.scenario_file.network_forms import StarForm, TreeForm
 from simulator.scenario_file.networks import LinkSource, Maker, check_links, link_maker, make_network, message_model
 from simulator.scenario_file.node_forms import (
@@ -262,6 +262,7 @@ def _kinds(
         at = (*here, "pes", number)
         with faults.at(*at):
             kind = _kind(pe, document, named, here=at, node=form.name, known=known, memory=memory, parts=parts)
+            kind = replace(kind, speeds=_with_sources(kind.speeds, pe, form))
             kinds.append(kind if pe.load is not None else replace(kind, load=shared))
     faults.tell()
     return kinds
@@ -301,6 +302,17 @@ def _kind(
     return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, _predicted(form), resource)
 
 
+def _with_sources(speeds: Mapping[str, SpeedBand], form: PEForm, node: NodeForm) -> dict[str, SpeedBand]:
+    """Speeds with what PEs share their doubt by: a model's file, or the entry that says it, by its first PE."""
+    entry = first_name(form.name, form.count).replace(NODE, first_name(node.name, node.count))
+    found = {}
+    for kernel, band in speeds.items():
+        said = form.speeds[kernel]
+        source = said.model if isinstance(said, ModelForm) else plain_name(entry)
+        found[kernel] = replace(band, source=source) if band.wide and not band.source else band
+    return found
+
+
 def _resource(form: ResourcePEForm, named: NamedFiles) -> HardwareModel:
     return (
         named.resource_model(form.resource)
@@ -316,7 +328,8 @@ def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *,
     pes = form.name.replace(NODE, node)
     said = f"constant beyond {band.sizes[-2]:g} elements: memory of the node stands for the speed 0 at its end"
     parts.notes.append(f"speed of {kernel} on {pes}: {said}")
-    return SpeedBand(band.sizes[:-1], band.low[:-1], band.mid[:-1], band.high[:-1])
+    low, mid, high = band.low[:-1], band.mid[:-1], band.high[:-1]
+    return replace(band, sizes=band.sizes[:-1], low=low, mid=mid, high=high, surface=None)
 
 
 def _predicted(form: PEForm) -> frozenset[str]:
@@ -346,6 +359,7 @@ def _on_these_levels(
         raise PlacedError([f"--set {set_by}: {line}" for line in error.lines]) from None
     if found is None:
         return kind
+    found = replace(found, band=replace(found.band, source=band.source))
     parts.extrapolations.append(found)
     others = [name for name in kind.speeds if name != kernel and name not in kind.predicted]
     if others:

@@ -56,7 +56,10 @@ def resolve(
     _check_kernel(platform, application.kernel, document)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
     notes, faults = tuple(dict.fromkeys((*form.notes, *made.notes, *told_of_it))), Faults(document)
-    scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes)
+    if form.truths is not None and form.truths > form.replications:
+        with faults.at("truths"):
+            raise ScenarioError(f"{form.replications} replications cannot share out {form.truths} truths; write fewer")
+    scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes, truths=form.truths)
     configurations, placed = [], 0
     for name, entry in form.configurations.items():  # partition and parameters are checked now, not in the middle
         with faults.at("configurations", name, once=True):

@@ -2,15 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import notebook, randomness, units
+from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
@@ -39,12 +38,14 @@ MOST_PAGING_LINES = 20
 HOUR_S = 3600.0
 MOST_REPLICATIONS = 1_000_000
 """Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
-FEW_DRAWS = 2**16
-"""Draws up to which each is remembered; more are made together, and as many at once."""
+RUNS_OF_A_TRUTH = 10
+"""Replications of each truth by default, where these differ: truths say more of what is unknown than further runs."""
 STEP_BYTES = 450
 """Memory that a step of a process takes while it is simulated: some three operations of 150 bytes (measured)."""
-DRAWN_BYTES = 32
+DRAWN_BYTES = 40
 """Memory of what is drawn for a PE in a replication: where its load and its speed lie, as seconds and as ticks."""
+TRUTH_BYTES = 32
+"""Memory of what is drawn for a PE in a truth: deviates of its kind and its own, and where its speed lies."""
 KEPT_BYTES = 48
 """Memory of what is kept of a process in a replication: three times, twice while they are put together."""
 
@@ -161,6 +162,8 @@ class Scenario:
         names = Counter(configuration.name for configuration in self.configurations)
         for name in sorted(name for name, times in names.items() if times > 1):
             raise ScenarioError(f"configuration {name}: named twice, each name once allowed")
+        if self.truths is not None and not 1 <= self.truths <= MOST_REPLICATIONS:
+            raise ScenarioError(f"truths: {self.truths} cannot be drawn; give 1 to {MOST_REPLICATIONS}")
         if not (1 <= self.replications <= MOST_REPLICATIONS and 0 <= self.seed < 2**63):
             found = f"replications, seed: {self.replications}, {self.seed} found"
             raise ScenarioError(f"{found}, 1 to {MOST_REPLICATIONS} and 0 to 2**63 - 1 allowed")
@@ -190,6 +193,25 @@ class Scenario:
         kernel = self.application.kernel
         return not any(pe.drawn(kernel) for pe in self.platform.pes)
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether something that does not change from run to run is not known for certain, so that truths are drawn."""
+        return any(band.doubtful for band in self.bands)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether runs of one truth differ: by where a load starts, or by the noise of a speed."""
+        return any(band.noise is not None for band in self.bands) or any(
+            pe.load is not None and pe.load.draws for pe in self.platform.pes
+        )
+
+    @property
+    def bands(self) -> list[SpeedBand]:
+        """The speed bands of the application's kernel, each once."""
+        kernel = self.application.kernel
+        distinct = {id(pe.speeds): pe.speeds for pe in self.platform.pes}.values()
+        return list({id(band): band for speeds in distinct if (band := speeds.get(kernel)) is not None}.values())
+
     def check_memory_needed(self, *, candidates: int = 0) -> None:
         """Refuse a simulation that needs more memory than there is, before it starts.
 
@@ -210,11 +232,14 @@ class Scenario:
         count = candidates or len(self.configurations)
         processes = candidates * pes or sum(len(configuration.placement) for configuration in self.configurations)
         needed_bytes = float(runs) * (pes * DRAWN_BYTES + processes * KEPT_BYTES)
+        truths = truth_count(self) if self.doubtful else 0
+        needed_bytes += float(truths) * pes * TRUTH_BYTES
         if self.application.written is None:
             programs = {configuration.divided: configuration for configuration in self.configurations}
             own = sum(_steps_of(self, configuration) for configuration in programs.values())
             needed_bytes += STEP_BYTES * (self.application.work.rounds(pes) * processes if candidates else own)
-        what = f"{runs} replications of {count} configurations with {processes} processes in all"
+        shared = f" of {truths} truths" if truths else ""
+        what = f"{runs} replications{shared} of {count} configurations with {processes} processes in all"
         check_room(what, needed_bytes, instead="fewer replications, configurations or processes need less")
 
     def program(self, configuration: Configuration) -> Program:
@@ -388,6 +413,19 @@ class Scenario:
         return replace(self, configurations=configurations)
 
 
+def truth_count(scenario: Scenario) -> int:
+    """How many truths the replications of a scenario share out: as it says, else by default.
+
+    By default a tenth of the replications, at least one, where runs of one truth differ; where they do not, each
+    replication is a truth of its own. 1 where nothing is doubted.
+    """
+    if not scenario.doubtful:
+        return 1
+    if scenario.truths is not None:
+        return scenario.truths
+    return max(1, scenario.replications // RUNS_OF_A_TRUTH) if scenario.noisy else scenario.replications
+
+
 def _steps_of(scenario: Scenario, configuration: Configuration) -> float:
     """Steps of all processes that take part."""
     processes = sum(units > 0 for units in configuration.partition)
@@ -498,16 +536,6 @@ def _assumed_ends(platform: Platform) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class Draws:
-    """What differs between replications, each drawn from a stream keyed by (replication, PE's draw name, use)."""
-
-    load_starts_s: NDArray[np.float64]
-    """Where in its trace each PE's load starts; axes (replication, PE). PEs of one clock start together."""
-    band_positions: NDArray[np.float64]
-    """Where in its speed band each PE runs, 0 to 1; axes (replication, PE)."""
-
-
 def _unknown_uses(platform: Platform, application: Application) -> list[str]:
     """Sharing domains in which nothing is known of what the kernel takes, and what to write, in one line."""
     kernel, nodes, silent = application.kernel, platform.known_nodes, list[SharingDomain]()
@@ -525,63 +553,3 @@ def _unknown_uses(platform: Platform, application: Application) -> list[str]:
     found = f"{first.name}{more}: what {kernel} takes there is not known, so neighbours do not slow it there"
     written = f"uses: {{{kernel}: {{{first.level}: {{{taken}}}}}}} in the node"
     return [f"{found}; measure it (apportion calibrate neighbours) or write it, such as {written}"]
-
-
-def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
-    """The draws of all replications of a scenario, numbered from `first` on.
-
-    The same seed and number give the same bits, whatever the other PEs and replications are; only PEs of a node that
-    have the same recording share a draw (`Platform.load_clocks`).
-
-    Parameters
-    ----------
-    placed_only
-        Leave out PEs without a process in any configuration: on a large platform most of them may be such.
-    """
-    placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
-    for domain in scenario.platform.domains:  # the loads of neighbours are felt
-        if not placed.isdisjoint(domain.pes):
-            placed.update(domain.pes)
-    shape = (scenario.replications, len(scenario.platform.pes))
-    starts, positions = np.zeros(shape), np.full(shape, 0.5)
-    wide, loaded = [], []  # each draw has a stream of its own: leaving out those that decide nothing shifts no other
-    for index, pe in enumerate(scenario.platform.pes):
-        if placed_only and index not in placed:
-            continue
-        uses = pe.drawn(scenario.application.kernel)
-        if "speed" in uses:
-            wide.append(index)
-        if pe.load is not None and "load" in uses:
-            loaded.append((index, pe.load.trace.end_s))
-        elif pe.load is not None:
-            starts[:, index] = pe.load.start_s
-    for index, drawn in _drawn(scenario, wide, first, "speed"):
-        positions[:, index] = drawn
-    clocks, of_clock = scenario.platform.load_clocks, dict[int, list[tuple[int, float]]]()
-    for index, end_s in loaded:
-        of_clock.setdefault(clocks[index], []).append((index, end_s))
-    for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
-        for index, end_s in of_clock[clock]:
-            starts[:, index] = drawn * end_s
-    return Draws(starts, positions)
-
-
-def _drawn(scenario: Scenario, pes: list[int], first: int, use: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Each of some PEs with its draws for one use, from 0 to 1; (replication,)."""
-    seed, names = scenario.seed, scenario.platform.draw_names
-    numbers = range(first, first + scenario.replications)
-    if len(pes) * len(numbers) <= FEW_DRAWS:
-        for pe in pes:
-            yield pe, np.array([_uniform(seed, number, names[pe], use) for number in numbers])
-        return
-    at_once = max(1, FEW_DRAWS // len(numbers))
-    for start in range(0, len(pes), at_once):
-        some = pes[start : start + at_once]
-        drawn = randomness.firsts(seed, [(number, names[pe], use) for pe in some for number in numbers])
-        yield from zip(some, drawn.reshape(len(some), -1), strict=True)
-
-
-@lru_cache(maxsize=FEW_DRAWS)
-def _uniform(seed: int, replication: int, name: str, use: str) -> float:
-    """One draw, remembered: a search simulates the same replications many times, and this depends on its key only."""
-    return float(randomness.stream(seed, replication, name, use).random())

@@ -12,7 +12,8 @@ from simulator.engines.compiled.block import Block, Ints, Loads, Outcome
 from simulator.engines.costs import lower, start_ticks
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind
-from simulator.scenario_file.scenario import Draws, Scenario
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Scenario
 
 
 def run(
@@ -104,7 +105,7 @@ def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: 
     only = slice(row, row + 1)
     configuration = block.scenario.configurations[block.costs.configurations[place]]
     alone = replace(block.scenario, configurations=(configuration,), replications=1)
-    one = Draws(draws.load_starts_s[only], draws.band_positions[only])
+    one = draws.of(only)
     logged = int((place, replication) in outcome.logs)
     found = process.run(alone, one, tick_s=block.loads.tick_s, log_replications=logged)
     if logged:

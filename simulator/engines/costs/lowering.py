@@ -17,7 +17,8 @@ from simulator.platform.networks import Contention
 from simulator.platform.nodes import Node
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
-from simulator.scenario_file.scenario import Draws, Scenario, check_memory
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Scenario, check_memory
 
 # What processes lose whose node's memory does not hold them all.
 
@@ -71,13 +72,10 @@ def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks) -> Floats:
 
 def bands_have_width(scenario: Scenario) -> bool:
     """Whether speeds differ between replications."""
-    bands = {id(band): band for band in (pe.speeds.get(scenario.application.kernel) for pe in scenario.platform.pes)}
-    return any(band is not None and band.wide for band in bands.values())
+    return any(band.wide for band in scenario.bands)
 
 
-def computation_s(
-    scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, positions: Floats
-) -> Floats:
+def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, draws: Draws) -> Floats:
     """Seconds of each computation alone and without load.
 
     Parameters
@@ -86,8 +84,8 @@ def computation_s(
         Rows of the computations; (C,).
     placement
         PE of each process; (configuration, process).
-    positions
-        Where in its speed band each PE runs; (replication, PE).
+    draws
+        Of the replications.
 
     Returns
     -------
@@ -100,18 +98,18 @@ def computation_s(
         owner = columns.process[computes]
         return np.asarray((volumes / constant[placement][:, owner])[:, np.newaxis])
     edges = np.searchsorted(computes, columns.first)
-    rows = positions.shape[0] if bands_have_width(scenario) else 1
+    rows = draws.band_positions.shape[0] if bands_have_width(scenario) else 1
     seconds = np.empty((placement.shape[0], rows, computes.size))
     for row, pes in enumerate(placement.tolist()):
         for process, pe in enumerate(pes):
             mine = slice(edges[process], edges[process + 1])
             if mine.stop > mine.start:
-                seconds[row, :, mine] = volumes[mine] / _speeds_of(scenario, pe, sizes[mine], positions)
+                seconds[row, :, mine] = volumes[mine] / _speeds_of(scenario, pe, sizes[mine], draws)
     return seconds
 
 
 def farm_ticks(
-    scenario: Scenario, table: FarmTable, placement: Ticks, lost: Floats | None, *, positions: Floats, tick_s: float
+    scenario: Scenario, table: FarmTable, placement: Ticks, lost: Floats | None, *, draws: Draws, tick_s: float
 ) -> Ticks:
     """Nominal ticks of all units of a farm before one; (configuration, replication or 1, its processes, units + 1).
 
@@ -123,20 +121,17 @@ def farm_ticks(
     before = np.concatenate(([0.0], np.cumsum(table.volumes)))
     processes = list(table.processes)
     pes = placement[:, processes]
-    speeds = [[_speeds_of(scenario, pe, np.array([table.size]), positions)[:, 0] for pe in row] for row in pes.tolist()]
+    speeds = [[_speeds_of(scenario, pe, np.array([table.size]), draws)[:, 0] for pe in row] for row in pes.tolist()]
     rows = max(speed.size for row in speeds for speed in row)
     full = np.array([[np.broadcast_to(speed, rows) for speed in row] for row in speeds]).transpose(0, 2, 1)
     per_unit_s = 1 / full if lost is None else 1 / full + lost[:, np.newaxis, processes]
     return rounded(before * per_unit_s[..., np.newaxis], tick_s)
 
 
-def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, positions: Floats) -> Floats:
+def _speeds_of(scenario: Scenario, pe: int, sizes: Floats, draws: Draws) -> Floats:
     """Speeds on one PE; (replication or 1, sizes)."""
     band = scenario.platform.pes[pe].speed_of(scenario.application.kernel)
-    if not band.wide:
-        speeds = np.asarray(band.speed(sizes)[np.newaxis])
-    else:
-        speeds = band.speed(sizes, position=positions[:, pe, np.newaxis])
+    speeds = draws.speeds(band, pe, sizes) if band.wide else np.asarray(band.speed(sizes)[np.newaxis])
     if sizes.size and band.mid[-1] == 0 and np.any(speeds == 0):
         where = f"platform: PE {scenario.platform.pes[pe].name}: speed of {scenario.application.kernel}"
         found = f"0 at {sizes.max():g} elements found, where its band ends for want of memory"
@@ -149,7 +144,7 @@ def _constant_speeds(scenario: Scenario) -> Floats | None:
     speeds = []
     for pe in scenario.platform.pes:
         band = pe.speeds.get(scenario.application.kernel)
-        if band is None or band.sizes.size > 1 or band.low[0] != band.high[0]:
+        if band is None or band.sizes.size > 1 or band.low[0] != band.high[0] or band.stated:
             return None
         speeds.append(band.mid[0])
     return np.array(speeds)
@@ -258,11 +253,11 @@ def _block(
     placement = np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
     for place in places:
         check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
-    positions = draws.band_positions[replications.start : replications.stop]
+    drawn = draws.of(slice(replications.start, replications.stop))
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)
-    seconds = computation_s(scenario, columns, computes, placement, positions=positions)
+    seconds = computation_s(scenario, columns, computes, placement, draws=drawn)
     lost = lost_s(scenario, columns, placement)
     if lost is not None:
         seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
@@ -283,8 +278,7 @@ def _block(
         route_links=sent.route_links,
         capacities=capacities(platform, tick_s=tick_s),
         farm_ticks=tuple(
-            farm_ticks(scenario, table, placement, lost, positions=positions, tick_s=tick_s)
-            for table in columns.farm_tables
+            farm_ticks(scenario, table, placement, lost, draws=drawn, tick_s=tick_s) for table in columns.farm_tables
         ),
         pull_ticks=tuple(int(to_ticks(table.pull_s, tick_s)) for table in columns.farm_tables),
         contention=platform.network.contention,

@@ -7,7 +7,7 @@ import numpy as np
 from simulator.engines.costs.ticks import LAST_TICK, Floats, Ticks
 from simulator.models.load import AfterEnd, availability
 from simulator.platform.nodes import PE
-from simulator.scenario_file.scenario import Draws
+from simulator.scenario_file.draws import Draws
 
 ALL_TIME = np.array([0, LAST_TICK])
 

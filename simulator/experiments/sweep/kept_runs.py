@@ -81,7 +81,7 @@ class KeptRuns:
 
     def _name(self, scenario: Scenario, how: Mapping[str, Any]) -> str:
         asked = hashlib.sha256(f"{self._search} {self._calls} {sorted(how.items())} {scenario.seed} ".encode())
-        asked.update(f"{scenario.replications} {scenario.application.parameters}".encode())
+        asked.update(f"{scenario.replications} {scenario.truths} {scenario.application.parameters}".encode())
         for one in scenario.configurations:
             asked.update(f" {one.name!r} ".encode())
             asked.update(np.array([one.partition, one.placement]).tobytes())
@@ -123,12 +123,14 @@ def _plain(runs: RunSet) -> dict[str, Any]:
         "engine": runs.engine,
         "seed": runs.seed,
         "deterministic": runs.deterministic,
+        "truths": None if runs.truths is None else _packed(runs.truths),
+        "truth_count": runs.truth_count,
     }
 
 
 def _runs_of(found: Mapping[str, Any]) -> RunSet:
     shape = tuple(found["shape"])
-    tables = {name: tuple(_unpacked(text, (shape[1], -1)) for text in found[name]) for name in _TABLES}
+    tables: dict[str, Any] = {name: tuple(_unpacked(text, (shape[1], -1)) for text in found[name]) for name in _TABLES}
     return RunSet(
         configurations=tuple(found["configurations"]),
         tick_s=found["tick_s"],
@@ -136,6 +138,8 @@ def _runs_of(found: Mapping[str, Any]) -> RunSet:
         engine=found["engine"],
         seed=found["seed"],
         deterministic=found["deterministic"],
+        truths=None if found["truths"] is None else _unpacked(found["truths"], (-1,)),
+        truth_count=found["truth_count"],
         logs={},
         **tables,
     )

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt, doubt_data, doubt_of
 from simulator.models.memory.correction import Correction
 from simulator.models.memory.forms import Constants, Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel, MemoryUse
@@ -57,6 +58,8 @@ class MemoryModel:
     """Points, errors of the fit and of held-out points, as plain data."""
     sweeps: Sweeps | None = None
     """What words take that vector loops sweep; None where that was not measured."""
+    doubt: Doubt | None = None
+    """What is not known of its times per word, over M in words. None in files of before: nothing is known of it."""
 
     def knows_sweeps(self, use: MemoryUse) -> bool:
         """Whether these accesses are sweeps, and what their words take was measured."""
@@ -145,15 +148,19 @@ class MemoryModel:
         """Plain data for JSON."""
         levels = [asdict(level) for level in self.levels]
         levels[-1]["capacity_bytes"] = None
-        return {
-            "form": self.form,
-            "levels": levels,
-            "correction": None if self.correction is None else self.correction.to_dict(),
-            "spread": self.spread,
-            "scores": [list(pair) for pair in self.scores],
-            "trained": {name: list(pair) for name, pair in zip(AXES, self.trained, strict=True)},
-            "statistics": self.statistics,
-        } | ({} if self.sweeps is None else {"sweeps": self.sweeps.to_dict()})
+        return (
+            {
+                "form": self.form,
+                "levels": levels,
+                "correction": None if self.correction is None else self.correction.to_dict(),
+                "spread": self.spread,
+                "scores": [list(pair) for pair in self.scores],
+                "trained": {name: list(pair) for name, pair in zip(AXES, self.trained, strict=True)},
+                "statistics": self.statistics,
+            }
+            | ({} if self.sweeps is None else {"sweeps": self.sweeps.to_dict()})
+            | doubt_data(self.doubt)
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MemoryModel":
@@ -176,6 +183,7 @@ class MemoryModel:
             trained=tuple((float(data["trained"][name][0]), float(data["trained"][name][1])) for name in AXES),
             statistics=dict(data["statistics"]),
             sweeps=None if data.get("sweeps") is None else Sweeps.from_dict(data["sweeps"]),
+            doubt=doubt_of(data),
         )
 
     def _constants(self) -> Constants:

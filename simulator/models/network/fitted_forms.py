@@ -1,12 +1,13 @@
 """Message times that measurements were fitted with: by bytes and hops, in lines, in packets, and through knots."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt, doubt_data, doubt_of
 
 Floats = NDArray[np.float64]
 LEAST_S = 1e-12
@@ -16,6 +17,11 @@ LEAST_S = 1e-12
 def _broadcast(size_bytes: ArrayLike, hops: ArrayLike) -> tuple[Floats, Floats]:
     size, distance = np.broadcast_arrays(np.asarray(size_bytes, np.float64), np.asarray(hops, np.float64))
     return size, distance
+
+
+def _numbers(model: "PiecewiseModel | PacketisedModel | type") -> list[str]:
+    """Names of a model's own numbers."""
+    return [one.name for one in fields(model) if one.name not in {"doubt", "source"}]
 
 
 def _no_faults(name: str, values: Floats) -> None:
@@ -39,16 +45,20 @@ class PiecewiseModel:
     hop_latencies_s: Floats
     """For each hop beyond the first."""
     hop_gaps_s_per_byte: Floats
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What is not known of its times, over bytes. None: nothing is doubted, or nothing is known of it."""
+    source: str = field(default="", compare=False, kw_only=True)
+    """What links share a doubt by: the model's file, or the entry that says it; empty: each link alone."""
     form: ClassVar[str] = "piecewise"
 
     def __post_init__(self) -> None:
         lines = self.latencies_s.size
-        for field in fields(self):
-            values = getattr(self, field.name)
-            allowed = lines - (field.name == "breaks_bytes")
+        for name in _numbers(self):
+            values = getattr(self, name)
+            allowed = lines - (name == "breaks_bytes")
             if values.shape != (allowed,) or not lines:
-                raise ScenarioError(f"link: {field.name}: {values.size} numbers found, {allowed} allowed")
-            _no_faults(field.name, values)
+                raise ScenarioError(f"link: {name}: {values.size} numbers found, {allowed} allowed")
+            _no_faults(name, values)
         if np.any(np.diff(self.breaks_bytes) <= 0) or np.any(self.breaks_bytes <= 0):
             raise ScenarioError("link: breaks_bytes: ascending sizes above 0 allowed")
 
@@ -94,12 +104,12 @@ class PiecewiseModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+        return {name: getattr(self, name).tolist() for name in _numbers(self)} | doubt_data(self.doubt)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "PiecewiseModel":
         """The model that `to_dict` wrote."""
-        return cls(*(np.asarray(data[field.name], dtype=np.float64) for field in fields(cls)))
+        return cls(*(np.asarray(data[name], dtype=np.float64) for name in _numbers(cls)), doubt=doubt_of(data))
 
 
 @dataclass(frozen=True)
@@ -122,12 +132,16 @@ class PacketisedModel:
     """p: payload of a packet."""
     header_bytes: float
     """h: header of a packet."""
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What is not known of its times, over bytes. None: nothing is doubted, or nothing is known of it."""
+    source: str = field(default="", compare=False, kw_only=True)
+    """What links share a doubt by: the model's file, or the entry that says it; empty: each link alone."""
     form: ClassVar[str] = "packetised"
     knows_hops: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            _no_faults(field.name, np.array([getattr(self, field.name)]))
+        for name in _numbers(self):
+            _no_faults(name, np.array([getattr(self, name)]))
         if self.packet_bytes <= 0:
             raise ScenarioError(f"link: packet_bytes: {self.packet_bytes:g} found, a number above 0 allowed")
 
@@ -167,12 +181,12 @@ class PacketisedModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return {field.name: float(getattr(self, field.name)) for field in fields(self)}
+        return {name: float(getattr(self, name)) for name in _numbers(self)} | doubt_data(self.doubt)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "PacketisedModel":
         """The model that `to_dict` wrote."""
-        return cls(*(float(data[field.name]) for field in fields(cls)))
+        return cls(*(float(data[name]) for name in _numbers(cls)), doubt=doubt_of(data))
 
 
 @dataclass(frozen=True)
@@ -189,6 +203,10 @@ class KnotsModel:
     """Knots of each distance, ascending, at least two."""
     knots_s: tuple[Floats, ...]
     """Not decreasing, above zero."""
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What is not known of its times, over bytes. None: nothing is doubted, or nothing is known of it."""
+    source: str = field(default="", compare=False, kw_only=True)
+    """What links share a doubt by: the model's file, or the entry that says it; empty: each link alone."""
     form: ClassVar[str] = "smooth"
     faults: ClassVar[tuple[str, ...]] = ()
 
@@ -231,13 +249,13 @@ class KnotsModel:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
         lists = {name: [column.tolist() for column in getattr(self, name)] for name in ("knots_bytes", "knots_s")}
-        return {"hops": self.hops.tolist(), **lists}
+        return {"hops": self.hops.tolist(), **lists, **doubt_data(self.doubt)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "KnotsModel":
         """The model that `to_dict` wrote."""
         columns = (tuple(np.asarray(row, np.float64) for row in data[name]) for name in ("knots_bytes", "knots_s"))
-        return cls(np.asarray(data["hops"], dtype=np.float64), *columns)
+        return cls(np.asarray(data["hops"], dtype=np.float64), *columns, doubt=doubt_of(data))
 
 
 FittedForm = PiecewiseModel | PacketisedModel | KnotsModel

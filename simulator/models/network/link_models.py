@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base import notebook, units
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt, doubt_data, doubt_of
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +26,10 @@ class LinkModel:
     """Ascending payload sizes, at least two; below the first one its time holds."""
     times_s: Floats
     """Message times at the knots, not decreasing, above zero."""
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What is not known of its times, over bytes. None: nothing is doubted, or nothing is known of it."""
+    source: str = field(default="", compare=False, kw_only=True)
+    """What links share a doubt by: the model's file, or the entry that says it; empty: each link alone."""
 
     def __post_init__(self) -> None:
         if self.sizes_bytes.ndim != 1 or self.sizes_bytes.shape != self.times_s.shape or self.sizes_bytes.size < 2:
@@ -66,12 +71,13 @@ class LinkModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return {"sizes_bytes": self.sizes_bytes.tolist(), "times_s": self.times_s.tolist()}
+        return {"sizes_bytes": self.sizes_bytes.tolist(), "times_s": self.times_s.tolist(), **doubt_data(self.doubt)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LinkModel":
         """The model that `to_dict` wrote."""
-        return cls(*(np.asarray(data[name], dtype=np.float64) for name in ("sizes_bytes", "times_s")))
+        columns = (np.asarray(data[name], dtype=np.float64) for name in ("sizes_bytes", "times_s"))
+        return cls(*columns, doubt=doubt_of(data))
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,10 @@ class PacketModel:
     """Payload of a full packet."""
     packet_s: float
     """Time of one packet, full or not."""
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What is not known of its times, over bytes. None: nothing is doubted, or nothing is known of it."""
+    source: str = field(default="", compare=False, kw_only=True)
+    """What links share a doubt by: the model's file, or the entry that says it; empty: each link alone."""
 
     def __post_init__(self) -> None:
         found = {"latency": self.latency_s, "packet": self.packet_bytes, "packet_time": self.packet_s}
@@ -109,12 +119,14 @@ class PacketModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return {"latency_s": self.latency_s, "packet_bytes": self.packet_bytes, "packet_s": self.packet_s}
+        own = {"latency_s": self.latency_s, "packet_bytes": self.packet_bytes, "packet_s": self.packet_s}
+        return own | doubt_data(self.doubt)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "PacketModel":
         """The model that `to_dict` wrote."""
-        return cls(*(float(data[name]) for name in ("latency_s", "packet_bytes", "packet_s")))
+        own = (float(data[name]) for name in ("latency_s", "packet_bytes", "packet_s"))
+        return cls(*own, doubt=doubt_of(data))
 
 
 def _shown(latency_s: float, bandwidth_bytes_per_s: float) -> str:

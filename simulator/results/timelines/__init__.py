@@ -15,7 +15,8 @@ from simulator.results.timelines.happened import happened
 from simulator.results.timelines.paje import paje
 from simulator.results.timelines.table import table
 from simulator.results.timelines.words import View
-from simulator.scenario_file.scenario import Scenario, draw
+from simulator.scenario_file.draws import draw
+from simulator.scenario_file.scenario import Scenario
 
 __all__ = ["SUFFIXES", "write_timeline"]
 
@@ -61,7 +62,7 @@ def write_timeline(
     if unknown:
         raise ScenarioError(f"configuration {unknown[0]}: not found, {', '.join(runs.configurations)} allowed")
     chosen = [k for k, name in enumerate(runs.configurations) if configurations is None or name in configurations]
-    one = replace(scenario, replications=1, seed=runs.seed)
+    one = replace(scenario, replications=1, seed=runs.seed, truths=runs.truth_count)
     starts_s = draw(one, first=first_replication + replication).load_starts_s[0].tolist()
     views = _views(scenario, runs, chosen, replication=replication, starts_s=starts_s)
     if ".csv" in path.suffixes[-2:]:

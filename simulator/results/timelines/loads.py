@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.results.timelines.counters import load_points
-from simulator.scenario_file.scenario import Scenario, draw
+from simulator.scenario_file.draws import draw
+from simulator.scenario_file.scenario import Scenario
 
 __all__ = ["load_profiles"]
 

@@ -25,7 +25,8 @@ from simulator.programs.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario_file.scenario import Application, Draws, Scenario
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.simulator.platform.platforms import flat
 
 KINDS = ("compute", "message", "message", "message", "anyone", "exchange", "barrier", "farm", "wait", "delay", "disk")

@@ -15,7 +15,8 @@ from simulator.engines.resources import Clock, Instant, Service, SharedPE, Site,
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import PE
 from simulator.programs.program import Program, Recv, Send
-from simulator.scenario_file.scenario import Draws, Scenario
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Scenario
 from tests.simulator.platform.platforms import band, pe, scenario, trace
 
 TICK = 1e-12

@@ -26,7 +26,8 @@ from simulator.programs.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario_file.scenario import Application, Draws, Scenario
+from simulator.scenario_file.draws import Draws
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.simulator.platform.platforms import flat
 
 TICK = 1.0

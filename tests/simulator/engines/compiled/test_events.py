@@ -27,7 +27,8 @@ from simulator.programs.program import (
     Send,
     WaitUntil,
 )
-from simulator.scenario_file.scenario import Application, Scenario, draw
+from simulator.scenario_file.draws import draw
+from simulator.scenario_file.scenario import Application, Scenario
 from tests.simulator.engines.compiled.programs import TICK, Routed
 from tests.simulator.platform.platforms import flat
 

@@ -1,0 +1,192 @@
+"""What is drawn: truths, which many replications share, and within each truth what differs from run to run.
+
+Every draw has a stream of its own, keyed by what it is for, so that adding a PE or leaving one out shifts no other.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import randomness
+from simulator.models.doubt import COMMON
+from simulator.models.speed import SpeedBand
+from simulator.scenario_file.scenario import Scenario, truth_count
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SERIES = 1_000_000
+"""Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
+FEW_DRAWS = 2**16
+"""Draws up to which each is remembered; more are made together, and as many at once."""
+FEW_TRUTHS = 2**10
+"""Truths up to which their deviates are remembered."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What differs between replications; axes are (replication, PE)."""
+
+    load_starts_s: Floats
+    """Where in its trace each PE's load starts. PEs of one clock start together."""
+    band_positions: Floats
+    """Where in the doubt of its speed each PE's truth lies, from 0 (slow) to 1; alike for all runs of a truth."""
+    noise_positions: Floats | None = None
+    """Where in the noise of its speed each PE runs, from 0 (quick) to 1; None: 0.5 everywhere."""
+    truths: Ints | None = None
+    """Number of the truth of each replication, (replication,); None where nothing is doubted."""
+
+    def of(self, replications: slice | Ints) -> "Draws":
+        """Of some of the replications."""
+        noise = None if self.noise_positions is None else self.noise_positions[replications]
+        truths = None if self.truths is None else self.truths[replications]
+        return Draws(self.load_starts_s[replications], self.band_positions[replications], noise, truths)
+
+    def speeds(self, band: SpeedBand, pe: int, sizes: Floats) -> Floats:
+        """Speeds of a PE with this band at problem sizes (S,) in each run; (replication, S)."""
+        noise = 0.5 if self.noise_positions is None else self.noise_positions[:, pe, np.newaxis]
+        return band.drawn(sizes, position=self.band_positions[:, pe, np.newaxis], noise=noise)
+
+
+def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Draws:
+    """The draws of all replications of a scenario, numbered from `first` on.
+
+    The same seed, number and count of truths give the same bits, whatever the other PEs and replications are; only PEs
+    of a node that have the same recording share a draw (`Platform.load_clocks`). Replication r of a series has truth
+    `r % truth_count(scenario)`.
+
+    Parameters
+    ----------
+    placed_only
+        Leave out PEs without a process in any configuration: on a large platform most of them may be such.
+    """
+    pes, kernel = scenario.platform.pes, scenario.application.kernel
+    asked = _placed(scenario) if placed_only else range(len(pes))
+    shape = (scenario.replications, len(pes))
+    starts, positions, noise = np.zeros(shape), np.full(shape, 0.5), None
+    doubtful, noisy, loaded = [], [], []  # streams are keyed: leaving out draws that decide nothing shifts no other
+    for index in asked:
+        pe = pes[index]
+        uses = pe.drawn(kernel)
+        if "speed" in uses:
+            band = pe.speeds[kernel]
+            doubtful += [index] if band.doubtful else []
+            noisy += [index] if band.noise is not None else []
+        if pe.load is not None and "load" in uses:
+            loaded.append((index, pe.load.trace.end_s))
+        elif pe.load is not None:
+            starts[:, index] = pe.load.start_s
+    truths = None
+    if scenario.doubtful:
+        truths = (first + np.arange(scenario.replications)) % SERIES % truth_count(scenario)
+        _place(scenario, doubtful, first, truths, positions)
+    if noisy:
+        noise = np.full(shape, 0.5)
+        for index, drawn in _drawn(scenario, noisy, first, "speed"):
+            noise[:, index] = drawn
+    clocks, of_clock = scenario.platform.load_clocks, dict[int, list[tuple[int, float]]]()
+    for index, end_s in loaded:
+        of_clock.setdefault(clocks[index], []).append((index, end_s))
+    for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
+        for index, end_s in of_clock[clock]:
+            starts[:, index] = drawn * end_s
+    return Draws(starts, positions, noise, truths)
+
+
+def _placed(scenario: Scenario) -> list[int]:
+    """PEs that have a process in some configuration, and those whose loads such processes feel."""
+    placed = {pe for configuration in scenario.configurations for pe in configuration.placement}
+    for domain in scenario.platform.domains:
+        if not placed.isdisjoint(domain.pes):
+            placed.update(domain.pes)
+    return sorted(placed)
+
+
+def deviates(scenario: Scenario, truths: int, *, series: int = 0) -> Mapping[str, Floats]:
+    """Standard normal deviates of all that is doubted, by source: what each truth differs from the others by.
+
+    A kind of PE (those of one model file or of one entry of the scenario) is a source, and so is each PE for what it
+    does not share with its kind.
+
+    Parameters
+    ----------
+    truths
+        How many, as `truth_count` gives them; each array is (truths,).
+    series
+        0 for replications of a scenario; see `SERIES`.
+    """
+    found: dict[str, Floats] = {}
+    kernel = scenario.application.kernel
+    for index, pe in enumerate(scenario.platform.pes):
+        band = pe.speeds.get(kernel)
+        if band is not None and band.doubtful:
+            for name, weight in _parts(band, scenario.platform.draw_names[index]):
+                if name not in found and weight > 0:
+                    found[name] = _deviates(scenario.seed, series, truths, name)
+    return found
+
+
+def _parts(band: SpeedBand, pe: str) -> tuple[tuple[str, float], ...]:
+    """The sources of the doubt of a PE's speed, each with its share of the variance."""
+    if not band.source:
+        return ((f"speed of PE {pe}", 1.0),)
+    common = COMMON if band.doubt is None else band.doubt.common
+    return (f"speed of {band.source}", common), (f"speed of PE {pe}", 1 - common)
+
+
+def _place(scenario: Scenario, pes: list[int], first: int, truths: Ints, positions: Floats) -> None:
+    """Write where the truths of some PEs lie into `positions` (replication, PE)."""
+    from scipy.special import ndtr
+
+    count, kernel, names = truth_count(scenario), scenario.application.kernel, scenario.platform.draw_names
+    of_series = (first + np.arange(truths.size)) // SERIES
+    for series in np.unique(of_series).tolist():
+        rows = np.flatnonzero(of_series == series)
+        for index in pes:
+            deviate = np.zeros(count)
+            for name, weight in _parts(scenario.platform.pes[index].speeds[kernel], names[index]):
+                if weight > 0:
+                    deviate += np.sqrt(weight) * _deviates(scenario.seed, series, count, name)
+            positions[rows, index] = ndtr(deviate)[truths[rows]]
+
+
+def _deviates(seed: int, series: int, truths: int, source: str) -> Floats:
+    """One standard normal deviate of a source for each truth, one of them in each of as many equal parts; (truth,)."""
+    return (_remembered if truths <= FEW_TRUTHS else _made)(seed, series, truths, source)
+
+
+def _made(seed: int, series: int, truths: int, source: str) -> Floats:
+    from scipy.special import ndtri
+
+    stream = randomness.stream(seed, series, "truth", truths, source)
+    places = (stream.permutation(truths) + stream.random(truths)) / truths
+    found = np.asarray(ndtri(np.clip(places, 2.0**-54, 1 - 2.0**-53)), np.float64)
+    found.setflags(write=False)
+    return found
+
+
+_remembered = lru_cache(maxsize=FEW_TRUTHS)(_made)
+
+
+def _drawn(scenario: Scenario, pes: list[int], first: int, use: str) -> Iterator[tuple[int, Floats]]:
+    """Each of some PEs with its draws for one use, from 0 to 1; (replication,)."""
+    seed, names = scenario.seed, scenario.platform.draw_names
+    numbers = range(first, first + scenario.replications)
+    if len(pes) * len(numbers) <= FEW_DRAWS:
+        for pe in pes:
+            yield pe, np.array([_uniform(seed, number, names[pe], use) for number in numbers])
+        return
+    at_once = max(1, FEW_DRAWS // len(numbers))
+    for start in range(0, len(pes), at_once):
+        some = pes[start : start + at_once]
+        drawn = randomness.firsts(seed, [(number, names[pe], use) for pe in some for number in numbers])
+        yield from zip(some, drawn.reshape(len(some), -1), strict=True)
+
+
+@lru_cache(maxsize=FEW_DRAWS)
+def _uniform(seed: int, replication: int, name: str, use: str) -> float:
+    """One draw, remembered: a search simulates the same replications many times, and this depends on its key only."""
+    return float(randomness.stream(seed, replication, name, use).random())
