@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simulator.base import randomness
 from simulator.models.doubt import COMMON
 from simulator.models.speed import SpeedBand
+from simulator.programs.program import Program
 from simulator.scenario_file.scenario import Scenario, truth_count
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,8 @@ SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 FEW_DRAWS = 2**16
 """Draws up to which each is remembered; more are made together, and as many at once."""
+APPLICATION = "the application's model"
+"""What is drawn for the model of an application, which no PE has."""
 FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
 
@@ -38,12 +41,26 @@ class Draws:
     """Where in the noise of its speed each PE runs, from 0 (quick) to 1; None: 0.5 everywhere."""
     truths: Ints | None = None
     """Number of the truth of each replication, (replication,); None where nothing is doubted."""
+    application_deviates: Floats | None = None
+    """Standard normal deviate of the doubt of the application's own model, (replication,); None: 0 everywhere."""
+    application_positions: Floats | None = None
+    """Where in the application's own noise each run lies, from 0 to 1, (replication,); None: 0.5 everywhere."""
 
     def of(self, replications: slice | Ints) -> "Draws":
         """Of some of the replications."""
-        noise = None if self.noise_positions is None else self.noise_positions[replications]
-        truths = None if self.truths is None else self.truths[replications]
-        return Draws(self.load_starts_s[replications], self.band_positions[replications], noise, truths)
+        optional = (self.noise_positions, self.truths, self.application_deviates, self.application_positions)
+        some = [None if part is None else part[replications] for part in optional]
+        return Draws(self.load_starts_s[replications], self.band_positions[replications], *some)
+
+    def factors(self, program: Program) -> Floats | None:
+        """What the times of a program's computations and delays are multiplied with, (replication,); None: nothing."""
+        found = None
+        if program.doubt is not None and self.application_deviates is not None:
+            found = program.doubt.factor(1.0, self.application_deviates)
+        if program.noise is not None and self.application_positions is not None:
+            noise = program.noise.at(self.application_positions)
+            found = noise if found is None else found * noise
+        return found
 
     def speeds(self, band: SpeedBand, pe: int, sizes: Floats) -> Floats:
         """Speeds of a PE with this band at problem sizes (S,) in each run; (replication, S)."""
@@ -93,7 +110,32 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
     for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
         for index, end_s in of_clock[clock]:
             starts[:, index] = drawn * end_s
-    return Draws(starts, positions, noise, truths)
+    return Draws(starts, positions, noise, truths, *_of_application(scenario, first, truths))
+
+
+def _of_application(scenario: Scenario, first: int, truths: Ints | None) -> tuple[Floats | None, Floats | None]:
+    """Deviates of the doubt of the application's model, and positions in its noise; see `Draws`."""
+    doubtful, noisy = scenario.application_spreads
+    deviates = positions = None
+    if doubtful and truths is not None:
+        deviates = np.empty(truths.size)
+        of_series = (first + np.arange(truths.size)) // SERIES
+        for series in np.unique(of_series).tolist():
+            rows = np.flatnonzero(of_series == series)
+            drawn = _deviates(scenario.seed, series, truth_count(scenario), _application_source(scenario))
+            deviates[rows] = drawn[truths[rows]]
+    if noisy:
+        numbers = range(first, first + scenario.replications)
+        if len(numbers) <= FEW_DRAWS:
+            positions = np.array([_uniform(scenario.seed, number, APPLICATION, "noise") for number in numbers])
+        else:
+            positions = randomness.firsts(scenario.seed, [(number, APPLICATION, "noise") for number in numbers])
+    return deviates, positions
+
+
+def _application_source(scenario: Scenario) -> str:
+    model = scenario.application.model
+    return f"model {model.source}" if model is not None and model.source else APPLICATION
 
 
 def _placed(scenario: Scenario) -> list[int]:
@@ -120,6 +162,9 @@ def deviates(scenario: Scenario, truths: int, *, series: int = 0) -> Mapping[str
     """
     found: dict[str, Floats] = {}
     kernel = scenario.application.kernel
+    if scenario.application_spreads[0]:
+        name = _application_source(scenario)
+        found[name] = _deviates(scenario.seed, series, truths, name)
     for index, pe in enumerate(scenario.platform.pes):
         band = pe.speeds.get(kernel)
         if band is not None and band.doubtful:

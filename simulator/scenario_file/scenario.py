@@ -191,19 +191,31 @@ class Scenario:
     def deterministic(self) -> bool:
         """Whether nothing is drawn (no start of a load, no place in a speed band): replications are then all alike."""
         kernel = self.application.kernel
-        return not any(pe.drawn(kernel) for pe in self.platform.pes)
+        return not any(pe.drawn(kernel) for pe in self.platform.pes) and not any(self.application_spreads)
 
     @property
     def doubtful(self) -> bool:
         """Whether something that does not change from run to run is not known for certain, so that truths are drawn."""
-        return any(band.doubtful for band in self.bands)
+        return any(band.doubtful for band in self.bands) or self.application_spreads[0]
 
     @property
     def noisy(self) -> bool:
-        """Whether runs of one truth differ: by where a load starts, or by the noise of a speed."""
-        return any(band.noise is not None for band in self.bands) or any(
-            pe.load is not None and pe.load.draws for pe in self.platform.pes
+        """Whether runs of one truth differ: by where a load starts, or by the noise of a speed or of the application."""
+        return (
+            any(band.noise is not None for band in self.bands)
+            or any(pe.load is not None and pe.load.draws for pe in self.platform.pes)
+            or self.application_spreads[1]
         )
+
+    @property
+    def application_spreads(self) -> tuple[bool, bool]:
+        """Whether the application itself has doubt, and noise, in some configuration: where a model predicts its time."""
+        if self.application.model is None:
+            return False, False
+        work = self.application.work
+        counts = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
+        spreads = [(work.doubt(count), work.noise(count)) for count in counts if count]
+        return any(doubt is not None for doubt, _ in spreads), any(noise is not None for _, noise in spreads)
 
     @property
     def bands(self) -> list[SpeedBand]:
@@ -260,7 +272,8 @@ class Scenario:
         )
         prepared = self.application.prepared
         if prepared is None:
-            return self.application.work.program(configuration)
+            work = self.application.work
+            return work.program_on(configuration, self.platform) if work.hosted else work.program(configuration)
         return prepared.program_on(configuration, self._resources(configuration))
 
     def _check_grid(self, configuration: Configuration) -> None:
@@ -280,6 +293,8 @@ class Scenario:
     def program_key(self, configuration: Configuration) -> Hashable:
         """What the program of a configuration depends on: equal keys, equal programs."""
         if self.application.prepared is None:
+            if self.application.model is not None and self.application.work.hosted:
+                return configuration.divided, tuple(configuration.placement)
             return configuration.divided
         return configuration.divided, tuple(map(id, self._resources(configuration)))
 

@@ -167,8 +167,10 @@ def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: 
             now[mine] = clocks.barrier[other]
         elif code == POST:
             clocks.arrival[other] = _later(job, clocks, lane, now[mine], row)
-        elif code == SLEEP:
+        elif code == SLEEP and what < 0:
             now[mine] = _later(job, clocks, lane, now[mine], row)
+        elif code == SLEEP:
+            now[mine] = _after(clocks, lane, now[mine], job.nominal[clocks.nominal[lane] + what])
         elif code == UNTIL:
             now[mine] = max(now[mine], job.ticks[clocks.ticks[lane] + row])
         elif code == END:
@@ -198,7 +200,12 @@ def _follow_logged(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks
 @callee
 def _later(job: Job, clocks: Clocks, lane: int, tick: int, row: int) -> int:
     """The clock after a row's ticks; past its end the run fails."""
-    ticks = job.ticks[clocks.ticks[lane] + row]
+    return int(_after(clocks, lane, tick, job.ticks[clocks.ticks[lane] + row]))
+
+
+@callee
+def _after(clocks: Clocks, lane: int, tick: int, ticks: int) -> int:
+    """The clock after some ticks; past its end the run fails."""
     if ticks <= LAST_TICK - tick:
         return tick + ticks
     clocks.failed[lane] = 1

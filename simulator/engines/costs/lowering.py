@@ -17,6 +17,7 @@ from simulator.platform.networks import Contention
 from simulator.platform.nodes import Node
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
+from simulator.programs.program import Program
 from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Scenario, check_memory
 
@@ -72,7 +73,7 @@ def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks) -> Floats:
 
 def bands_have_width(scenario: Scenario) -> bool:
     """Whether speeds differ between replications."""
-    return any(band.wide for band in scenario.bands)
+    return any(band.wide for band in scenario.bands) or any(scenario.application_spreads)
 
 
 def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, draws: Draws) -> Floats:
@@ -171,7 +172,8 @@ class Costs:
     nominal_ticks: Ticks
     """Ticks of each computation alone and without load; (configuration or 1, replication or 1, C)."""
     computation: Ticks
-    """Place of each operation in the last axis of `nominal_ticks`, -1 if it is no COMPUTE; (N,)."""
+    """Place of each operation in the last axis of `nominal_ticks`, -1 if it is neither a COMPUTE nor a DELAY that
+    differs between replications; (N,)."""
     ticks: Ticks
     """(configuration or 1, N): DELAY and WAIT_UNTIL as such; of SEND, EXCHANGE and READ_WRITE the time of what is
     sent, or if it is a flow (contention `fair` and a route) its latency, possibly 0; else 0."""
@@ -217,19 +219,20 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
         If an operation alone would pass the last tick.
     """
     varies, count = bands_have_width(scenario), scenario.replications
-    for columns, places in _by_program(scenario):
+    for columns, program, places in _by_program(scenario):
         computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)))
         rows = min(count, max(1, BLOCK // computations)) if varies else count
         at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
         for first in range(0, len(places), at_once):
             for start in range(0, count, rows):
                 replications = range(start, min(start + rows, count))
-                yield _block(scenario, columns, places[first : first + at_once], draws, replications, tick_s=tick_s)
+                some = places[first : first + at_once]
+                yield _block(scenario, (columns, program), some, draws, replications, tick_s=tick_s)
 
 
-def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
+def _by_program(scenario: Scenario) -> list[tuple[Columns, Program, list[int]]]:
     """Programs, assembled once, and the places of the configurations that share each."""
-    found: dict[int, tuple[Columns, list[int]]] = {}
+    found: dict[int, tuple[Columns, Program, list[int]]] = {}
     programs = {}  # keeps them alive, so that no two have the same id
     for place, configuration in enumerate(scenario.configurations):
         key = scenario.program_key(configuration)
@@ -237,19 +240,25 @@ def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
             program = scenario.program(configuration)
             programs[key] = program
             if id(program) not in found:
-                found[id(program)] = (assemble(program), [])
+                found[id(program)] = (assemble(program), program, [])
         program = programs[key]
         if len(configuration.placement) != len(program.operations):
             counts = f"{len(configuration.placement)} processes placed, a program of {len(program.operations)}"
             raise ScenarioError(f"configuration {configuration.name}: {counts} found, as many of each allowed")
-        found[id(program)][1].append(place)
+        found[id(program)][2].append(place)
     return list(found.values())
 
 
 def _block(
-    scenario: Scenario, columns: Columns, places: list[int], draws: Draws, replications: range, *, tick_s: float
+    scenario: Scenario,
+    made: tuple[Columns, Program],
+    places: list[int],
+    draws: Draws,
+    replications: range,
+    *,
+    tick_s: float,
 ) -> Costs:
-    platform = scenario.platform
+    platform, (columns, program) = scenario.platform, made
     placement = np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
     for place in places:
         check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
@@ -261,6 +270,13 @@ def _block(
     lost = lost_s(scenario, columns, placement)
     if lost is not None:
         seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
+    factors = drawn.factors(program)
+    if factors is not None:
+        # Delays that differ from run to run are counted like computations, behind them.
+        asleep = np.flatnonzero(columns.kind == Kind.DELAY)
+        computation[asleep] = computes.size + np.arange(asleep.size)
+        waits = np.broadcast_to(columns.amount[asleep], (*seconds.shape[:2], asleep.size))
+        seconds = np.concatenate((seconds, waits), axis=2) * factors[np.newaxis, :, np.newaxis]
     sent = message_costs(platform, columns, placement, tick_s=tick_s)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
     return Costs(

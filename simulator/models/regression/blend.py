@@ -90,6 +90,15 @@ class Blend:
         of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None] + self._drift(values)
         return mean, of_mean, of_mean + self._noise(mean)
 
+    def causes(self, values: Mapping[str, Floats]) -> Floats:
+        """Variance of the log mean at one target by what it comes from: sampling, the form, and extrapolation; (3,)."""
+        mean, jacobian, local, _ = self._located(values)
+        sampling = ((self.covariance @ jacobian) * jacobian).sum(axis=1)[:, 0]
+        widened = (sampling + self.variance * local[:, 0]) * self.inflation
+        away = mean[:, 0] - self.weight @ mean[:, 0]
+        form = self.weight @ (widened - sampling + away**2)
+        return np.array([float(self.weight @ sampling), float(form), float(self._drift(values)[0])])
+
     def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
         """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""
         mean, jacobian, local, shared = self._located(values)

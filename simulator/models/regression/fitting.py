@@ -16,6 +16,10 @@ COARSE = 0.05
 """Half a recording step over the shortest time from which the recording is called coarse."""
 POOR = 0.2
 """Median relative error at the trained points from which a fit is called poor."""
+FEWEST_TAILS = 24
+"""Runs from which on their residuals say more of tails than a normal distribution does."""
+TAILS = 64
+"""Quantiles that are kept of the residuals."""
 KEPT_POINTS = 2_000
 """Most points that a model keeps to say what was observed at a target, and that checks look at."""
 
@@ -56,7 +60,13 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         warnings += _check(response, formula, own, cells, method)
         fitted = _fit_part(formula, own, cells, method)
         everything = cells if formula.names == names else cells_of(_restricted(runs[response], names))
-        part = Part(response, fitted, everything.values[:KEPT_POINTS], observed_table(everything)[:KEPT_POINTS])
+        part = Part(
+            response,
+            fitted,
+            everything.values[:KEPT_POINTS],
+            observed_table(everything)[:KEPT_POINTS],
+            _tails(fitted, own, cells),
+        )
         parts.append(part)
         warnings += _misfit(response, fitted, cells)
         if len(parsed) > 1:
@@ -163,6 +173,24 @@ def _restricted(runs: Runs, names: tuple[str, ...]) -> Runs:
     if names == runs.names:
         return runs
     return Runs(names, runs.values[:, [runs.names.index(name) for name in names]], runs.times_s, runs.labels)
+
+
+def _tails(fitted: Blend | LinearFit, runs: Runs, cells: Cells) -> Floats | None:
+    """Residuals of the runs in standard deviations, as `TAILS` equally likely ones; None of too few runs."""
+    seconds = fitted.point(cells.columns())[cells.cell_of_run] if len(cells.time_s) < len(runs.times_s) else None
+    seconds = fitted.point(runs.columns()) if seconds is None else seconds
+    usable = (seconds > 0) & (runs.times_s > 0)
+    if usable.sum() < FEWEST_TAILS:
+        return None
+    away = np.log(runs.times_s[usable] / seconds[usable])
+    if isinstance(fitted, LinearFit) and not fitted.relative:
+        away = (runs.times_s - seconds)[usable]  # alike in seconds, whatever the time
+    away = away - np.median(away)
+    sd = float(np.sqrt(np.mean(away**2)))
+    if not sd > 0:
+        return None
+    places = (np.arange(TAILS) + 0.5) / TAILS
+    return np.asarray(np.quantile(away / sd, places))
 
 
 def _residuals(part: Part, cells: Cells) -> Floats:
