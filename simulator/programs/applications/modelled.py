@@ -285,7 +285,7 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     faults += [
         f"application: parameters: {name}: {value!r} found, a number allowed"
         for name, value in parameters.items()
-        if isinstance(value, str) and name not in optional
+        if isinstance(value, str) and name in needed
     ]
     units = parameters.get(UNITS, 1)
     if not isinstance(units, int) or units < 1:
