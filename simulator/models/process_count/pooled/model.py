@@ -76,7 +76,8 @@ def _primes(number: int) -> Floats:
 DRIFT = 0.08
 """Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
 UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
-"""Standard deviation of the log time of kinds that no run used together; of a kind that no run used alone."""
+"""Standard deviation of the log time of kinds that no run used together, which each of their configurations that was run
+makes less of; of a kind that no run used alone."""
 MEMBERS = 64
 """Equally likely truths."""
 CALIBRATION_WEIGHT = 4.0
@@ -254,8 +255,14 @@ class PooledModel:
         more = np.log(np.maximum(processes / most, 1.0))
         over = np.log(np.maximum(allocations[:, :, 1] / most_each, 1.0).max(axis=1))
         single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
-        unseen = strange * np.where(single, UNPARTED_SD, UNMIXED_SD)
-        return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen**2)
+        # Each configuration of the same kinds that was run leaves less of it open.
+        unseen = np.where(single, strange * UNPARTED_SD**2, UNMIXED_SD**2 / (1.0 + self._alike(allocations)))
+        return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen)
+
+    def _alike(self, allocations: Ints) -> Floats:
+        """How many configurations of the same kinds were run; (n,)."""
+        known = mixture_codes(self.cells.allocations[self.cells.first()])
+        return np.asarray((mixture_codes(allocations)[:, np.newaxis] == known).sum(axis=1), np.float64)
 
 
 # As plain data for JSON, and back
