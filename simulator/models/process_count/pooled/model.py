@@ -25,6 +25,7 @@ from simulator.models.process_count.pooled.prior import prior_of
 from simulator.models.process_count.pooled.structure import Predicted, Structure
 from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, columns
 from simulator.models.process_count.runs import Floats, Ints
+from simulator.models.regression.runtime_model import mixture_quantiles
 
 # Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
 
@@ -161,18 +162,19 @@ class PooledModel:
         mean = of_kind.max(axis=1) + shift
         strange = self._strange(allocations)
         drift = self._drift(size, allocations, strange)
-        variance = np.zeros(len(mean))
-        freedom = 0.0
-        for weight, structure, part in zip(self.weights, self.structures, found, strict=True):
+        logs, spreads = (np.empty((len(found), len(mean))) for _ in range(2))
+        for row, (structure, part) in enumerate(zip(self.structures, found, strict=True)):
             slopes, fitted = part.slopes, structure.posterior
-            spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + part.own
-            away = part.of_kind.max(axis=1) + part.shift - mean
-            variance += weight * (spread + fitted.variance + away**2)
-            freedom += float(weight) * fitted.freedom
-        half = float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(variance * self.inflation + drift)
+            own = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + part.own + fitted.variance
+            logs[row] = part.of_kind.max(axis=1) + part.shift
+            spreads[row] = own * self.inflation + drift
+        freedom = np.array([structure.posterior.freedom for structure in self.structures])
+        levels = ((1 - level) / 2, (1 + level) / 2)
+        low, high = mixture_quantiles(self.weights, logs, spreads, freedom=freedom, levels=levels)
         mean_s = np.exp(mean)
+        low_s, high_s = np.exp(np.minimum(low, mean)), np.exp(np.maximum(high, mean))
         doubts = doubts_of_estimates(self.cells, size, allocations, strange, self._rival(mean, found))
-        return Estimates(level, mean_s, mean_s * np.exp(-half), mean_s * np.exp(half), doubts)
+        return Estimates(level, mean_s, low_s, high_s, doubts)
 
     def _rival(self, mean: Floats, found: list[Predicted]) -> Rival | None:
         """The shortest and the next configuration, and how well the first structure knows them apart."""
