@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulator import units
+from simulator import intervals, units
 
 Document = Mapping[str, Any]
 
@@ -69,13 +69,48 @@ def spread(entry: Document | None, *, low: str = "low", high: str = "high") -> s
     return f"{ends[0]:.{decimals}f} to {ends[1]:.{decimals}f}"
 
 
-def with_interval(entry: Document | None) -> str:
-    """`mean` with half the width of its 95 % interval (`low`, `high`)."""
-    mean, low, high = (number((entry or {}).get(key)) for key in ("mean", "low", "high"))
-    if mean is None or low is None or high is None:
-        return NOTHING if mean is None else f"{mean:.{decimals_of(entry)}f}"
-    decimals = decimals_of(entry)
-    return f"{mean:.{decimals}f} +/- {(high - low) / 2:.{decimals}f}"
+def with_interval(entry: Document | None, unit: str = "s", *, signed: bool = False) -> str:
+    """`mean` with its interval `low`, `high`: see `simulator.units.show_interval`."""
+    return units.show_interval(*_ends(entry, "mean", "low", "high"), unit=unit, signed=signed)
+
+
+def of_runs(entry: Document | None, unit: str = "s") -> str:
+    """Where one run lies, `run_low` to `run_high`."""
+    return units.show_range(*_ends(entry, "run_low", "run_high"), unit=unit)
+
+
+def _ends(entry: Document | None, *keys: str) -> list[float | None]:
+    return [number((entry or {}).get(key)) for key in keys]
+
+
+def level_of(document: Document) -> float:
+    """How often the intervals of a document hold."""
+    return number(document.get("level")) or intervals.LEVEL
+
+
+def level_text(document: Document) -> str:
+    """The same in percent: `90 %`."""
+    return f"{100 * level_of(document):.4g} %"
+
+
+def runs_text(document: Document) -> str:
+    """What the interval of one run is called."""
+    return f"{level_text(document)} of runs"
+
+
+def interval_line(document: Document) -> str:
+    """What the intervals of a document are, for the line under its tables; nothing where there are none."""
+    count, truths = number(document.get("replications")), number(document.get("truths"))
+    if document.get("deterministic") or count is None or count < 2:
+        return ""
+    intervals = f"{level_text(document)} intervals of the true mean"
+    if truths is None:
+        return f"{intervals}: noise included, nothing of the models is said to be unknown; {count:.0f} replications"
+    within = count / truths
+    drawn = f"{truths:.0f} truths x {within:.0f} replications"
+    if within % 1:
+        drawn = f"{count:.0f} replications of {truths:.0f} truths"
+    return f"{intervals}: noise and what is not known of the models included; {drawn}"
 
 
 def seconds(value: object, entry: Document | None) -> str:
@@ -119,6 +154,69 @@ def chance(share: object, document: Document) -> str:
     if not document.get("deterministic") or known not in {0.0, 1.0}:
         return probability(share)
     return "yes" if known else "no"
+
+
+def interval_sentence(document: Document) -> str:
+    """`interval_line` as a sentence."""
+    line = interval_line(document)
+    return f"{line}." if line else ""
+
+
+def tied_names(document: Document) -> list[str]:
+    """The candidates that are as good as the best one, best first; none where one alone is."""
+    stated = document.get("ties")
+    found = (
+        [clean(name) for name in stated]
+        if stated is not None
+        else [
+            clean(entry.get("name")) for entry in document.get("ranking") or () if _is_near(entry.get("expected_loss"))
+        ]
+    )
+    return found if len(found) > 1 else []
+
+
+NEAR = 0.01
+"""Expected loss up to which a candidate is as good as the best one."""
+
+
+def _is_near(loss: object) -> bool:
+    known = number(loss)
+    return known is not None and known <= NEAR
+
+
+def tie_text(document: Document) -> str:
+    """Who is as good as what is advised, and what it may lose; nothing where nobody is."""
+    chosen = clean(document.get("recommended") or "")
+    others = [name for name in tied_names(document) if name != chosen]
+    if not others:
+        return ""
+    entries = {clean(entry.get("name")): entry for entry in document.get("ranking") or ()}
+    loss = number(entries.get(chosen, {}).get("expected_loss"))
+    told = "" if loss is None else f", expected loss {loss_text(loss)}"
+    verb = "is" if len(others) == 1 else "are"
+    return f"{listed(others)} {verb} within 1 % of it: a tie; the simplest is advised{told}."
+
+
+def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
+    """`a`, `a and b`, `a, b and c`; of many the first and how many more."""
+    shown = list(names) if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def best_text(entry: Document, document: Document, tied: Sequence[str]) -> str:
+    """The chance that a candidate is the best one, and whether it is tied: nobody is near certain to win a tie."""
+    told, share = chance(entry.get("p_best"), document), number(entry.get("p_best"))
+    if clean(entry.get("name")) not in tied:
+        return told
+    return f"{told} (tie)" if share is not None and 0.01 <= share <= 0.99 else "tie"
+
+
+def loss_text(loss: object) -> str:
+    """An expected loss in percent, with a digit that tells it from none."""
+    known = number(loss)
+    if known is None:
+        return NOTHING
+    return "0 %" if known <= 0 else "< 0.1 %" if known < 0.0005 else percent(known, 1)
 
 
 def replications_text(document: Document) -> str:
@@ -184,12 +282,13 @@ def answer(document: Document) -> str:
     if reference and best.get("name") in {reference.get("name"), reference.get("same_as")}:
         if reference.get("name") == "as-now":
             return f"Stay as you are, with {who}: there is nothing to gain by anything that was compared."
-        what = "an equal split" if named == EQUAL else named
-        return f"Give {who}, {what}: no other partition is predicted to be faster."
+        what, tie = "an equal split" if named == EQUAL else named, tie_text(document)
+        more = " by more than 1 %" if tie else ""
+        return " ".join(filter(None, (f"Give {who}, {what}: no other partition is predicted to be faster{more}.", tie)))
     measured = number(document.get("measured_gain"))
     if measured is not None and measured < 0.995:
         return f"Keep {named}: a real run with {who} was only {times(measured)} times as fast."
-    return f"Give {who}: {_gain_text(document)}."
+    return " ".join(filter(None, (f"Give {who}: {_gain_text(document)}.", tie_text(document))))
 
 
 def _grid_text(entry: Document) -> str:
@@ -277,9 +376,14 @@ def better_text(document: Document) -> str:
 
 
 def objective_text(document: Document) -> str:
-    """What is told of each strategy, with its unit."""
-    named = {"cost": "cost of a run", "energy": "energy of a run in J"}
-    return named.get(clean(document.get("objective") or ""), "makespan in s")
+    """What is told of each strategy."""
+    named = {"cost": "cost of a run", "energy": "energy of a run"}
+    return named.get(clean(document.get("objective") or ""), "makespan")
+
+
+def objective_unit(document: Document) -> str:
+    """The unit of the objective, as `with_interval` takes it."""
+    return {"cost": "", "energy": "J"}.get(clean(document.get("objective") or ""), "s")
 
 
 def confirmed_text(document: Document) -> str:
@@ -323,8 +427,11 @@ def _gain_text(document: Document) -> str:
         less = f"{fewer} {'process' if fewer == 1 else 'processes'} less"
         return f"as fast as {named}, with {less} (predicted; no real run has checked it)"
     if predicted is not None:
-        better = better_text(document)
-        return f"{times(predicted)} times {better} than {named} (predicted; no real run has checked it)"
+        gain = reference.get("gain_of_recommended") or {}
+        low = number(gain.get("low"))
+        unsure = "" if low is None or low > 1 or document.get("deterministic") else ", so perhaps not at all"
+        how = f"{with_interval(gain, '')} times {better_text(document)} than {named}{unsure}"
+        return f"{how} (predicted; no real run has checked it)"
     return "predicted to be the fastest"
 
 

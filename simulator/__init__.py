@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator import calibration, characterisation
-    from simulator.base import files, formula, notebook, provenance, randomness, shipped, ties, units
+    from simulator.base import files, formula, intervals, notebook, provenance, randomness, shipped, ties, units
     from simulator.base.errors import (
         ApportionError,
         CalibrationError,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.run import run
-    from simulator.engines.run_set import FEWEST_EQUAL, RunSet, describe, half_interval, interval_note
+    from simulator.engines.run_set import RunSet, describe, interval_note
     from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.experiments import sweep, whatif
     from simulator.load_traces import read_trace
@@ -102,10 +102,8 @@ _HOMES = {
     "compare": "simulator.results.comparison",
     "critical_path": "simulator.engines.log",
     "describe": "simulator.engines.run_set",
-    "half_interval": "simulator.engines.run_set",
     "idle_cores": "simulator.scenario_file.idle_cores",
     "interval_note": "simulator.engines.run_set",
-    "FEWEST_EQUAL": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
     "dump_scenario": "simulator.scenario_file.load",
@@ -145,6 +143,8 @@ _MODULES = {
     "characterisation": "simulator.characterisation",
     "files": "simulator.base.files",
     "formula": "simulator.base.formula",
+    "intervals": "simulator.base.intervals",
+    "intervals": "simulator.base.intervals",
     "notebook": "simulator.base.notebook",
     "plots": "simulator.results.plots",
     "provenance": "simulator.base.provenance",
@@ -159,7 +159,6 @@ _MODULES = {
 
 __all__ = [
     "AS_NOW",
-    "FEWEST_EQUAL",
     "JOB_FILES",
     "PE",
     "Application",
@@ -208,9 +207,10 @@ __all__ = [
     "export_simgrid",
     "files",
     "formula",
-    "half_interval",
     "idle_cores",
     "interval_note",
+    "intervals",
+    "intervals",
     "job_lines",
     "join_platform",
     "kept_shares",

@@ -51,6 +51,8 @@ def advice_document(
         "confirmed": _confirmed(recommendation),
         **({} if fronts is None else {"pareto": [front.to_dict() for front in fronts]}),
         "replications": replications,
+        "truths": recommendation.runs.truth_count,
+        "level": recommendation.level,
         "deterministic": recommendation.runs.deterministic,
         "seed": seed,
         "warnings": _warnings(scenario, recommendation),

@@ -9,19 +9,36 @@ from numpy.typing import NDArray
 from simulator import Configuration, Scenario, ScenarioError
 
 Objective = Literal["mean", "p95", "worst", "cost", "energy"]
-"""Mean, 95 % quantile or largest makespan over replications, or mean cost or energy of a run; least is best."""
+"""Mean, 95 % quantile or largest makespan over replications (where there is doubt the largest mean of a truth), or mean
+cost or energy of a run; least is best."""
 UNITS = {"cost": "units of cost", "energy": "J"}
 """Of what is no time."""
 HOUR_S = 3600
 
 
-def statistic(makespans_s: NDArray[np.float64], objective: Objective) -> NDArray[np.float64]:
-    """The objective over the last axis, replications, of seconds (for cost and energy: of what each run takes)."""
+def statistic(
+    makespans_s: NDArray[np.float64], objective: Objective, truths: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """The objective over the last axis, replications, of seconds (for cost and energy: of what each run takes).
+
+    Parameters
+    ----------
+    truths
+        Number of the truth of each replication; None where nothing is doubted. The worst is then the largest of the
+        truths' means, else the largest replication; the other objectives are over truths and noise at once.
+    """
     if over_runs(objective) == "mean":
         return np.asarray(np.mean(makespans_s, axis=-1))
     if objective == "p95":
         return np.asarray(np.quantile(makespans_s, 0.95, axis=-1))
-    return np.asarray(np.max(makespans_s, axis=-1))
+    if truths is None:
+        return np.asarray(np.max(makespans_s, axis=-1))
+    _, places = np.unique(truths, return_inverse=True)
+    order = np.argsort(places, kind="stable")
+    runs = np.bincount(places)
+    starts = np.concatenate(([0], np.cumsum(runs)[:-1]))
+    means = np.add.reduceat(makespans_s[..., order], starts, axis=-1) / runs
+    return np.asarray(np.max(means, axis=-1))
 
 
 def over_runs(objective: Objective) -> Literal["mean", "p95", "worst"]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, ResourceModel, load_changed, offered
+from advisor.cli.options import LEVEL, Json, Level, ResourceModel, load_changed, offered
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import search_lines
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
@@ -81,6 +81,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,
     resource_model: ResourceModel = None,
+    level: Level = LEVEL,
     as_json: Json = False,
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
@@ -104,7 +105,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
         asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
         with _kept(output, loaded, asked | {"budget_s": budget}):
-            made = recommend(loaded, **asked, tell=tell)
+            made = recommend(loaded, **asked, level=level, tell=tell)
             explanation = explain(loaded, made) if explained else None
             made = made if explanation is None else explanation.recommendation
             fronts = pareto_fronts(loaded, made) if pareto else None

@@ -418,11 +418,11 @@ TABLE: Mapping[str, Rules] = {
     ),
     "export": Rules("simgrid output replication seed size approximate set json"),
     "simulate": Rules(
-        "replications seed engine output jobs timeline set resource-model json",
+        "replications seed engine output jobs timeline set resource-model level json",
         (_TABLE_FORM, _flag("timeline", "replication configuration", why="which they are for")),
     ),
     "advise": Rules(
-        "replications seed vary objective top budget runs pareto output hostfile explain resource-model json",
+        "replications seed vary objective top budget runs pareto output hostfile explain resource-model level json",
         (_beside("vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe"}),),
     ),
     "whatif": Rules(
@@ -435,7 +435,7 @@ TABLE: Mapping[str, Rules] = {
                     "with --job-script": "slurm job-script",
                     "with --only": "only vary zip replications seed advise output json",
                     "without --only and --job-script": (
-                        "vary zip replications seed advise workers dask slurm output format resume json"
+                        "vary zip replications seed advise workers dask slurm output format resume level json"
                     ),
                 },
                 {

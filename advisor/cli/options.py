@@ -41,6 +41,22 @@ TableForm = Annotated[
 ]
 RESOURCE_MODEL = "application.resource_model"
 """What `--resource-model` sets in a scenario."""
+LEVEL = 0.9
+"""How often a stated interval holds, if nothing else is asked for; as `simulator.LEVEL`, which takes long to import."""
+LEAST_LEVEL, MOST_LEVEL = 0.5, 0.999
+
+
+def _level(value: float) -> float:
+    if not LEAST_LEVEL <= value <= MOST_LEVEL:
+        asked = f"give a share from {LEAST_LEVEL} to {MOST_LEVEL}, such as 0.9"
+        raise typer.BadParameter(f"an interval cannot be stated to hold in {value:g} of the cases; {asked}")
+    return value
+
+
+Level = Annotated[
+    float,
+    typer.Option("--level", metavar="SHARE", callback=_level, help="How often each stated interval is to hold."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws: the same seed, the same bits.")]
 
 

@@ -2,11 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from advisor.cli.options import Changes, Json, ResourceModel, TableForm, load_changed, print_warnings
+from advisor.cli.options import LEVEL, Changes, Json, Level, ResourceModel, TableForm, load_changed, print_warnings
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
@@ -14,6 +14,8 @@ from advisor.cli.scenarios import SCENARIO, SCENARIO_HELP
 Form = Literal["csv", "parquet"]
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from simulator import RunSet, Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
@@ -55,6 +57,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     ] = None,
     changes: Changes = None,
     resource_model: ResourceModel = None,
+    level: Level = LEVEL,
     as_json: Json = False,
 ) -> None:
     """Simulate every configuration of a scenario on the same draws and print the makespans.
@@ -75,7 +78,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         runs = run(
             loaded, replications=replications, seed=seed, engine=engine, log_replications=int(drawn), progress=told
         )
-    document = simulation.simulation_document(loaded, runs)
+    document = simulation.simulation_document(loaded, runs, level=level)
 
     def write() -> None:
         if output is not None:
@@ -85,7 +88,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
         if timeline is not None and shown is not None:
             simulation.save_timeline(loaded, runs, timeline, document=document, replication=replication, shown=shown)
 
-    finish(document, lambda: _print(loaded, runs), as_json=as_json, write=write, said=None)
+    finish(document, lambda: _print(loaded, runs, document), as_json=as_json, write=write, said=None)
 
 
 def _check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:
@@ -97,15 +100,19 @@ def _check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> Non
             raise ScenarioError(f"--{option}: {path.name} found, {allowed}")
 
 
-def _print(loaded: "Scenario", runs: "RunSet") -> None:
+def _print(loaded: "Scenario", runs: "RunSet", document: "Mapping[str, Any]") -> None:
+    from advisor import wording
     from advisor.report.simulation import simulation_warnings
     from simulator import units
 
     show = units.show_duration
-    print(f"{'configuration':<16}{'mean':>10}{'95 % interval':>24}{'median':>10}{'5 % to 95 %':>24}")
-    for row in runs.summary():
-        interval, middle = units.show_range(row["low"], row["high"]), units.show_range(row["p05"], row["p95"])
-        print(f"{row['name']:<16}{show(row['mean']):>10}{interval:>24}{show(row['median']):>10}{middle:>24}")
+    print(f"{'configuration':<16}{'mean':>28}{'median':>12}{wording.runs_text(document):>24}")
+    for one in document["configurations"]:
+        row = one["makespan_s"]
+        mean, runs_lie = wording.with_interval(row), wording.of_runs(row)
+        print(f"{one['name']:<16}{mean:>28}{show(row['median']):>12}{runs_lie:>24}")
+    if told := wording.interval_line(document):
+        print(told)
     print(f"\n{'configuration':<16}{'process':>8}  {'PE':<12}{'computing':>11}{'waiting':>11}{'done, idle':>12}")
     for configuration in loaded.configurations:
         spent = runs.breakdown(configuration.name)

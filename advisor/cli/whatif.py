@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import Json, TableForm, print_json
+from advisor.cli.options import LEVEL, Json, Level, TableForm, print_json
 from advisor.cli.outputs import check_room, nothing_lost
 from advisor.cli.progress import counting_lines
 from advisor.cli.scenarios import SCENARIO
@@ -55,6 +55,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     only: Annotated[
         str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
     ] = None,
+    level: Level = LEVEL,
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario with fields changed, all points on the same draws, and say which change pays most.
@@ -68,7 +69,8 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         _print_script(slurm)
         return
     here = dask is None and slurm is None
-    plan = _plan(scenario, vary or [], zipped=zipped, replications=replications, seed=seed, advise=advise, here=here)
+    asked: dict[str, Any] = {"zipped": zipped, "replications": replications, "seed": seed, "advise": advise}
+    plan = _plan(scenario, vary or [], **asked, level=level, here=here)
     if only is not None:
         _again(plan, only, output, as_json=as_json)
         return
@@ -139,16 +141,14 @@ def _check_clusters(*clusters: int | str | None) -> None:
         raise ScenarioError("--workers, --dask, --slurm: several found, one of them allowed")
 
 
-def _plan(
-    path: Path, vary: list[str], *, zipped: bool, replications: int | None, seed: int | None, advise: bool, here: bool
-) -> "Plan":
+def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     from advisor.whatif import plan_whatif
     from simulator import ScenarioError, whatif
 
     if not vary:
         raise ScenarioError("--vary: missing, at least one PATH=v1,v2,... allowed")
     varied = [whatif.read_varied(text) for text in vary]
-    return plan_whatif(path, varied, zipped=zipped, replications=replications, seed=seed, advise=advise, here=here)
+    return plan_whatif(path, varied, **asked)
 
 
 def _where(

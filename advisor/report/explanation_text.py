@@ -64,7 +64,7 @@ def _why(document: Document) -> list[str]:
     rows = [
         [
             "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
-            change_text(-one["share"], half(one)),
+            change_text(one["share"], one, less=True),
             change_text(-one["divided_anew"]),
         ]
         for one in why["costs"]
@@ -98,7 +98,7 @@ def _others(document: Document) -> list[str]:
         [
             f"{one['change']} {clean(one['pe'])}",
             wording.seconds(one["makespan_s"], {"mean": one["makespan_s"]}),
-            change_text(one["longer"], half(one)),
+            change_text(one["longer"], one),
         ]
         for one in others
     ]
@@ -187,21 +187,23 @@ def objective_text(document: Document) -> str:
     return {"p95": "95 % quantile", "worst": "largest"}.get(str(document.get("objective")), "mean")
 
 
-def half(entry: Document) -> float:
-    """Half the width of an interval, 0 where there is none to show."""
-    low, high = number(entry["low"]), number(entry["high"])
-    return 0.0 if low is None or high is None else (high - low) / 2
+def change_text(share: object, entry: Document | None = None, *, less: bool = False, decimals: int = 1) -> str:
+    """A change as a percentage with its sign, and with the interval of an entry, `low` and `high`, if it has one.
 
-
-def change_text(share: object, half: float = 0.0, *, decimals: int = 1) -> str:
-    """A change as a percentage with its sign, and half the width of its interval where that shows."""
+    Parameters
+    ----------
+    less
+        Whether share and interval say how much less it is.
+    """
     found = number(share)
     if found is None:
         return wording.NOTHING
-    spread = f" +/- {100 * half:.{decimals}f}" if half >= 0.5 * 10 ** -(decimals + 2) else ""
-    text = f"{100 * found:+.{decimals}f}"
-    zero = f"{0:.{decimals}f}"
-    return f"{zero if text[1:] == zero else text}{spread} %"
+    low, high = (number((entry or {}).get(key)) for key in ("low", "high"))
+    if low is None or high is None or round(low, decimals + 2) == round(high, decimals + 2):
+        text, zero = f"{-100 * found if less else 100 * found:+.{decimals}f}", f"{0:.{decimals}f}"
+        return f"{zero if text[1:] == zero else text} %"
+    ends = (-found, -high, -low) if less else (found, low, high)
+    return units.show_interval(*ends, unit="%", signed=True)
 
 
 def gain_text(side: Document) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from advisor.advise.ranking import gain
 from advisor.advise.simulated import kinds_of
 from advisor.report.timelines import median_replication, timelines
-from simulator import PE, RunSet, Scenario, dump_scenario, ties
+from simulator import PE, RunSet, Scenario, dump_scenario, intervals, ties
 
 MOST_TIMELINES = 4
 MOST_SCENARIO = 60_000
@@ -52,12 +52,13 @@ def _shortened(found: re.Match[str]) -> str:
     return f"[{', '.join(values[:4])}, ... {len(values) - 5} more ..., {values[-1]}]"
 
 
-def compared(scenario: Scenario, runs: RunSet) -> dict[str, Any]:
+def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> dict[str, Any]:
     """The configurations of a scenario against the one with the least mean, as the strategies of an advice."""
+    known: dict[str, Any] = {"truths": runs.truths, "level": level, "deterministic": runs.deterministic}
     fastest = runs.configurations[ties.first_least(runs.makespan_s.mean(axis=1))]
     entries = []
-    for configuration, predicted in zip(scenario.configurations, runs.summary(), strict=True):
-        against = gain(runs.of(configuration.name), runs.of(fastest), deterministic=runs.deterministic)
+    for configuration, predicted in zip(scenario.configurations, runs.summary(level=level), strict=True):
+        against = gain(runs.of(configuration.name), runs.of(fastest), **known)
         entries.append(
             {
                 "name": configuration.name,

@@ -10,9 +10,9 @@ from simulator import (
     RunSet,
     Scenario,
     ScenarioError,
-    describe,
     files,
     idle_cores,
+    intervals,
     plots,
     process_lines,
     provenance,
@@ -35,9 +35,9 @@ def needed_bytes(loaded: Scenario, replications: int | None) -> int:
     return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
 
 
-def simulation_document(loaded: Scenario, runs: RunSet) -> dict[str, Any]:
-    """What `simulate --json` prints."""
-    pes = loaded.platform.pes
+def simulation_document(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> dict[str, Any]:
+    """What `simulate --json` prints; intervals hold with `level`."""
+    pes, described = loaded.platform.pes, runs.summary(level=level)
     return {
         "format": 1,
         "command": "simulate",
@@ -47,13 +47,15 @@ def simulation_document(loaded: Scenario, runs: RunSet) -> dict[str, Any]:
         "engine": runs.engine,
         "tick_s": runs.tick_s,
         "replications": runs.makespan_ticks.shape[1],
+        "truths": runs.truth_count,
+        "level": level,
         "deterministic": runs.deterministic,
         "seed": runs.seed,
         "configurations": [
             {
                 "name": configuration.name,
                 "partition": list(configuration.partition),
-                "makespan_s": describe(runs.of(configuration.name), deterministic=runs.deterministic),
+                "makespan_s": {key: value for key, value in makespan.items() if key != "name"},
                 "processes": [
                     {"process": process, "pe": pes[place].name, **spent}
                     for process, (place, spent) in enumerate(
@@ -61,7 +63,7 @@ def simulation_document(loaded: Scenario, runs: RunSet) -> dict[str, Any]:
                     )
                 ],
             }
-            for configuration in loaded.configurations
+            for configuration, makespan in zip(loaded.configurations, described, strict=True)
         ],
         "idle_cores": [found.to_dict() for found in idle_of(loaded)],
         "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
@@ -93,7 +95,7 @@ def save_simulation(
     save_runs(runs, folder, manifest=document, parameters=changed, form=form)
     if sum(busy.size for busy in runs.busy_ticks) <= MOST_PROCESS_ROWS:
         files.write_pieces(folder / "processes.csv", process_lines(loaded, runs))
-    judged = compared(loaded, runs)
+    judged = compared(loaded, runs, level=document["level"])
     shown = (judged["recommended"], *runs.configurations)
     files.write_text(folder / "report.html", render_html(illustrated(document | judged, loaded, runs, shown)))
     for number, name in enumerate(runs.configurations):

@@ -118,7 +118,7 @@ def _speeds(document: Document) -> list[list[str]]:
 
 
 def _baselines(document: Document) -> list[str]:
-    rows = []
+    rows, unit = [], wording.objective_unit(document)
     for label, entry in wording.strategies(document):
         best = entry.get("name") == document.get("recommended")
         name, *further = textwrap.wrap(label, NAME_WIDTH, break_long_words=False, break_on_hyphens=False)
@@ -126,8 +126,8 @@ def _baselines(document: Document) -> list[str]:
             [
                 f"{name}{' *' if best else ''}",
                 wording.partition_text(entry.get("partition"), most=3),
-                wording.with_interval(wording.judged(document, entry)),
-                wording.NOTHING if best else wording.with_interval(entry.get("gain_of_recommended")),
+                wording.with_interval(wording.judged(document, entry), unit),
+                wording.NOTHING if best else wording.with_interval(entry.get("gain_of_recommended"), ""),
                 wording.NOTHING if best else wording.frequency(entry.get("probability_recommended_faster"), document),
             ]
         )
@@ -141,26 +141,29 @@ def _baselines(document: Document) -> list[str]:
         f"Predicted {told}; gain of the recommended strategy (*) over each; how often it is {better}",
         *table(header, rows, left=2),
     ]
-    return [*lines, f"  +/-: 95 % interval of the {objective}"] if any("+/-" in line for line in lines) else lines
+    told = wording.interval_line(document)
+    return [*lines, *([f"  {told}"] if told else [])]
 
 
 def _ranking(document: Document, top: int) -> list[str]:
-    """The best candidates, with how sure it is that they are the best."""
+    """The best candidates, with how sure it is that they are the best, and what choosing them is expected to lose."""
+    tied, unit = wording.tied_names(document), wording.objective_unit(document)
     rows = [
         [
             clean(entry.get("name")),
-            wording.with_interval(wording.ranked_value(entry)),
-            wording.chance(entry.get("p_best"), document),
-            wording.chance(entry.get("p_within_1_percent"), document),
+            wording.with_interval(wording.ranked_value(entry), unit),
+            wording.best_text(entry, document, tied),
+            wording.loss_text(entry.get("expected_loss")),
             wording.percent(entry.get("regret"), 1),
         ]
         for entry in (document.get("ranking") or ())[:top]
     ]
     if len(rows) < 2:
         return []
-    header = ["best by it", clean(document.get("objective") or "mean"), "is best", "within 1 %", "above bound"]
+    header = ["best by it", clean(document.get("objective") or "mean"), "is best", "expected loss", "above bound"]
+    loss = "what it is expected to take longer than the best one" if unit == "s" else "how far it is from the best one"
     return [
-        f"The best {len(rows)}: how sure it is to be best and within 1 % of the best; how far above a lower bound",
+        f"The best {len(rows)}: how sure each is to be best; {loss}; how far above a lower bound",
         *table(header, rows),
     ]
 

@@ -59,14 +59,15 @@ def _points(document: Document) -> list[str]:
             words.named(document, entry),
             _configuration(entry),
             words.makespan(entry),
-            words.with_unit(entry["difference_s"], signed=True) if entry["point"] else "the base",
+            words.difference(entry["difference_s"]) if entry["point"] else "the base",
             words.gain(entry["gain"]),
-            wording.chance(entry["chance"], document),
+            words.chance(document, entry),
         ]
         for entry in shown
     ]
     head = ["point", "configuration", "makespan", "against the base", "times as fast", "fastest"]
-    notes = ["  +/-: 95 % interval of each by itself; fastest: chance that no other point is faster"]
+    told = wording.interval_line(document)
+    notes = [*([f"  {told}"] if told else []), "  fastest: chance that no other point is faster; a tie is within 1 %"]
     return [*table(head, rows, left=2), *([left] if left else []), *notes]
 
 

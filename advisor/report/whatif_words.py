@@ -1,17 +1,13 @@
 """What the text and the page of a what-if have in common: names of points, numbers, and the matrix of two fields."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from advisor import wording
 from advisor.wording import clean, number
+from simulator import units
 
 Entry = Mapping[str, Any]
-
-
-ROUNDING = 1e-6
-"""Width of an interval below which it has none."""
 
 
 def short_paths(document: Entry) -> dict[str, str]:
@@ -58,42 +54,14 @@ def best_of(entry: Entry) -> Entry:
     return next((one for one in entry["configurations"] if one["name"] == entry["best"]), {})
 
 
-NARROW = 1e-3
-"""Half an interval, as a share of the mean, below which its digits are not worth their room."""
-
-
 def makespan(entry: Entry) -> str:
-    """Mean makespan with half its interval, in the unit that reads best."""
-    return with_unit(best_of(entry).get("makespan_s"))
+    """Mean makespan with its interval, in the unit that reads best."""
+    return wording.with_interval(best_of(entry).get("makespan_s"))
 
 
-def half_of(found: Entry) -> float | None:
-    """Half the width of an interval; None where replications are too few to have one."""
-    low, high = number(found["low"]), number(found["high"])
-    return None if low is None or high is None else (high - low) / 2
-
-
-def with_unit(found: Entry | None, *, signed: bool = False) -> str:
-    """Seconds as `mean`, `low`, `high`, in the unit that reads best."""
-    mean = number((found or {}).get("mean"))
-    if found is None or mean is None:
-        return wording.NOTHING
-    half = half_of(found) or 0.0
-    scale, unit = _unit(max(abs(mean), half))
-    text = with_half(mean / scale, half / scale)
-    return f"{'+' if signed and mean > 0 else ''}{text} {unit}"
-
-
-def with_half(mean: float, half: float) -> str:
-    """A value with half its interval: three digits, or as many as the interval allows, four of a very narrow one."""
-    largest = max(abs(mean), half)
-    needed = 2 - math.floor(math.log10(largest)) if largest else 2
-    if half > abs(mean) * NARROW:
-        needed = max(needed, -math.floor(math.log10(half)))
-    elif half:
-        needed += 1
-    decimals = max(0, min(needed, 4))
-    return f"{mean:.{decimals}f}" + (f" +/- {half:.{decimals}f}" if half >= 0.5 * 10**-decimals else "")
+def difference(found: Entry | None) -> str:
+    """Seconds more or less than the base, with their interval."""
+    return wording.with_interval(found, signed=True)
 
 
 def _unit(seconds: float) -> tuple[float, str]:
@@ -103,19 +71,27 @@ def _unit(seconds: float) -> tuple[float, str]:
     )
 
 
+def chance(document: Entry, entry: Entry) -> str:
+    """The chance that no other point is faster, or that it is tied with the fastest: nobody is sure to win a tie."""
+    share = number(entry["chance"])
+    told = wording.chance(share, document)
+    if entry["point"] not in (document.get("ties") or ()):
+        return told
+    return f"{told} (tie)" if share is not None and LITTLE <= share <= 1 - LITTLE else "tie"
+
+
+LITTLE = 0.01
+"""Chance below which it is told as none."""
+
+
 def gain(found: Entry | None) -> str:
-    """A gain with half its interval."""
-    return wording.NOTHING if found is None else with_half(found["mean"], half_of(found) or 0.0)
+    """A gain with its interval."""
+    return wording.with_interval(found, "")
 
 
 def low_to_high(found: Entry | None) -> str:
-    """The two ends of an interval of ratios, with as many decimals as tell them apart."""
-    half = None if found is None else half_of(found)
-    if found is None or half is None:
-        return wording.NOTHING
-    wide = 2 * half
-    decimals = 2 if wide < ROUNDING else max(2, min(4, 1 - math.floor(math.log10(wide))))
-    return f"{found['low']:.{decimals}f} to {found['high']:.{decimals}f}"
+    """The two ends of an interval of ratios."""
+    return wording.NOTHING if found is None else units.show_range(found["low"], found["high"], unit="")
 
 
 def values_of(field: Entry, *, most: int = 8) -> str:
@@ -183,4 +159,4 @@ def interaction_text(document: Entry, found: Entry) -> str:
 
 def percents(found: Entry) -> str:
     """An elasticity with its interval."""
-    return f"{'+' if found['mean'] >= 0 else ''}{with_half(found['mean'], half_of(found) or 0.0)}"
+    return wording.with_interval(found, "", signed=True)

@@ -27,6 +27,7 @@ def advised(scenario: Scenario, threads: int) -> dict[str, Any]:  # noqa: ARG001
             for name, place in places.items()
         ],
         "deterministic": runs.deterministic,
+        "truths": runs.truth_count,
         "advice": {
             "recommended": chosen.name,
             "varied": list(recommendation.varied),

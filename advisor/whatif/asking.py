@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor import wording
 from advisor.whatif.advised import advised
 from advisor.whatif.findings import whatif_document
-from simulator import Scenario, ScenarioError, notebook, read_template, shipped, template_of, units, whatif
+from simulator import Scenario, ScenarioError, intervals, notebook, read_template, shipped, template_of, whatif
 from simulator.experiments.sweep import Plan, Swept, local, make_plan, simulated, sweep
 
 if TYPE_CHECKING:
@@ -55,19 +56,18 @@ class WhatIf:
                 {
                     "point": named,
                     "best": entry["best"],
-                    "makespan": None if best is None else units.show_duration(best["makespan_s"]["mean"]),
-                    "times as fast": None if gain is None else f"{gain['mean']:.3f}",
-                    "95 % interval": None
-                    if gain is None or gain["low"] is None
-                    else f"{gain['low']:.3f} to {gain['high']:.3f}",
+                    "makespan": None if best is None else wording.with_interval(best["makespan_s"]),
+                    "times as fast": None if gain is None else wording.with_interval(gain, ""),
                     "failed": entry["error"],
                 }
             )
             if best is not None:
                 times = best["makespan_s"]
-                spread.append((named, times["p05"], times["median"], times["p95"]))
-        table, chart = notebook.table(rows, count=len(points)), notebook.ranges(spread, unit="makespan (s)")
-        return notebook.page(self.sentence, table, chart, warnings=self.findings["warnings"])
+                spread.append((named, times["run_low"], times["median"], times["run_high"]))
+        unit = f"makespan (s), {wording.runs_text(self.findings)}"
+        table, chart = notebook.table(rows, count=len(points)), notebook.ranges(spread, unit=unit)
+        told = [line] if (line := wording.interval_line(self.findings)) else []
+        return notebook.page(self.sentence, table, chart, warnings=[*told, *self.findings["warnings"]])
 
 
 def what_if(  # noqa: PLR0913 - one per option of the command line
@@ -78,6 +78,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     advise: bool = False,
     replications: int | None = None,
     seed: int | None = None,
+    level: float = intervals.LEVEL,
     workers: int = 0,
     where: Where | None = None,
     folder: str | Path | None = None,
@@ -101,6 +102,8 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
         Compare what is recommended at each point, in place of the scenario's own configurations.
     replications, seed
         In place of the scenario's own.
+    level
+        How often stated intervals are to hold.
     workers
         Processes of this machine that answer; 0 for this one, which needs no start.
     where
@@ -116,7 +119,8 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
         If the scenario is wrong, a path leads nowhere, or the folder holds other results. A value that breaks a point
         is that point's affair: `findings` names it.
     """
-    plan = plan_whatif(scenario, varied(vary), zipped=zipped, advise=advise, replications=replications, seed=seed)
+    asked: dict[str, Any] = {"zipped": zipped, "advise": advise, "replications": replications, "seed": seed}
+    plan = plan_whatif(scenario, varied(vary), **asked, level=level)
     if where is None and workers > 0:
         where = partial(local, min(workers, len(plan.points)))
     swept = sweep(plan, where, folder=None if folder is None else Path(folder), resume=resume, progress=progress)
@@ -154,6 +158,7 @@ def plan_whatif(
     advise: bool = False,
     replications: int | None = None,
     seed: int | None = None,
+    level: float = intervals.LEVEL,
     here: bool = True,
 ) -> Plan:
     """The points of a what-if; see `what_if`."""
@@ -169,6 +174,7 @@ def plan_whatif(
         ask=advised if advise else simulated,
         replications=replications,
         seed=seed,
+        level=level,
         oversized=advise,
         template=template,
         here=here,

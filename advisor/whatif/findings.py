@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advisor.advise.pareto import front
-from advisor.advise.ranking import alike, chances_of_fastest, differences, gains, product_of_means
+from advisor.advise.ranking import alike
 from advisor.whatif import told
 from advisor.whatif.advised import advised
+from advisor.whatif.compared import differences, gains, product_of_means
 from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
 from advisor.whatif.outcomes import Outcomes, outcomes_of
-from simulator import ApportionError, dump_scenario, interval_note, provenance, read_template, ties
+from simulator import ApportionError, dump_scenario, interval_note, intervals, provenance, read_template, ties
 from simulator.experiments.sweep import Plan, Swept
 
 # What one field does by itself: where more of it gains nothing any more, and percent of makespan per percent of it.
@@ -80,8 +82,8 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
         stops, times = stops[::-1], times[::-1]
     means = times.mean(axis=1)
     ahead = [place + 1 + ties.first_least(means[place + 1 :]) for place in range(len(stops) - 1)]
-    known = outcomes.deterministic
-    found = gains(times[:-1], times[ahead], comparisons=len(stops) * (len(stops) - 1) // 2, deterministic=known).rows()
+    pairs = len(stops) * (len(stops) - 1) // 2
+    found = gains(times[:-1], times[ahead], comparisons=pairs, **outcomes.how)
     if any(gain["low"] is None for gain in found):  # too few replications to say that a step gains, or that it does not
         return None
     end = next((place for place, gain in enumerate(found) if gain["low"] <= 1), None)
@@ -95,12 +97,12 @@ def diminishing(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
         "beyond": None if end is None else stops[end].text,
         "rest": None if end is None else found[end],
         "little_beyond": None if near is None else stops[near].text,
-        "gain": gains(times[0], times[[ties.first_least(means)]], deterministic=known).rows()[0],
+        "gain": gains(times[0], times[[ties.first_least(means)]], **outcomes.how)[0],
     }
 
 
 def elasticity(line: Line, outcomes: Outcomes) -> dict[str, Any] | None:
-    """Percent of makespan per percent of the field, each with its 95 % interval; None without two positive numbers.
+    """Percent of makespan per percent of the field, each with its interval; None without two positive numbers.
 
     That is log(makespan ratio) / log(value ratio) between neighbouring values; `here` is the one about what the
     scenario has, between values a tenth or more beside it, or over the whole line if it is not on it.
@@ -135,15 +137,9 @@ def _about(values: Sequence[float], base: int) -> tuple[int, int]:
 def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> dict[str, Any]:
     run = math.log(_value(other[0]) / _value(one[0]))
     times = outcomes.own_s(np.array([one[1], other[1]]))
-    powers, known = np.array([-1.0, 1.0]), outcomes.deterministic
-    rise, half = product_of_means(powers, times, comparisons=comparisons, deterministic=known)
-    return {
-        "from": one[0].text,
-        "to": other[0].text,
-        "mean": rise / run,
-        "low": None if math.isnan(half) else (rise - half) / run,
-        "high": None if math.isnan(half) else (rise + half) / run,
-    }
+    rise, *ends = product_of_means(np.array([-1.0, 1.0]), times, comparisons=comparisons, **outcomes.how)
+    low, high = (None, None) if math.isnan(ends[0]) else sorted(end / run for end in ends)
+    return {"from": one[0].text, "to": other[0].text, "mean": rise / run, "low": low, "high": high}
 
 
 def _value(stop: Stop) -> float:
@@ -189,10 +185,8 @@ def interactions(
         # gain together / product of gains = product of single means / (mean together x base^(parts - 1))
         rows = np.array([0, point, *parts])
         powers = np.array([1.0 - len(parts), -1.0, *[1.0] * len(parts)])
-        log, half = product_of_means(
-            powers, outcomes.own_s(rows), comparisons=len(known), deterministic=outcomes.deterministic
-        )
-        ends = (None, None) if math.isnan(half) else (log - max(half, ROUNDING), log + max(half, ROUNDING))
+        log, low, high = product_of_means(powers, outcomes.own_s(rows), comparisons=len(known), **outcomes.how)
+        ends = (None, None) if math.isnan(low) else (min(low, log - ROUNDING), max(high, log + ROUNDING))
         base_s = outcomes.mean_s(0)
         singles = [base_s / outcomes.mean_s(part) for part in parts]
         entry = {
@@ -203,7 +197,7 @@ def interactions(
             "factor": {"mean": math.exp(log)}
             | {name: None if end is None else math.exp(end) for name, end in zip(("low", "high"), ends, strict=True)},
         }
-        sure = math.inf if point == first else max(0.0, abs(log) - half) if half >= 0 else 0.0
+        sure = math.inf if point == first else max(0.0, low, -high)  # 0 where nothing is known: NaN is no more than it
         found.append((sure, abs(log), entry))
     order = ties.in_order([-sure for sure, *_ in found], [-size for _, size, _ in found], floor=ROUNDING)
     return [found[place][2] for place in order[:MOST_INTERACTIONS]], len(found)
@@ -290,10 +284,11 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
     """Plain data for JSON, `render_whatif` and the report; times and dates are in `spent` and `provenance` only.
 
     A point is judged by its own best configuration (least mean makespan) against the base's best one, replication by
-    replication: `gain` says how many times faster that is, with its 95 % interval, and `together` with intervals that
-    hold for all points at once (Bonferroni): a change pays if that one is above 1. `chance` is the probability that no
-    other point is faster; `same_as` a point that takes the same time in every replication. Intervals and chances are
-    None where replications are too few to have one; nothing pays then.
+    replication: `gain` says how many times faster that is, with its interval, and `together` with intervals that hold
+    for all points at once (Bonferroni): a change pays if that one is above 1. `chance` is the probability that no other
+    point is faster, `expected_loss` how much longer it is expected to take than the fastest of each truth, and `ties`
+    are the points that lose 1 % at most; `same_as` a point that takes the same time in every replication. Intervals and
+    chances are None where replications are too few to have one; nothing pays then.
     """
     plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
     grid, entries = grid_of(plan, before), _entries(swept, outcomes, before)
@@ -312,11 +307,14 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
         "question": plan.ask.__qualname__,
         "parameters": before,
         "replications": plan.replications,
+        "truths": outcomes.truth_count,
+        "level": plan.level,
         "deterministic": outcomes.deterministic,
         "seed": plan.seed,
         "grid": grid.to_dict(),
         "points": entries,
         "comparisons": comparisons,
+        "ties": _ties(entries),
         "pays": [entry["point"] for entry in pays],
         "pays_most": _number(most),
         "pays_most_alone": _number(alone),
@@ -352,6 +350,7 @@ def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> lis
                 "gain": None,
                 "together": None,
                 "chance": None,
+                "expected_loss": None,
                 "same_as": None,
                 "advice": outcomes.told[number].get("advice"),
                 "error": swept.failed.get(point.hash),
@@ -366,7 +365,7 @@ def _rows(swept: Swept) -> dict[int, list[dict[str, Any]]]:
     for row in swept.rows:
         if np.isnan(row["mean_s"]):
             continue
-        makespan = {key: _known(row[f"{key}_s"]) for key in ("mean", "low", "high", "median", "p05", "p95")}
+        makespan = {key: _known(row[f"{key}_s"]) for key in ("mean", "low", "high", "median", "run_low", "run_high")}
         difference = {key: _known(row[f"difference_{key}_s"]) for key in ("mean", "low", "high")}
         lacks = difference["mean"] is None
         entry = {"name": row["configuration"], "makespan_s": makespan, "difference_s": None if lacks else difference}
@@ -382,22 +381,22 @@ def _known(value: float) -> float | None:
 def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> int:
     """Put gains and chances into the entries; the number of comparisons that intervals hold together for."""
     answered = outcomes.answered
-    own_s, known = outcomes.own_s(answered), {"deterministic": outcomes.deterministic}
-    chances = chances_of_fastest(own_s, seed=seed, **known).tolist() if answered.size else []
-    for number, chance in zip(answered.tolist(), chances, strict=True):
-        entries[number]["chance"] = None if np.isnan(chance) else round(chance, 4)
-    if not answered.size or answered[0] != 0:
+    if not answered.size:
         return 0
+    own_s, known = outcomes.own_s(answered), outcomes.how
     first = alike(own_s)
+    _put_chances(entries, outcomes, first, seed=seed)
+    if answered[0] != 0:
+        return 0
     for number, of in zip(answered.tolist(), answered[first].tolist(), strict=True):
         entries[number]["same_as"] = None if of == number else of
     comparisons = max(1, np.unique(first).size - 1)
     base_s, others_s, numbers = own_s[0], own_s[1:], answered[1:].tolist()
     found = zip(
         numbers,
-        gains(base_s, others_s, **known).rows(),
-        gains(base_s, others_s, comparisons=comparisons, **known).rows(),
-        differences(base_s, others_s, **known).rows(),
+        gains(base_s, others_s, **known),
+        gains(base_s, others_s, comparisons=comparisons, **known),
+        differences(base_s, others_s, **known),
         strict=True,
     )
     for number, gain, all_of_them, difference in found:
@@ -410,6 +409,29 @@ def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> i
     return comparisons
 
 
+def _put_chances(entries: list[dict[str, Any]], outcomes: Outcomes, first: NDArray[np.int64], *, seed: int) -> None:
+    """Put chances and expected losses into the entries; points that are alike have those of the first of them.
+
+    Parameters
+    ----------
+    first
+        For each point with an answer the place of the first one that is like it.
+    """
+    rows, own = np.unique(first, return_inverse=True)
+    times_s, sure = outcomes.own_s(outcomes.answered[rows]), outcomes.deterministic
+    chances = intervals.chances(times_s, outcomes.truths, seed=seed, margin=MARGIN, deterministic=sure)
+    for number, row in zip(outcomes.answered.tolist(), own.tolist(), strict=True):
+        chance, loss = float(chances.best[row]), float(chances.loss[row])
+        entries[number]["chance"] = None if math.isnan(chance) else round(chance, 4)
+        entries[number]["expected_loss"] = None if math.isnan(loss) else loss
+
+
+def _ties(entries: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The points that are as good as the fastest one; none where that is alone."""
+    near = [one["point"] for one in entries if one["expected_loss"] is not None and one["expected_loss"] <= MARGIN]
+    return near if len(near) > 1 else []
+
+
 def _judge_configurations(entries: list[dict[str, Any]], outcomes: Outcomes) -> None:
     """The gain of each configuration against itself in the base."""
     for place, name in enumerate(outcomes.names):
@@ -419,7 +441,7 @@ def _judge_configurations(entries: list[dict[str, Any]], outcomes: Outcomes) -> 
         numbers = [number for number in range(1, len(entries)) if not np.isnan(times[number, 0])]
         found = {}
         if numbers:
-            rows = gains(times[0], times[numbers], deterministic=outcomes.deterministic).rows()
+            rows = gains(times[0], times[numbers], **outcomes.how)
             found = dict(zip(numbers, rows, strict=True))
         for number, gain in found.items():
             next(one for one in entries[number]["configurations"] if one["name"] == name)["gain"] = gain

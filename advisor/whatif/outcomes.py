@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator import ties
-from simulator.experiments.sweep import Swept, configurations_of
+from simulator.experiments.sweep import Swept, configurations_of, more_truths
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +29,20 @@ class Outcomes:
     """What each point's document says beside makespans: `advice`, `rates`, `warnings`; per point."""
     deterministic: bool
     """Whether nothing was drawn at any point: one replication then tells all."""
+    truths: NDArray[np.int64] | None
+    """Number of the truth of each replication, (replication,); None where nothing is doubted at any point."""
+    level: float
+    """How often stated intervals hold."""
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What those who state intervals of these makespans are told."""
+        return {"truths": self.truths, "level": self.level, "deterministic": self.deterministic}
+
+    @property
+    def truth_count(self) -> int | None:
+        """How many truths the replications share; None where nothing is doubted."""
+        return None if self.truths is None else int(self.truths.max()) + 1
 
     @property
     def answered(self) -> NDArray[np.int64]:
@@ -49,12 +63,13 @@ def outcomes_of(swept: Swept) -> Outcomes:
     points = swept.plan.points
     found: dict[int, dict[str, Floats]] = {}
     told: list[dict[str, Any]] = []
-    deterministic = True
+    deterministic, count = True, None
     for number, point in enumerate(points):
         document = swept.documents.get(point.hash, {})  # once each: they may be read from a disk
         if document:
             found[number] = configurations_of(document)
             deterministic &= document.get("deterministic") is True
+            count = more_truths(count, document.get("truths"))
         told.append({key: document[key] for key in ("advice", "rates", "warnings") if key in document})
     names = tuple(dict.fromkeys(name for times in found.values() for name in times))
     makespans_s = np.full((len(points), len(names), swept.plan.replications), np.nan)
@@ -66,4 +81,5 @@ def outcomes_of(swept: Swept) -> Outcomes:
     some = np.flatnonzero(~np.all(np.isnan(means_s), axis=1))
     if some.size:
         best[some] = np.argmax(ties.near_least(means_s[some], axis=1), axis=1)
-    return Outcomes(names, makespans_s, means_s, best, tuple(told), deterministic)
+    truths = None if count is None else np.arange(swept.plan.replications) % count
+    return Outcomes(names, makespans_s, means_s, best, tuple(told), deterministic, truths, swept.plan.level)

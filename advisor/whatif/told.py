@@ -1,10 +1,10 @@
 """The answer of a what-if in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from advisor.wording import counted, probability
-from simulator import ties, units
+from advisor.wording import counted, listed, loss_text, probability, with_interval
+from simulator import ties
 
 SURE = 0.95
 """Chance from which the fastest point is said to pay most without naming others."""
@@ -25,7 +25,7 @@ def sentence(document: Mapping[str, Any]) -> str:
         most = max(compared, key=lambda entry: entry["gain"]["mean"])
         return (
             f"{counted(document['replications'], 'replication').capitalize()} cannot show which change pays: "
-            f"{named(most)} was {most['gain']['mean']:.2f} times as fast, without an interval; "
+            f"{named(most)} was {with_interval(most['gain'], '')} times as fast, without an interval; "
             "ask for more with --replications, such as 20."
         )
     if document["pays_most"] is None:
@@ -35,17 +35,19 @@ def sentence(document: Mapping[str, Any]) -> str:
             f"as far as {counted(document['replications'], 'replication')} can tell{among}."
         )
     most = points[document["pays_most"]]
-    pays = "pays most" if (most["chance"] or 0.0) >= SURE else "pays"
-    said = f"{named(most)} {pays}: {_faster(most, comparisons)}, {_mean(most)} in place of {_mean(points[0])}"
-    said += f"; {_how_sure(document, most)}."
-    if document["nearly"] is not None:
-        said += f" Within 1 % of it, with fewer changes: {named(points[document['nearly']])}."
+    tied = _tied(document, most)
+    pays = "pays most" if not tied and (most["chance"] or 0.0) >= SURE else "pays"
+    said = f"{named(most)} {pays}: {_faster(most)}, {_mean(most)} in place of {_mean(points[0])}"
+    simplest = "" if document["nearly"] is None else named(points[document["nearly"]])
+    said += f"; {_tie(most, tied, simplest) if tied else _how_sure(document, most)}."
+    if simplest and simplest not in tied:
+        said += f" Within 1 % of it, with fewer changes: {simplest}."
     if document["pays_most_alone"] is None:
         return f"{said} No change alone pays, of those looked at." if document["single"] else said
     if document["pays_most_alone"] in {document["pays_most"], document["nearly"]}:
         return said
     alone = points[document["pays_most_alone"]]
-    return f"{said} Of single changes {named(alone)}: {_faster(alone, comparisons)}."
+    return f"{said} Of single changes {named(alone)}: {_faster(alone)}."
 
 
 def named(entry: Mapping[str, Any]) -> str:
@@ -75,17 +77,30 @@ def _how_sure(document: Mapping[str, Any], most: Mapping[str, Any]) -> str:
     return f"{said}, so others may be: {', '.join([*listed, *more])}" if listed else f"{said}, so another may be"
 
 
-def _faster(entry: Mapping[str, Any], comparisons: int) -> str:
-    found = entry["together"]
-    if found["low"] is None or found["high"] - found["low"] < ROUNDING:
-        return f"{entry['gain']['mean']:.2f} times as fast in every replication"
-    which = "95 % interval" if comparisons == 1 else f"95 % interval of {comparisons} together"
-    return f"{entry['gain']['mean']:.2f} times as fast ({which} {found['low']:.2f} to {found['high']:.2f})"
+def _tied(document: Mapping[str, Any], most: Mapping[str, Any]) -> list[str]:
+    """The points that are as good as the fastest that pays, by name; those alike once."""
+    found: dict[str, None] = {}
+    for number in document["ties"]:
+        entry = document["points"][number]
+        if entry["same_as"] is None and number not in {most["point"], most["same_as"]}:
+            found[named(entry)] = None
+    return list(found)
+
+
+def _tie(most: Mapping[str, Any], tied: Sequence[str], simplest: str) -> str:
+    """Who is as good, the one with the fewest changes first."""
+    first = [simplest] if simplest in tied else []
+    names = listed([*first, *(name for name in tied if name not in first)], most=MOST_NAMED)
+    verb, loss = "is" if len(tied) == 1 else "are", loss_text(most["expected_loss"])
+    fewer = "" if not first else " with fewer changes" if len(tied) == 1 else f", {simplest} with fewer changes"
+    return f"a tie with {names}, which {verb} within 1 % of it{fewer}; expected loss {loss}"
+
+
+def _faster(entry: Mapping[str, Any]) -> str:
+    gain = entry["gain"]
+    every = " in every replication" if gain["low"] is None or gain["high"] - gain["low"] < ROUNDING else ""
+    return f"{with_interval(gain, '')} times as fast{every}"
 
 
 def _mean(entry: Mapping[str, Any]) -> str:
-    return next(
-        units.show_duration(float(one["makespan_s"]["mean"]))
-        for one in entry["configurations"]
-        if one["name"] == entry["best"]
-    )
+    return next(with_interval(one["makespan_s"]) for one in entry["configurations"] if one["name"] == entry["best"])

@@ -11,12 +11,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base import randomness, ties
+
 Floats = NDArray[np.float64]
 Truths = NDArray[np.int64]
 """Number of the truth that each replication has; (replication,)."""
 
 LEVEL = 0.9
 """How often a stated interval holds, unless something else is asked for."""
+FEWEST_EQUAL = 6
+"""From so many equal replications on, equal values are an interval: smallest to largest holds the median with 95 %."""
+EQUAL = 1e-12
+"""Spread, as a share of the values, below which replications are equal."""
+FEW = 12
+"""Values below which a quantile is not read off them."""
+WIDENED = 0.35
+"""Part of what independent values need: truths are stratified by source, but not by what sources do together."""
+DRAWS = 2_000
+"""For chances: a stated one has a standard error of at most 0.011."""
+SMOOTHED = 1.06
+"""Silverman's factor of a bandwidth, as a share of the standard deviation, times the number of truths to the -1/5."""
+FAR = 8.0
+"""Standard errors of its paired difference to the best, beyond which a row cannot be the best."""
+FAR_CHANCE = 1e-4
+"""And it is at least so unlikely that it is: few replications say little of a standard error."""
 
 
 @dataclass(frozen=True)
@@ -40,31 +58,340 @@ class Chances:
 
 
 def of_run(samples: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False) -> Interval:
-    """Where one run lies, whatever the truth is; samples (row, replication)."""
-    raise NotImplementedError
+    """Where one run lies, whatever the truth is; samples (row, replication).
+
+    Quantiles of all replications. They count the less, the more of what they vary by is their truth (the design effect
+    of clusters, Kish 1965), which widens the interval a little.
+    """
+    if deterministic:
+        return _points(samples)
+    rows, count = samples.shape
+    if count < 2:
+        return _nothing(rows)
+    known = _Truths.of(truths, count)
+    if known is not None and known.count < 2:
+        return _nothing(rows)
+    runs = np.full(rows, float(count))
+    if known is not None:
+        means, within = known.split(samples)
+        between = np.maximum(np.var(means, axis=1, ddof=1) - within / known.each, 0.0)
+        whole = between + within
+        common = np.divide(between, whole, out=np.zeros(rows), where=whole > 0)
+        runs = count / (1 + (known.each - 1) * common)
+    found = _quantiles(samples, runs, level)
+    return found if count >= FEWEST_EQUAL else _untold(found, samples, np.max(np.abs(samples), axis=1))
 
 
 def of_mean(samples: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False) -> Interval:
-    """Where the true mean lies; samples (row, replication)."""
-    raise NotImplementedError
+    """Where the true mean lies; samples (row, replication).
+
+    Without truths Student's t; with them the quantiles of their means, drawn together by what replications add to them.
+    """
+    if deterministic:
+        return _points(samples)
+    known = _Truths.of(truths, samples.shape[1])
+    if known is None:
+        means = samples.mean(axis=1)
+        half = _half(samples, np.max(np.abs(samples), axis=1), level)
+        return Interval(means - half, means + half)
+    if known.count < 2:
+        return _nothing(samples.shape[0])
+    means, within = known.split(samples)
+    centres = samples.mean(axis=1)
+    return _quantiles(_drawn_together(means, within, known, centres), np.full(centres.size, float(known.count)), level)
 
 
 def of_ratio(
     base: Floats, others: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False
 ) -> Interval:
-    """Where the base's true mean over each other row's lies (a gain); base (replication,) or as others."""
-    raise NotImplementedError
+    """Where the base's true mean over each other row's lies (a gain); base (replication,) or as others.
+
+    Truth by truth on the logarithm; without truths by the delta method and Student's t.
+    """
+    base = np.broadcast_to(base, others.shape)
+    means = others.mean(axis=1)
+    ratios = base.mean(axis=1) / means
+    if deterministic:
+        return Interval(ratios, ratios)
+    rest = base - ratios[:, np.newaxis] * others
+    known = _Truths.of(truths, others.shape[1])
+    if known is None:
+        half = _half(rest, base.mean(axis=1), level) / means
+        return Interval(np.maximum(ratios - half, 0.0), ratios + half)
+    if known.count < 2:
+        return _nothing(ratios.size)
+    of_base, of_others = known.split(base)[0], known.split(others)[0]
+    logs = np.log(of_base / of_others)
+    # what replications add to a truth's ratio, from what is left of each run when its truth's own ratio is taken off
+    own = base - (of_base / of_others)[:, known.places] * others
+    within = known.split(own)[1] / base.mean(axis=1) ** 2
+    found = _quantiles(
+        _drawn_together(logs, within, known, np.log(ratios)), np.full(ratios.size, float(known.count)), level
+    )
+    return Interval(np.exp(found.low), np.exp(found.high))
 
 
 def of_difference(
     base: Floats, others: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False
 ) -> Interval:
     """Where the true mean of each other row minus that of the base lies; as `of_ratio`."""
-    raise NotImplementedError
+    base = np.broadcast_to(base, others.shape)
+    rest = others - base
+    if deterministic or truths is not None:
+        return of_mean(rest, truths, level=level, deterministic=deterministic)
+    means, half = rest.mean(axis=1), _half(rest, np.abs(base).mean(axis=1), level)
+    return Interval(means - half, means + half)
 
 
 def chances(
     samples: Floats, truths: Truths | None, *, seed: int, margin: float = 0.01, deterministic: bool = False
 ) -> Chances:
-    """How likely each row is the best one, over truths; samples (row, replication) of what shall be least."""
-    raise NotImplementedError
+    """How likely each row is the best one, over truths; samples (row, replication) of what shall be least.
+
+    Truths are drawn around those that are there (a smoothed bootstrap that keeps the variance, Silverman and Young
+    1987): as if doubt were normal where there are few, by their own shape where there are many. What replications add
+    to the difference between rows is taken off, and what they leave open of its centre is added. Without truths what is
+    drawn are means: normal weights of replications, widened for few ones by the chi-square of their variance. Nobody is
+    surer than so few truths, or replications, allow. Rows that are alike share their chance; NaN where nothing is told.
+
+    Parameters
+    ----------
+    seed
+        Of the draws.
+    margin
+        What is near: so much more than the best, as a share.
+    """
+    first = alike(samples)
+    rows = np.unique(first)
+    logs = np.log(samples[rows].mean(axis=1))
+    known = _Truths.of(truths, samples.shape[1])
+    told = known.count if known is not None else samples.shape[1]
+    if deterministic or rows.size == 1:
+        drawn = logs[np.newaxis]
+    elif told < 2:
+        nothing = np.full(first.size, np.nan)
+        return Chances(nothing, nothing, nothing)
+    else:
+        generator = randomness.stream(seed, "chances")
+        drawn = (
+            _drawn_means(samples[rows], generator) if known is None else _drawn_truths(samples[rows], known, generator)
+        )
+    apart = drawn - drawn.min(axis=1, keepdims=True)
+    best = apart <= ties.SAME
+    shares = np.mean(best / best.sum(axis=1, keepdims=True), axis=0)
+    near = np.mean(apart <= np.log1p(margin) + ties.SAME, axis=0)
+    if not deterministic and rows.size > 1:
+        shares = no_surer(shares, told)
+        near = np.minimum(near, 1 - 0.5**told) if known is None else near
+    of_row = np.zeros(first.size, dtype=np.int64)
+    of_row[rows] = np.arange(rows.size)
+    place = of_row[first]
+    many = np.bincount(place)
+    return Chances((shares / many)[place], near[place], np.mean(np.expm1(apart), axis=0)[place])
+
+
+def alike(samples: Floats) -> NDArray[np.int64]:
+    """The first row that has the same values in every replication, but for rounding; (row,)."""
+    known: dict[int, list[int]] = {}
+    found = np.arange(samples.shape[0])
+    for place, level in enumerate(ties.levels(samples.mean(axis=1)).tolist()):
+        others = known.setdefault(level, [])
+        first = next((other for other in others if _equal(samples[place], samples[other])), None)
+        if first is None:
+            others.append(place)
+        else:
+            found[place] = first
+    return found
+
+
+def no_surer(chances: Floats, count: int) -> Floats:
+    """Chances as sure as so many truths or replications can make them, what is beyond shared by the others; (row,).
+
+    At most 1 - 0.5^n for a few, so likely is it that n do not all fall on one side of the typical one, and at most
+    1 - 0.5 / (n + 1) for many, which is what is left if one in twice as many would be the other way round.
+    """
+    top, most = int(np.argmax(chances)), min(1 - 0.5**count, 1 - 0.5 / (count + 1))
+    if chances.size < 2 or chances[top] <= most:
+        return chances
+    found: Floats = chances + (chances[top] - most) / (chances.size - 1)
+    found[top] = most
+    return found
+
+
+@dataclass(frozen=True)
+class _Truths:
+    """Which replications share a truth."""
+
+    places: Truths
+    """Of each replication's truth among those that are there; (replication,)."""
+    runs: Floats
+    """Replications of each truth; (truth,)."""
+
+    @classmethod
+    def of(cls, truths: Truths | None, replications: int) -> "_Truths | None":
+        """Of these replications; None where nothing is doubted."""
+        if truths is None:
+            return None
+        _, places = np.unique(truths[:replications], return_inverse=True)
+        return cls(places.astype(np.int64), np.bincount(places).astype(np.float64))
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self.runs.size)
+
+    @property
+    def each(self) -> float:
+        """Replications that a truth has, typically (harmonic mean)."""
+        return float(self.runs.size / np.sum(1 / self.runs))
+
+    def split(self, samples: Floats) -> tuple[Floats, Floats]:
+        """Means by truth, (row, truth), and the variance within truths, (row,), 0 where each has one replication."""
+        if self.count == samples.shape[1]:
+            found = np.empty_like(samples)
+            found[:, self.places] = samples
+            return found, np.zeros(samples.shape[0])
+        order = np.argsort(self.places, kind="stable")
+        starts = np.concatenate(([0], np.cumsum(self.runs)[:-1])).astype(np.int64)
+        means = np.add.reduceat(samples[:, order], starts, axis=1) / self.runs
+        rest = samples - means[:, self.places]
+        return means, np.sum(rest**2, axis=1) / (samples.shape[1] - self.count)
+
+
+def _drawn_together(means: Floats, within: Floats, known: _Truths, centres: Floats) -> Floats:
+    """Truth means around their centre with the spread that truths have; (row, truth).
+
+    The variance between truths is that of their means less what replications add to it (analysis of variance). That
+    difference is itself known roughly only: what is taken is its expectation, given that no variance is negative. What
+    replications leave open of the centre is added, as the interval is around it.
+    """
+    around = means - means.mean(axis=1, keepdims=True)
+    seen = np.sum(around**2, axis=1) / (known.count - 1)
+    added = within / known.each
+    least = _no_less(seen - added, seen * np.sqrt(2 / (known.count - 1)))
+    spread = np.where(added > 0, np.minimum(least, seen) + added / known.count, seen)
+    factor = np.sqrt(np.divide(spread, seen, out=np.zeros_like(seen), where=seen > 0))
+    return np.asarray(centres[:, np.newaxis] + factor[:, np.newaxis] * around)
+
+
+def _no_less(found: Floats, error: Floats) -> Floats:
+    """What is expected of a number that is at least 0, if this was found with a normal error."""
+    from scipy.special import log_ndtr
+
+    errors = np.where(error > 0, error, 1.0)
+    apart = np.clip(found / errors, -30, 30)
+    tail = np.exp(-(apart**2) / 2 - np.log(np.sqrt(2 * np.pi)) - log_ndtr(apart))
+    return np.where(error > 0, np.maximum(found + errors * tail, 0.0), np.maximum(found, 0.0))
+
+
+def _quantiles(values: Floats, counts: Floats, level: float) -> Interval:
+    """Both ends of a row's interval, as if its values were so many independent ones; values (row, n), counts (row,).
+
+    Between the plotting positions of Hazen, which are right for values that are stratified, and of Weibull, which are
+    right for independent ones; a straight line beyond the outermost. Less than `FEW` are taken for normal ones, or for
+    lognormal ones where all are positive: Student's t.
+    """
+    size = values.shape[1]
+    tail = (1 - level) / 2
+    if size < FEW:
+        return _of_few(values, level)
+    ordered = np.sort(values, axis=1)
+    beyond = (0.5 - tail) * WIDENED / np.maximum(counts, 1.0)
+    return Interval(_at(ordered, tail - beyond), -_at(-ordered[:, ::-1], tail - beyond))
+
+
+def _at(ordered: Floats, tails: Floats) -> Floats:
+    """Lower quantiles of ascending rows by Hazen's positions, extrapolated; (row,)."""
+    position = tails * ordered.shape[1] - 0.5
+    below = np.clip(np.floor(position), 0, ordered.shape[1] - 2).astype(np.int64)
+    rows = np.arange(ordered.shape[0])
+    first, second = ordered[rows, below], ordered[rows, below + 1]
+    return np.asarray(first + (position - below) * (second - first))
+
+
+def _of_few(values: Floats, level: float) -> Interval:
+    from scipy.special import stdtrit
+
+    positive = np.all(values > 0, axis=1)
+    known = np.where(positive[:, np.newaxis], np.log(np.where(positive[:, np.newaxis], values, 1.0)), values)
+    means, size = known.mean(axis=1), values.shape[1]
+    half = stdtrit(size - 1, (1 + level) / 2) * known.std(axis=1, ddof=1)
+    low, high = means - half, means + half
+    return Interval(np.where(positive, np.exp(low), low), np.where(positive, np.exp(high), high))
+
+
+def _half(samples: Floats, scale: Floats, level: float) -> Floats:
+    """Half the interval of each row's mean (Student's t), NaN where none can be told; equal is judged by the scale."""
+    from scipy.special import stdtrit
+
+    count = samples.shape[1]
+    if count < 2:
+        return np.full(samples.shape[0], np.nan)
+    half = np.asarray(stdtrit(count - 1, (1 + level) / 2) * np.std(samples, axis=1, ddof=1) / np.sqrt(count))
+    return half if count >= FEWEST_EQUAL else np.where(np.ptp(samples, axis=1) <= EQUAL * scale, np.nan, half)
+
+
+def _drawn_means(samples: Floats, generator: np.random.Generator) -> Floats:
+    """Logarithms of what the means of rows may be, for all that replications tell; (draw, row)."""
+    count, means = samples.shape[1], samples.mean(axis=1)
+    rest = (samples / means[:, np.newaxis] - 1) / np.sqrt(count * (count - 1))
+    near = _may_be_best(np.log(means), rest - rest[np.argmin(means)], count)
+    weights = generator.standard_normal((DRAWS, count)) * _widened(count, generator)
+    drawn = np.tile(np.log(means), (DRAWS, 1))
+    drawn[:, near] += weights @ rest[near].T
+    return drawn
+
+
+def _drawn_truths(samples: Floats, known: _Truths, generator: np.random.Generator) -> Floats:
+    """Logarithms of what rows may take in a truth, less what all have in common; (draw, row)."""
+    count = known.count
+    means, _ = known.split(samples)
+    whole = samples.mean(axis=1)
+    best = int(np.argmin(whole))
+    centres = np.log(whole / whole[best])
+    logs = np.log(means / means[best])
+    own = samples / whole[:, np.newaxis] - samples[best] / whole[best]
+    around = logs - logs.mean(axis=1, keepdims=True)
+    seen = np.sum(around**2, axis=1) / (count - 1)
+    added = np.minimum(known.split(own)[1] / known.each, seen)
+    factor = np.sqrt(np.divide(seen - added + added / count, seen, out=np.zeros_like(seen), where=seen > 0))
+    rest = factor[:, np.newaxis] * around
+    smooth = min(1.0, SMOOTHED * count**-0.2)
+    picked = generator.integers(0, count, DRAWS)
+    normal = generator.standard_normal((DRAWS, count)) / np.sqrt(count - 1)
+    weights = smooth * normal
+    weights[np.arange(DRAWS), picked] += np.sqrt(1 - smooth**2)
+    return np.asarray(centres + (weights * _widened(count, generator)) @ rest.T)
+
+
+def _widened(count: int, generator: np.random.Generator) -> Floats:
+    """What so many values leave open of their spread: factors on deviates; (draw, 1)."""
+    return np.asarray(np.sqrt((count - 1) / generator.chisquare(count - 1, (DRAWS, 1))))
+
+
+def _may_be_best(logs: Floats, apart: Floats, count: int) -> NDArray[np.bool_]:
+    """Rows that are not too far behind the best by their paired differences, (row, replication), to be drawn at all."""
+    from scipy.special import stdtrit
+
+    spread = np.sqrt(np.sum(apart**2, axis=1))
+    return np.asarray(logs - logs.min() <= max(FAR, float(stdtrit(count - 1, 1 - FAR_CHANCE))) * spread)
+
+
+def _points(samples: Floats) -> Interval:
+    means = samples.mean(axis=1)
+    return Interval(means, means)
+
+
+def _nothing(rows: int) -> Interval:
+    nothing = np.full(rows, np.nan)
+    return Interval(nothing, nothing)
+
+
+def _untold(found: Interval, samples: Floats, scale: Floats) -> Interval:
+    """NaN where a few replications are equal, perhaps by chance."""
+    equal = np.ptp(samples, axis=1) <= EQUAL * scale
+    return Interval(np.where(equal, np.nan, found.low), np.where(equal, np.nan, found.high))
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    return bool(np.allclose(one, other, rtol=ties.SAME, atol=0, equal_nan=True))

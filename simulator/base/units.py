@@ -3,6 +3,7 @@
 import datetime
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -21,6 +22,8 @@ __all__ = [
     "parse_duration",
     "parse_instant",
     "show_duration",
+    "show_interval",
+    "show_range",
     "show_rate",
     "show_size",
     "to_number",
@@ -219,9 +222,80 @@ def show_duration(seconds: float, digits: int = 3) -> str:
     return _show(seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], digits)
 
 
-def show_range(low: float | None, high: float | None) -> str:
-    """Two durations in seconds with `to` between them, a dash where they are not known."""
-    return "-" if low is None or high is None else f"{show_duration(low)} to {show_duration(high)}"
+def show_interval(
+    mean: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    unit: str = "s",
+    signed: bool = False,
+) -> str:
+    """A value with its interval, the one way to write both: `1.23 s (1.10 to 1.40)`; a dash where nothing is known.
+
+    All three have as many decimals as three digits of the value need and as tell the ends apart. An interval that is
+    not known, or whose ends read alike, is left out.
+
+    Parameters
+    ----------
+    unit
+        `s` for seconds, which are written in the unit that reads best; `%` for shares; anything else as it is.
+    signed
+        Whether what is above 0 has a plus.
+    """
+    if mean is None or not math.isfinite(mean):
+        return "-"
+    known = low is not None and high is not None and math.isfinite(low) and math.isfinite(high)
+    ends = [low, high] if known and low is not None and high is not None else []
+    scale, unit = _scale(max(map(abs, [mean, *ends])), unit)
+    values = [value / scale for value in (mean, *ends)]
+    texts = [_signed(value, _decimals(values), signed=signed) for value in values]
+    within = f" ({texts[1]} to {texts[2]})" if ends and texts[1] != texts[2] else ""
+    return f"{texts[0]}{f' {unit}' if unit else ''}{within}"
+
+
+def show_range(low: float | None, high: float | None, *, unit: str = "s") -> str:
+    """Two values with `to` between them and their unit, `1.10 to 1.40 s`; a dash where they are not known."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return "-"
+    scale, unit = _scale(max(abs(low), abs(high)), unit)
+    values = [(low + high) / 2 / scale, low / scale, high / scale]
+    texts = [_signed(value, _decimals(values), signed=False) for value in values[1:]]
+    text = texts[0] if texts[0] == texts[1] else f"{texts[0]} to {texts[1]}"
+    return f"{text}{f' {unit}' if unit else ''}"
+
+
+_MOST_DECIMALS, _MOST_OF_SMALL, _SMALL = 4, 6, 0.1
+"""And those of values that are all below the last of the three."""
+_ROUNDING = 1e-9
+"""Width of an interval, as a share of its values, below which it has none."""
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+
+
+def _scale(largest: float, unit: str) -> tuple[float, str]:
+    """What values are divided by, and the unit they have then."""
+    if unit == "%":
+        return 0.01, unit
+    if unit != "s" or not largest:
+        return 1.0, unit
+    return next((step for step in _SECONDS if largest >= step[0]), (1e-9, "ns"))
+
+
+def _decimals(values: Sequence[float]) -> int:
+    """Three digits of a value, or of the ends of its interval where these are far larger; more to tell them apart."""
+    largest = max(map(abs, values))
+    told = abs(values[0]) if abs(values[0]) > largest / 10 else largest
+    needed = 2 - math.floor(math.log10(float(f"{told:.3g}"))) if told else 0
+    width = max(values) - min(values)
+    if width > largest * _ROUNDING:
+        needed = max(needed, -math.floor(math.log10(width / 2)))
+    return max(0, min(needed, _MOST_DECIMALS if largest >= _SMALL else _MOST_OF_SMALL))
+
+
+def _signed(value: float, decimals: int, *, signed: bool) -> str:
+    text = f"{value:.{decimals}f}"
+    zero = not float(text)
+    text = text.removeprefix("-") if zero else text
+    return f"+{text}" if signed and value > 0 and not zero else text
 
 
 def show_size(size_bytes: float, digits: int = 3) -> str:

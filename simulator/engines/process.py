@@ -66,12 +66,14 @@ def run(
         If a trace that ends does so before the run.
     """
     starts = start_ticks(draws, tick_s=tick_s).tolist()
-    services = _services(scenario, sharing, tick_s)
+    services, of_services = _services(scenario, sharing, tick_s), scenario
     results = _Results(scenario)
     done, runs = 0, len(scenario.configurations) * scenario.replications
     for costs in lower(scenario, draws, tick_s=tick_s):
         faults.check_customs(costs, operations or {})
-        setup = Setup(scenario, costs, services, dict(operations or {}), tick_s)
+        if costs.scenario is not of_services:  # of another truth
+            services, of_services = _services(costs.scenario, sharing, tick_s), costs.scenario
+        setup = Setup(costs.scenario, costs, services, dict(operations or {}), tick_s)
         for configuration, replication in _runs(costs):
             place = costs.configurations[configuration]
             logged = replication < log_replications

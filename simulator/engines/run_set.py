@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import notebook, units
+from simulator.base import intervals, notebook, units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,9 +81,9 @@ class RunSet:
             }
         )
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self, *, level: float = intervals.LEVEL) -> list[dict[str, Any]]:
         """Per configuration: what `describe` says of its makespans."""
-        found = describe_all(self.makespan_s, deterministic=self.deterministic)
+        found = describe_all(self.makespan_s, self.truths, level=level, deterministic=self.deterministic)
         return [{"name": name, **row} for name, row in zip(self.configurations, found, strict=True)]
 
     def beside(self, other: "RunSet") -> "RunSet":
@@ -101,7 +101,7 @@ class RunSet:
     @property
     def interval_note(self) -> str | None:
         """See `interval_note`."""
-        return interval_note(self.makespan_ticks.shape[1], deterministic=self.deterministic)
+        return interval_note(self.makespan_ticks.shape[1], self.truths, deterministic=self.deterministic)
 
     def breakdown(self, configuration: str) -> list[dict[str, float]]:
         """Where the time of each process goes, as means over replications; the three add up to the mean makespan.
@@ -140,76 +140,63 @@ class RunSet:
 
     def _repr_html_(self) -> str:
         count, replications = self.makespan_ticks.shape
-        summary = describe_all(self.makespan_s[: notebook.MOST_ROWS], deterministic=self.deterministic)
+        some = self.makespan_s[: notebook.MOST_ROWS]
+        summary, level = describe_all(some, self.truths, deterministic=self.deterministic), f"{100 * intervals.LEVEL:.4g} %"
         named = list(zip(self.configurations, summary, strict=False))
         show = units.show_duration
         rows = [
             {
                 "configuration": name,
                 "mean": show(one["mean"]),
-                "95 % interval": units.show_range(one["low"], one["high"]),
-                "5 % to 95 %": units.show_range(one["p05"], one["p95"]),
+                f"{level} interval": units.show_range(one["low"], one["high"]),
+                f"{level} of runs": units.show_range(one["run_low"], one["run_high"]),
             }
             for name, one in named
         ]
-        chart = notebook.ranges([(name, o["p05"], o["median"], o["p95"]) for name, o in named], unit="makespan (s)")
+        chart = notebook.ranges([(name, o["run_low"], o["median"], o["run_high"]) for name, o in named], unit="makespan (s)")
         title = f"Makespans of {replications} replications, seed {self.seed}, engine {self.engine}"
         notes = [] if self.interval_note is None else [self.interval_note]
         return notebook.page(title, notebook.table(rows, count=count), chart, warnings=notes)
 
 
-FEWEST_EQUAL = 6
-"""From so many equal replications on, equal values are an interval: smallest to largest holds the median with 95 %."""
-EQUAL = 1e-12
-"""Spread, as a share of the values, below which replications are equal."""
 Described = dict[str, Any]
 """Numbers by name; None for what so few replications do not tell."""
 
 
-def describe(samples: NDArray[np.float64], *, deterministic: bool = False) -> Described:
-    """Mean of replications with its 95 % interval `low`, `high` (Student's t), median, 5 % and 95 % quantiles; (R,).
+def describe(
+    samples: NDArray[np.float64],
+    truths: NDArray[np.int64] | None = None,
+    *,
+    level: float = intervals.LEVEL,
+    deterministic: bool = False,
+) -> Described:
+    """What replications tell of one configuration; (replication,).
 
-    One replication of what is drawn has neither interval nor quantiles, and a few that are equal by chance have no
-    interval: these are None. Where it is known that nothing is drawn (`deterministic`), one replication tells all.
-    """
-    return describe_all(samples[np.newaxis], deterministic=deterministic)[0]
-
-
-def describe_all(samples: NDArray[np.float64], *, deterministic: bool = False) -> list[Described]:
-    """The same of many; (many, R)."""
-    mean = np.mean(samples, axis=1)
-    half = half_interval(samples, np.max(np.abs(samples), axis=1), deterministic=deterministic)
-    p05, median, p95 = np.quantile(samples, (0.05, 0.5, 0.95), axis=1)
-    if samples.shape[1] == 1 and not deterministic:
-        p05, p95 = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    columns = {"mean": mean, "low": mean - half, "high": mean + half, "median": median, "p05": p05, "p95": p95}
-    return rows_of(columns)
-
-
-def half_interval(
-    samples: NDArray[np.float64], scale: NDArray[np.float64], *, deterministic: bool, comparisons: int = 1
-) -> NDArray[np.float64]:
-    """Half the 95 % interval of each row's mean (Student's t), 0 where nothing is drawn, NaN where none can be told.
+    `mean` with the interval `low`, `high` of the true mean, `median`, and the interval `run_low`, `run_high` of one
+    run; all of them hold with `level`. One replication of what is drawn, or of one truth of what is doubted, has no
+    interval, and a few that are equal by chance have none: these are None. Where it is known that nothing is drawn
+    (`deterministic`), one replication tells all.
 
     Parameters
     ----------
-    samples
-        (row, replication).
-    scale
-        Of the values that samples are differences of, or of the samples: what is equal is judged by it; (row,).
-    comparisons
-        How many are made: all of their intervals hold together with 95 % (Bonferroni).
+    truths
+        Number of the truth of each replication, see `RunSet.truths`; None where nothing is doubted.
     """
-    from scipy.special import stdtrit
+    return describe_all(samples[np.newaxis], truths, level=level, deterministic=deterministic)[0]
 
-    count = samples.shape[1]
-    if deterministic:
-        return np.zeros(samples.shape[0])
-    if count < 2:
-        return np.full(samples.shape[0], np.nan)
-    quantile = stdtrit(count - 1, 1 - 0.025 / max(1, comparisons))
-    half = np.asarray(quantile * np.std(samples, axis=1, ddof=1) / np.sqrt(count))
-    return half if count >= FEWEST_EQUAL else np.where(np.ptp(samples, axis=1) <= EQUAL * scale, np.nan, half)
+
+def describe_all(
+    samples: NDArray[np.float64],
+    truths: NDArray[np.int64] | None = None,
+    *,
+    level: float = intervals.LEVEL,
+    deterministic: bool = False,
+) -> list[Described]:
+    """The same of many; (many, replication)."""
+    mean = intervals.of_mean(samples, truths, level=level, deterministic=deterministic)
+    one = intervals.of_run(samples, truths, level=level, deterministic=deterministic)
+    columns = {"mean": np.mean(samples, axis=1), "low": mean.low, "high": mean.high}
+    return rows_of(columns | {"median": np.median(samples, axis=1), "run_low": one.low, "run_high": one.high})
 
 
 def rows_of(columns: Mapping[str, NDArray[np.float64]]) -> list[Described]:
@@ -220,10 +207,14 @@ def rows_of(columns: Mapping[str, NDArray[np.float64]]) -> list[Described]:
     ]
 
 
-def interval_note(replications: int, *, deterministic: bool) -> str | None:
+def interval_note(
+    replications: int, truths: NDArray[np.int64] | None = None, *, deterministic: bool
+) -> str | None:
     """What to know of intervals: that one replication has none, or that nothing is drawn; None where nothing is."""
     if deterministic:
         return "deterministic: nothing is drawn, so every replication takes the same time"
+    if replications > 1 and truths is not None and truths.min() == truths.max():
+        return "replications of one truth have no interval: ask for more, such as --replications 200"
     if replications > 1:
         return None
     return "one replication has no interval: what is drawn was drawn once; ask for several, such as --replications 20"

@@ -95,7 +95,7 @@ class Setup:
         """What each operation takes where it meets nobody, computations included; by row."""
         costs = self.costs
         ticks = _at(costs.ticks, configuration).copy()
-        nominal = _at(_at(costs.nominal_ticks, configuration), replication - costs.replications.start)
+        nominal = _at(_at(costs.nominal_ticks, configuration), costs.replications.index(replication))
         computes = costs.computation >= 0
         ticks[computes] = nominal[costs.computation[computes]]
         found: list[int] = ticks.tolist()
@@ -103,7 +103,7 @@ class Setup:
 
     def farm_ticks(self, configuration: int, replication: int) -> list[list[list[int]]]:
         """Per farm table and process of it: nominal ticks of all units before one."""
-        place = replication - self.costs.replications.start
+        place = self.costs.replications.index(replication)
         return [_at(_at(ticks, configuration), place).tolist() for ticks in self.costs.farm_ticks]
 
 

@@ -6,7 +6,7 @@ time of a run, in `models.load` and `models.load_functions`.
 
 from simulator.load_traces.csv_file import TraceTable, TraceWarning, read_table, read_trace, trace_column, trace_text
 from simulator.load_traces.fit import FitReport, chosen_generator, fit_document, fit_generator, statistics
-from simulator.load_traces.generate import GENERATORS, BlockBootstrap, Generator, make_generator
+from simulator.load_traces.generate import GENERATORS, BlockBootstrap, Generator, make_generator, resampled_blocks
 from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace, read_profile
 from simulator.load_traces.plots import draw_functions, draw_study, draw_trace, text_chart
 from simulator.load_traces.recording import RecordingHead, read_head
@@ -41,6 +41,7 @@ __all__ = [
     "read_table",
     "read_trace",
     "regular_load",
+    "resampled_blocks",
     "statistics",
     "text_chart",
     "trace_column",

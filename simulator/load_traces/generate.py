@@ -193,6 +193,30 @@ class BlockBootstrap:
         return LoadTrace(times, self.trace.values[picked], times.size * step_s)
 
 
+BLOCKS = 10
+"""Blocks of a truth of a load: each is a tenth of the record, so what hangs together for less stays together."""
+
+
+def resampled_blocks(trace: LoadTrace, generator: np.random.Generator) -> LoadTrace:
+    """What the record of a load might have been: as long, of blocks that begin anywhere in it, end joined to start.
+
+    Circular block bootstrap (Politis and Romano 1992), over time, so that steps need not be equal; blocks are a tenth
+    of the record (`BLOCKS`).
+    """
+    block_s, count = trace.end_s / BLOCKS, trace.values.size
+    laps = np.concatenate((trace.times_s, trace.times_s + trace.end_s))
+    times, values = [], []
+    for number, start_s in enumerate((generator.random(BLOCKS) * trace.end_s).tolist()):
+        first = int(np.searchsorted(trace.times_s, start_s, side="right")) - 1
+        last = int(np.searchsorted(laps, start_s + block_s, side="left"))
+        times.append(np.maximum(laps[first:last] - start_s, 0.0) + number * block_s)
+        values.append(trace.values[np.arange(first, last) % count])
+    joined = np.concatenate(times)
+    after = np.append(joined[1:], trace.end_s)
+    kept = after > joined  # a piece that rounding left no time
+    return LoadTrace(joined[kept], np.concatenate(values)[kept], trace.end_s, trace.after_end)
+
+
 GENERATORS: dict[str, type[Generator]] = {
     "constant": Constant,
     "on-off": OnOff,

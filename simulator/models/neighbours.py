@@ -8,7 +8,7 @@ measured are predicted (as in Bubble-Up: Mars, Tang et al., MICRO 2011, with dem
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -158,3 +158,18 @@ class SharingDomain:
     doubt: Doubt | None = None
     """What is not known of the loss `1 / kept - 1` that the law says: the logarithm of its true value over it, over
     what the law says was lost. So a computation beside nobody has no doubt. None: nothing is doubted."""
+    deviate: float = 0.0
+    """Of one truth: the standard normal deviate of its losses, by `loss_doubt`."""
+    loss_doubt: Doubt | None = None
+    """Of one truth: the doubt that it was drawn from; None: losses are what the law says."""
+
+    def drawn(self, deviate: float) -> "SharingDomain":
+        """The domain in one truth, by a standard normal deviate."""
+        return replace(self, doubt=None, deviate=deviate, loss_doubt=self.doubt)
+
+    def truly(self, kept: Floats) -> Floats:
+        """Shares that are kept where the law says these; of their shape."""
+        if self.loss_doubt is None:
+            return kept
+        lost = 1 / kept - 1
+        return np.asarray(1 / (1 + lost * self.loss_doubt.factor(lost, self.deviate)))

@@ -49,6 +49,15 @@ class Load:
     """What `trace` is a changed copy of, where it is one: who starts together stays the same."""
     demands: Mapping[str, float] = field(default_factory=dict)
     """What a load of 1 takes of each level: bytes per second of `memory`, bytes of a cache by its name."""
+    recorded: bool = False
+    """Whether the trace is a record: a sample of what the load is like, of which truths are drawn if starts are."""
+    rule_known: bool = True
+    """Whether the rule was said or measured; otherwise a truth has `fair` or `idle`."""
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether truths of it differ."""
+        return not self.rule_known or (self.recorded and self.draws and self.trace.times_s.size > 1)
 
     @property
     def draws(self) -> bool:

@@ -61,7 +61,7 @@ def meetings(platform: Platform, kernel: str, placement: Sequence[int], sizes: S
             known: dict[float, Use] = {}
             each = [known.setdefault(size, uses.at(domain.level, size)) for size in (sizes[one] for one in here)]
         asked = sum(use.demand for use in each) + taken_by_loads(platform, domain)
-        shares = {use: float(domain.law.kept(use, max(0.0, asked - use.demand))) for use in set(each)}
+        shares = {use: float(domain.truly(domain.law.kept(use, max(0.0, asked - use.demand)))) for use in set(each)}
         found.append(Meeting(domain, here, asked, np.array([shares[use] for use in each])))
     return tuple(found)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import notebook, units
+from simulator.base import intervals, notebook, units
 from simulator.base.errors import ScenarioError
 from simulator.engines.run import run
-from simulator.engines.run_set import RunSet, half_interval, interval_note, rows_of
+from simulator.engines.run_set import RunSet, interval_note, rows_of
 from simulator.scenario_file.load import load_scenario
 from simulator.scenario_file.scenario import Scenario
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Compared = Scenario | RunSet | str | Path
+Truths = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,18 @@ class Difference:
     second_s: NDArray[np.float64]
     deterministic: bool = False
     """Whether nothing was drawn in either: one replication then tells all."""
+    truths: NDArray[np.int64] | None = None
+    """Number of the truth of each replication, in both; None where nothing is doubted."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Both means, the mean of second minus first with its 95 % interval, and the ratio of the means.
+    def to_dict(self, *, level: float = intervals.LEVEL) -> dict[str, Any]:
+        """Both means, the mean of second minus first with its interval, and the ratio of the means.
 
-        The interval is None where replications are too few to have one; see `describe`.
+        The interval holds with `level`; it is None where replications are too few to have one; see `describe`.
         """
         means = float(np.mean(self.first_s)), float(np.mean(self.second_s))
-        rest = (self.second_s - self.first_s)[np.newaxis]
-        half = half_interval(rest, np.array(means[:1]), deterministic=self.deterministic)
-        found = rows_of({"mean": np.mean(rest, axis=1), "low": np.mean(rest) - half, "high": np.mean(rest) + half})[0]
+        both = self.first_s, self.second_s[np.newaxis]
+        ends = intervals.of_difference(*both, self.truths, level=level, deterministic=self.deterministic)
+        found = rows_of({"mean": np.mean(both[1] - both[0], axis=1), "low": ends.low, "high": ends.high})[0]
         return {
             "configuration": self.configuration,
             "first_s": means[0],
@@ -83,7 +86,7 @@ class Comparison:
                     "first": units.show_duration(found["first_s"]),
                     "second": units.show_duration(found["second_s"]),
                     "difference": _signed(found["difference_s"]),
-                    "95 % interval": "-"
+                    f"{100 * intervals.LEVEL:.4g} % interval": "-"
                     if found["low_s"] is None
                     else f"{_signed(found['low_s'])} to {_signed(found['high_s'])}",
                     "ratio": f"{found['ratio']:.3f}",
@@ -91,7 +94,8 @@ class Comparison:
             )
         title = f"Second minus first, {self.replications} paired replications, seed {self.seed}"
         known = all(one.deterministic for one in self.differences)
-        note = interval_note(self.replications, deterministic=known)
+        truths = self.differences[0].truths if self.differences else None
+        note = interval_note(self.replications, truths, deterministic=known)
         return notebook.page(title, notebook.table(rows), warnings=[] if note is None else [note])
 
 
@@ -133,13 +137,22 @@ def compare(
     if not names:
         shown = f"{', '.join(one.configurations)} and {', '.join(other.configurations)}"
         raise ScenarioError(f"compare: configurations {shown} found, one of the same name in both allowed")
-    certain = one.deterministic and other.deterministic
-    differences = tuple(Difference(a if a == b else f"{a} / {b}", one.of(a), other.of(b), certain) for a, b in names)
+    certain, truths = one.deterministic and other.deterministic, _finer(one.truths, other.truths)
+    differences = tuple(
+        Difference(a if a == b else f"{a} / {b}", one.of(a), other.of(b), certain, truths) for a, b in names
+    )
     return Comparison(differences, *draws[0])
 
 
 def _loaded(asked: Compared) -> Scenario | RunSet:
     return asked if isinstance(asked, Scenario | RunSet) else load_scenario(asked)
+
+
+def _finer(one: Truths, other: Truths) -> Truths:
+    """The truths of the runs that have more of them, so that what differs is never averaged."""
+    if one is None or other is None:
+        return other if one is None else one
+    return max((one, other), key=lambda numbers: np.unique(numbers).size)
 
 
 def _signed(seconds: float) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simulator.models.neighbours import MOST_SOFTNESS, Kind
+from simulator.scenario_file.doubt_forms import DoubtForm
 from simulator.scenario_file.form import Amount, Bandwidth, FileName, Form, Name, Taken, TakenRate
 from simulator.scenario_file.names import MAX_NAMES
 from simulator.scenario_file.network_forms import text_or_list
@@ -43,6 +44,8 @@ class DomainForm(Form):
     ) = None
     """In place of `each`: the names of the PEs, all of this node, ranges and `{node}` as in their names; or their
     places among the node's PEs, from 0."""
+    doubt: DoubtForm | None = None
+    """What is not known of what neighbours cost there: of the time lost, over what the domain says."""
 
     @model_validator(mode="after")
     def _whose_one_way(self) -> "DomainForm":

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import doubt_data
 from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, SharingDomain
 from simulator.scenario_file.names import compact
 from simulator.scenario_file.quantities import bandwidth, size
@@ -34,7 +35,7 @@ def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
         data["level"] = domain.level
     pattern = compact(names) if len(names) > 1 else None
     data["pes"] = [written.replace(node, NODE) for written in ([pattern] if pattern else names)]
-    return data | _law_data(domain)
+    return data | _law_data(domain) | doubt_data(domain.doubt)
 
 
 def _law_data(domain: SharingDomain) -> Data:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base.errors import ScenarioError, meant, some_names
+from simulator.models.doubt import Doubt
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.neighbours import KINDS, Bandwidth, KernelUses, Kind, Law, Occupancy, ShareTable, SharingDomain
 from simulator.scenario_file.domain_forms import (
@@ -42,11 +43,12 @@ class DomainKind:
     members: tuple[int, ...]
     """Places among the node's PEs, ascending."""
     law: Law
+    doubt: Doubt | None = None
 
     def of(self, node: str, first: int) -> SharingDomain:
         """That of one node, whose first PE has a place in the platform."""
         pes = tuple(first + place for place in self.members)
-        return SharingDomain(self.kind, self.name.replace(NODE, node), self.level, pes, self.law)
+        return SharingDomain(self.kind, self.name.replace(NODE, node), self.level, pes, self.law, self.doubt)
 
 
 @dataclass(frozen=True)
@@ -125,21 +127,21 @@ def _domain_kinds(
     forms: Sequence[AnyDomainForm], pes: PEsOf, levels: Levels, *, here: Place, faults: Faults
 ) -> list[DomainKind]:
     """The domains of a node's entry; what is wrong is noted."""
-    found: list[tuple[AnyDomainForm, tuple[int, ...], Law]] = []
+    found: list[tuple[AnyDomainForm, tuple[int, ...], Law, Doubt | None]] = []
     taken: dict[tuple[int, str], int] = {}
     for number, form in enumerate(forms):
         with faults.at(*here, number):
-            law = _law(form, levels)
+            law, doubt = _law(form, levels), None if form.doubt is None else form.doubt.doubt()
             for members in _members(form, pes):
                 _check_not_twice(form, members, number, pes, taken)
-                found.append((form, members, law))
-    labels = [_label(form) for form, _, _ in found]
+                found.append((form, members, law, doubt))
+    labels = [_label(form) for form, *_ in found]
     times, seen, kinds = Counter(labels), Counter[str](), []
-    for (form, members, law), label in zip(found, labels, strict=True):
+    for (form, members, law, doubt), label in zip(found, labels, strict=True):
         seen[label] += 1
         name = f"{label} {seen[label]}" if times[label] > 1 else label
         name = name if NODE in name else f"{name} of {NODE}"
-        kinds.append(DomainKind(form.kind, name, _level(form), members, law))
+        kinds.append(DomainKind(form.kind, name, _level(form), members, law, doubt))
     for name, times_named in Counter(kind.name for kind in kinds).items():
         if times_named > 1:
             with faults.at(*here):

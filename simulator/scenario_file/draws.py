@@ -3,7 +3,7 @@
 Every draw has a stream of its own, keyed by what it is for, so that adding a PE or leaving one out shifts no other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import randomness
-from simulator.models.doubt import COMMON
 from simulator.models.speed import SpeedBand
-from simulator.programs.program import Program
+from simulator.programs.columns import Columns
 from simulator.scenario_file.scenario import Scenario, truth_count
+from simulator.scenario_file.truths import APPLICATION, TruthKey, application_parts, speed_parts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,10 +23,6 @@ SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 FEW_DRAWS = 2**16
 """Draws up to which each is remembered; more are made together, and as many at once."""
-APPLICATION = "the application's model"
-"""What is drawn for the model of an application, which no PE has."""
-FEW_TRUTHS = 2**10
-"""Truths up to which their deviates are remembered."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +37,8 @@ class Draws:
     """Where in the noise of its speed each PE runs, from 0 (quick) to 1; None: 0.5 everywhere."""
     truths: Ints | None = None
     """Number of the truth of each replication, (replication,); None where nothing is doubted."""
+    series: Ints | None = None
+    """The series that each replication belongs to, as `truths`."""
     application_deviates: Floats | None = None
     """Standard normal deviate of the doubt of the application's own model, (replication,); None: 0 everywhere."""
     application_positions: Floats | None = None
@@ -48,11 +46,9 @@ class Draws:
 
     def of(self, replications: slice | Ints) -> "Draws":
         """Of some of the replications."""
-        optional = (self.noise_positions, self.truths, self.application_deviates, self.application_positions)
-        some = [None if part is None else part[replications] for part in optional]
-        return Draws(self.load_starts_s[replications], self.band_positions[replications], *some)
+        return Draws(*(None if part is None else part[replications] for part in vars(self).values()))
 
-    def factors(self, program: Program) -> Floats | None:
+    def factors(self, program: Columns) -> Floats | None:
         """What the times of a program's computations and delays are multiplied with, (replication,); None: nothing."""
         found = None
         if program.doubt is not None and self.application_deviates is not None:
@@ -96,10 +92,11 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
             loaded.append((index, pe.load.trace.end_s))
         elif pe.load is not None:
             starts[:, index] = pe.load.start_s
-    truths = None
+    truths = series = None
     if scenario.doubtful:
-        truths = (first + np.arange(scenario.replications)) % SERIES % truth_count(scenario)
-        _place(scenario, doubtful, first, truths, positions)
+        series, numbers = np.divmod(first + np.arange(scenario.replications), SERIES)
+        truths = numbers % truth_count(scenario)
+        _place(scenario, doubtful, series, truths, positions)
     if noisy:
         noise = np.full(shape, 0.5)
         for index, drawn in _drawn(scenario, noisy, first, "speed"):
@@ -110,19 +107,20 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
     for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
         for index, end_s in of_clock[clock]:
             starts[:, index] = drawn * end_s
-    return Draws(starts, positions, noise, truths, *_of_application(scenario, first, truths))
+    return Draws(starts, positions, noise, truths, series, *_of_application(scenario, first, truths, series))
 
 
-def _of_application(scenario: Scenario, first: int, truths: Ints | None) -> tuple[Floats | None, Floats | None]:
+def _of_application(
+    scenario: Scenario, first: int, truths: Ints | None, of_series: Ints | None
+) -> tuple[Floats | None, Floats | None]:
     """Deviates of the doubt of the application's model, and positions in its noise; see `Draws`."""
     doubtful, noisy = scenario.application_spreads
     deviates = positions = None
-    if doubtful and truths is not None:
+    if doubtful and truths is not None and of_series is not None:
         deviates = np.empty(truths.size)
-        of_series = (first + np.arange(truths.size)) // SERIES
         for series in np.unique(of_series).tolist():
             rows = np.flatnonzero(of_series == series)
-            drawn = _deviates(scenario.seed, series, truth_count(scenario), _application_source(scenario))
+            drawn = TruthKey.of(scenario, series).deviate(application_parts(scenario))
             deviates[rows] = drawn[truths[rows]]
     if noisy:
         numbers = range(first, first + scenario.replications)
@@ -131,11 +129,6 @@ def _of_application(scenario: Scenario, first: int, truths: Ints | None) -> tupl
         else:
             positions = randomness.firsts(scenario.seed, [(number, APPLICATION, "noise") for number in numbers])
     return deviates, positions
-
-
-def _application_source(scenario: Scenario) -> str:
-    model = scenario.application.model
-    return f"model {model.source}" if model is not None and model.source else APPLICATION
 
 
 def _placed(scenario: Scenario) -> list[int]:
@@ -147,73 +140,17 @@ def _placed(scenario: Scenario) -> list[int]:
     return sorted(placed)
 
 
-def deviates(scenario: Scenario, truths: int, *, series: int = 0) -> Mapping[str, Floats]:
-    """Standard normal deviates of all that is doubted, by source: what each truth differs from the others by.
-
-    A kind of PE (those of one model file or of one entry of the scenario) is a source, and so is each PE for what it
-    does not share with its kind.
-
-    Parameters
-    ----------
-    truths
-        How many, as `truth_count` gives them; each array is (truths,).
-    series
-        0 for replications of a scenario; see `SERIES`.
-    """
-    found: dict[str, Floats] = {}
-    kernel = scenario.application.kernel
-    if scenario.application_spreads[0]:
-        name = _application_source(scenario)
-        found[name] = _deviates(scenario.seed, series, truths, name)
-    for index, pe in enumerate(scenario.platform.pes):
-        band = pe.speeds.get(kernel)
-        if band is not None and band.doubtful:
-            for name, weight in _parts(band, scenario.platform.draw_names[index]):
-                if name not in found and weight > 0:
-                    found[name] = _deviates(scenario.seed, series, truths, name)
-    return found
-
-
-def _parts(band: SpeedBand, pe: str) -> tuple[tuple[str, float], ...]:
-    """The sources of the doubt of a PE's speed, each with its share of the variance."""
-    if not band.source:
-        return ((f"speed of PE {pe}", 1.0),)
-    common = COMMON if band.doubt is None else band.doubt.common
-    return (f"speed of {band.source}", common), (f"speed of PE {pe}", 1 - common)
-
-
-def _place(scenario: Scenario, pes: list[int], first: int, truths: Ints, positions: Floats) -> None:
+def _place(scenario: Scenario, pes: list[int], of_series: Ints, truths: Ints, positions: Floats) -> None:
     """Write where the truths of some PEs lie into `positions` (replication, PE)."""
     from scipy.special import ndtr
 
-    count, kernel, names = truth_count(scenario), scenario.application.kernel, scenario.platform.draw_names
-    of_series = (first + np.arange(truths.size)) // SERIES
+    kernel, names = scenario.application.kernel, scenario.platform.draw_names
     for series in np.unique(of_series).tolist():
         rows = np.flatnonzero(of_series == series)
+        key = TruthKey.of(scenario, series)
         for index in pes:
-            deviate = np.zeros(count)
-            for name, weight in _parts(scenario.platform.pes[index].speeds[kernel], names[index]):
-                if weight > 0:
-                    deviate += np.sqrt(weight) * _deviates(scenario.seed, series, count, name)
-            positions[rows, index] = ndtr(deviate)[truths[rows]]
-
-
-def _deviates(seed: int, series: int, truths: int, source: str) -> Floats:
-    """One standard normal deviate of a source for each truth, one of them in each of as many equal parts; (truth,)."""
-    return (_remembered if truths <= FEW_TRUTHS else _made)(seed, series, truths, source)
-
-
-def _made(seed: int, series: int, truths: int, source: str) -> Floats:
-    from scipy.special import ndtri
-
-    stream = randomness.stream(seed, series, "truth", truths, source)
-    places = (stream.permutation(truths) + stream.random(truths)) / truths
-    found = np.asarray(ndtri(np.clip(places, 2.0**-54, 1 - 2.0**-53)), np.float64)
-    found.setflags(write=False)
-    return found
-
-
-_remembered = lru_cache(maxsize=FEW_TRUTHS)(_made)
+            parts = speed_parts(scenario.platform.pes[index].speeds[kernel], names[index])
+            positions[rows, index] = ndtr(key.deviate(parts))[truths[rows]]
 
 
 def _drawn(scenario: Scenario, pes: list[int], first: int, use: str) -> Iterator[tuple[int, Floats]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import doubt_data
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.network import MessageModel, PacketModel
 from simulator.models.speed import SpeedBand
@@ -214,9 +215,11 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         written: Data = {"times_s": held.times_s.tolist(), "values": held.values.tolist(), "end_s": held.end_s}
         if held.start_instant is not None:
             written["start"] = held.start_instant.isoformat()
+        if pe.load.recorded:
+            written["recorded"] = True
         entry["load"] = {
             "trace": trace if trace is not None else written,
-            "rule": pe.load.rule,
+            **({"rule": pe.load.rule} if pe.load.rule_known else {}),
             "after_end": held.after_end,
             "start": _start(pe.load),
             **({} if not pe.load.demands else {"demands": demands_data(pe.load.demands)}),
@@ -236,7 +239,7 @@ def speed_data(band: SpeedBand) -> Any:
         return band.surface.to_dict()
     if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
         return speed(float(band.mid[0]))
-    return band.to_dict()
+    return band.to_dict() | ({"source": band.source} if band.source and band.wide else {})
 
 
 def message_data(model: MessageModel) -> Data:
@@ -246,13 +249,21 @@ def message_data(model: MessageModel) -> Data:
             "latency": duration(model.latency_s),
             "packet": size(model.packet_bytes),
             "packet_time": duration(model.packet_s),
+            **doubt_data(model.doubt),
+            **_source(model),
         }
-    return model.to_dict()
+    return model.to_dict() | _source(model)
+
+
+def _source(of: MessageModel | Link) -> Data:
+    """What links share their doubt by, where they have some."""
+    return {"source": of.source} if of.doubt is not None and of.source else {}
 
 
 def _link(link: Link, *, says_shared: bool = True) -> Data:
     if link.model is None:
         data = {"latency": duration(link.latency_s), "bandwidth": bandwidth(link.bandwidth_bytes_per_s)}
+        data |= doubt_data(link.doubt) | _source(link)
     else:
         data = message_data(link.model)
     return data | ({"shared": True} if link.shared and says_shared else {})

@@ -54,6 +54,10 @@ def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
         return told
     if isinstance(places, list) and len(places) == len(domains):
         told["domains"] = [_at_places(one, where) for one, where in zip(domains, places, strict=True)]
+    if "doubt" in document:
+        told["domains"] = [
+            {"doubt": document["doubt"]} | one if isinstance(one, dict) else one for one in told["domains"]
+        ]
     levels = dict.fromkeys(str(one.get("level", one.get("kind"))) for one in domains if isinstance(one, dict))
     for kernel in document.get("kernels", uses):
         use = uses.setdefault(kernel, {})
@@ -142,7 +146,7 @@ class NamedFiles:
         from simulator.models.network.file import load_network_model  # only here: it is seldom needed
 
         if name not in self._messages:
-            self._messages[name] = load_network_model(self.path(name))[0].form
+            self._messages[name] = replace(load_network_model(self.path(name))[0].form, source=name)
         return self._messages[name]
 
     def runtime_model(self, name: str) -> "RuntimeModel":

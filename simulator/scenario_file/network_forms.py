@@ -5,7 +5,18 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, JsonValue, Tag, model_validator
 
 from simulator.platform.networks import Contention
-from simulator.scenario_file.form import NOT_BACKWARDS, Bandwidth, Duration, FileName, Form, Latency, Payload, Size
+from simulator.scenario_file.doubt_forms import DoubtForm
+from simulator.scenario_file.form import (
+    NOT_BACKWARDS,
+    Bandwidth,
+    Duration,
+    FileName,
+    Form,
+    Latency,
+    Name,
+    Payload,
+    Size,
+)
 
 
 def text_or_list(value: Any) -> str:
@@ -30,6 +41,10 @@ class _LinkForm(Form):
 
     shared: bool = False
     """`true`: both directions share it; otherwise each has it for itself."""
+    doubt: DoubtForm | None = None
+    """What is not known of its times, over bytes."""
+    source: Name | None = None
+    """What all links that name it share most of their doubt by; by default those of one entry do."""
 
 
 class LineForm(_LinkForm):

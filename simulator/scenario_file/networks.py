@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from pydantic import TypeAdapter
 
 from simulator.base.errors import ScenarioError, meant
+from simulator.models.doubt import Doubt
 from simulator.models.network import (
     FittedForm,
     KnotsModel,
@@ -68,9 +69,21 @@ def message_model(form: LinkForm, source: LinkSource, *where: str | int) -> Mess
     with source.at(*where):
         if form.shared:
             raise ScenarioError("shared: true found, allowed for links of a network that messages meet on")
-        if isinstance(form, LineForm):
-            return LinkModel.from_latency(form.latency, form.bandwidth)
-        return _measured(form, source)
+        return _doubted(form, _message_model(form, source), *where)
+
+
+def _message_model(form: LinkForm, source: LinkSource | None) -> MessageModel:
+    if isinstance(form, LineForm):
+        return LinkModel.from_latency(form.latency, form.bandwidth)
+    return _measured(form, source)
+
+
+def _doubted(form: LinkForm, model: MessageModel, *where: str | int) -> MessageModel:
+    """The model with the doubt that the entry says, else its own; and what links share it by."""
+    doubt = model.doubt if form.doubt is None else form.doubt.doubt()
+    if doubt is None:
+        return model
+    return replace(model, doubt=doubt, source=form.source or model.source or ".".join(map(str, where)))
 
 
 def _measured(
@@ -94,13 +107,11 @@ def _measured(
 def model_of(data: Mapping[str, object]) -> MessageModel:
     """The message times of a link written as plain data, which names no file."""
     form: LinkForm = TypeAdapter(LinkForm).validate_python(dict(data))
-    if isinstance(form, LineForm):
-        return LinkModel.from_latency(form.latency, form.bandwidth)
-    return _measured(form, None)
+    return _doubted(form, _message_model(form, None))
 
 
 def _fitted(form: LinesForm | PacketisedForm | CurvesForm) -> FittedForm:
-    data = form.model_dump(exclude={"shared"})
+    data = form.model_dump(exclude={"shared", "doubt", "source"})
     if isinstance(form, PacketisedForm):
         return PacketisedModel.from_dict(data)
     if isinstance(form, CurvesForm):
@@ -116,12 +127,20 @@ def link_maker(form: LinkForm, source: LinkSource, *where: str | int, always_sha
             raise ScenarioError("shared: false found, true allowed: messages of both directions meet here")
         shared = form.shared or always_shared
         if isinstance(form, LineForm):
-            return partial(Link, latency_s=form.latency, bandwidth_bytes_per_s=form.bandwidth, shared=shared)
-        model = _measured(form, source)
+            doubt = None if form.doubt is None else form.doubt.doubt()
+            of = "" if doubt is None else form.source or ".".join(map(str, where))
+            ends = form.latency, form.bandwidth
+            return partial(_line, ends=ends, shared=shared, doubt=doubt, source=of)
+        model = _doubted(form, _measured(form, source), *where)
         if source.latency_and_bandwidth and not isinstance(model, LinkModel | PacketModel):
             ends = model.latency_s, model.bandwidth_bytes_per_s
-            return partial(Link, latency_s=ends[0], bandwidth_bytes_per_s=ends[1], shared=shared)
+            return partial(_line, ends=ends, shared=shared, doubt=model.doubt, source=model.source)
         return partial(Link.of_model, model=model, shared=shared)
+
+
+def _line(name: str, *, ends: tuple[float, float], shared: bool, doubt: Doubt | None, source: str) -> Link:
+    """A link by its latency and bandwidth."""
+    return Link(name, *ends, shared, doubt=doubt, source=source)
 
 
 def make_network(form: NetworkForm, source: LinkSource, names: Sequence[str], makers: Mapping[str, Maker]) -> Network:

@@ -13,6 +13,7 @@ from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 from simulator.models.load import AfterEnd, AvailabilityRule
 from simulator.scenario_file.domain_forms import AnyDomainForm, DomainsModelForm, KernelUsesForm, LoadDemandsForm
+from simulator.scenario_file.doubt_forms import DoubtForm, NoiseForm
 from simulator.scenario_file.form import LAUNCHED, FileName, Form, Instant, Latency, Name, Payload, Power, Size, Speed
 from simulator.scenario_file.names import MAX_NAMES
 from simulator.scenario_file.network_forms import DiskForm, LinkForm
@@ -34,6 +35,12 @@ class BandForm(Form):
     """Middle speed at each size."""
     high: list[float]
     """Highest speed at each size."""
+    doubt: DoubtForm | None = None
+    """What is not known of the middle speed; without it and without noise the whole band is doubt."""
+    noise: NoiseForm | None = None
+    """How one run differs from the next."""
+    source: Name | None = None
+    """What all PEs that name it share most of their doubt by; by default the PEs of one entry do."""
 
 
 class FunctionForm(Form):
@@ -147,6 +154,8 @@ class TraceForm(Form):
     """Seconds at which the trace ends."""
     start: Instant | None = None
     """The instant of its time 0 with its zone (`2026-11-21T08:00+01:00`), for loads that start at a time of day."""
+    recorded: bool = False
+    """Whether it is a record, of which truths are drawn as of a file; otherwise it is the load itself."""
 
 
 class LoadForm(Form):
@@ -157,8 +166,9 @@ class LoadForm(Form):
         Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
     ]
     """A file as `traces/README.md` specifies, or `{times_s, values, end_s}`: each value holds up to the next time."""
-    rule: AvailabilityRule
-    """`fair`: equal shares for all; `idle`: we take what is idle; `given`: the trace states our share."""
+    rule: AvailabilityRule | None = None
+    """`fair`: equal shares for all; `idle`: we take what is idle; `given`: the trace states our share, as a file of
+    availabilities does. If left out, of a file of loads: some truths have `fair`, others `idle`."""
     after_end: AfterEnd = "cycle"
     """What follows the trace's end: `cycle`, from the start again; `hold`, the last value; `error`."""
     start: Annotated[LoadStart, PlainValidator(_start, json_schema_input_type=str)] = "drawn"

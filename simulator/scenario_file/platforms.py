@@ -374,7 +374,7 @@ def _speed(
     if isinstance(form, float):
         return SpeedBand.constant(form)
     if isinstance(form, BandForm):
-        return SpeedBand.from_dict(form.model_dump())
+        return replace(SpeedBand.from_dict(form.model_dump(exclude={"source"})), source=form.source or "")
     if isinstance(form, SurfaceForm):
         return SpeedSurface.from_dict(form.model_dump())
     if isinstance(form, FunctionForm):
@@ -406,22 +406,28 @@ def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _
 def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:
     """A load; None after a fault was noted."""
     with faults.at(*here, "trace"):
-        trace = _trace(form, named)
+        trace, recorded = _trace(form, named), not isinstance(form.trace, TraceForm) or form.trace.recorded
+        rule, said = form.rule or "fair", form.rule is not None
+        if not isinstance(form.trace, TraceForm) and trace_column(named.path(form.trace)) == "available":
+            rule, said = form.rule or "given", True
+        made = Load(trace, rule, demands=load_demands(form.demands), recorded=recorded, rule_known=said)
         if form.start in ("drawn", "own"):
-            return Load(trace, form.rule, own=form.start == "own", demands=load_demands(form.demands))
+            return replace(made, own=form.start == "own")
         with faults.at(*here, "start"):
             start_s = 0.0 if isinstance(form.start, str) else trace.offset_s(form.start)
-            return Load(trace, form.rule, drawn=False, start_s=start_s, demands=load_demands(form.demands))
+            return replace(made, drawn=False, start_s=start_s)
     return None
 
 
 def _trace(form: LoadForm, named: NamedFiles) -> LoadTrace:
     if isinstance(form.trace, TraceForm):
+        if form.rule is None and not form.trace.recorded:
+            raise ScenarioError("rule: a load that is written out needs its rule; write fair, idle or given")
         times_s, values = np.array(form.trace.times_s, np.float64), np.array(form.trace.values, np.float64)
         return LoadTrace(times_s, values, form.trace.end_s, form.after_end, form.trace.start)
     trace = named.trace(form.trace, form.after_end)
     column = trace_column(named.path(form.trace))
-    if (column == "available") != (form.rule == "given"):
+    if form.rule is not None and (column == "available") != (form.rule == "given"):
         allowed = "given" if column == "available" else "fair or idle"
         raise ScenarioError(f"{form.trace}: column {column!r} with the rule {form.rule!r} found, {allowed} allowed")
     return trace

@@ -135,7 +135,9 @@ def _names(form: type[Form], *, without: Sequence[str] = ()) -> str:
 
 def _links() -> str:
     """Kinds of links."""
-    rows = [(_names(form, without=["shared"]), " ".join((form.__doc__ or "").split())) for form in _LINKS]
+    rows = [
+        (_names(form, without=["shared", "doubt", "source"]), " ".join((form.__doc__ or "").split())) for form in _LINKS
+    ]
     return _table(("fields of a link", "message time"), rows)
 
 

@@ -21,6 +21,7 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Listed
 from simulator.platform.nodes import Node, Platform
 from simulator.programs.applications import Parameters, Work, make_work
+from simulator.programs.applications.modelled import Modelled
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
@@ -65,6 +66,8 @@ class Application:
     """How its kernel uses memory, for what processes lose that share a level."""
     prepared: SegWork | None = None
     """What it computes and sends, where that is a software execution graph under a template."""
+    deviate: float | None = None
+    """In one truth: where in the doubt of its model that lies, in standard deviations; None: the model is doubted."""
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
@@ -87,7 +90,8 @@ class Application:
         ScenarioError
             If there is no such application, or its parameters or the model do not fit it.
         """
-        return self.prepared or make_work(self.name, self.parameters, self.model)
+        found = self.prepared or make_work(self.name, self.parameters, self.model)
+        return found if self.deviate is None or not isinstance(found, Modelled) else found.truth(self.deviate)
 
 
 @dataclass(frozen=True)
@@ -189,14 +193,21 @@ class Scenario:
 
     @property
     def deterministic(self) -> bool:
-        """Whether nothing is drawn (no start of a load, no place in a speed band): replications are then all alike."""
-        kernel = self.application.kernel
-        return not any(pe.drawn(kernel) for pe in self.platform.pes) and not any(self.application_spreads)
+        """Whether nothing is drawn (no start of a load, no noise, no truth): replications are then all alike."""
+        return not (self.doubtful or self.noisy)
 
     @property
     def doubtful(self) -> bool:
         """Whether something that does not change from run to run is not known for certain, so that truths are drawn."""
-        return any(band.doubtful for band in self.bands) or self.application_spreads[0]
+        return self.structured or any(band.doubtful for band in self.bands) or self.application_spreads[0]
+
+    @property
+    def structured(self) -> bool:
+        """Whether truths differ by more than speeds: by links, sharing domains or loads."""
+        platform = self.platform
+        loads = {id(pe.load): pe.load for pe in platform.pes if pe.load is not None}.values()
+        of_platform = platform.network.doubtful or any(domain.doubt is not None for domain in platform.domains)
+        return of_platform or any(load.doubtful for load in loads)
 
     @property
     def noisy(self) -> bool:

@@ -2,25 +2,18 @@
 
 from advisor.advise.ranking.gain import Gain, gain
 from advisor.advise.ranking.halving import Makespans, Samples, halve
-from advisor.advise.ranking.paired import Gains, alike, chances_of_fastest, differences, gains, product_of_means
 from advisor.advise.ranking.rank import Ranked, Ranking, rank
 from advisor.advise.ranking.reliability import Reliability, reliability
 
 __all__ = [
     "Gain",
-    "Gains",
     "Makespans",
     "Ranked",
     "Ranking",
     "Reliability",
     "Samples",
-    "alike",
-    "chances_of_fastest",
-    "differences",
     "gain",
-    "gains",
     "halve",
-    "product_of_means",
     "rank",
     "reliability",
 ]

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.objectives import Objective, statistic
-from advisor.advise.ranking.paired import gains
-from simulator import FEWEST_EQUAL, randomness
+from simulator import intervals, randomness
 
 DRAWS = 1_000
 """Of the bootstrap."""
@@ -21,7 +20,7 @@ class Gain:
     """Ratio of the objectives: of the mean makespans, if nothing else is asked for."""
     low: float | None
     high: float | None
-    """Its 95 % interval; None where replications are too few to have one."""
+    """Its stated interval; None where replications are too few to have one."""
     probability: float | None
     """Share of replications in which the recommended one is faster; ties count half. None of one that was drawn."""
 
@@ -32,29 +31,69 @@ class Gain:
         return self.mean - 1, low, high
 
 
-def gain(
+def gain(  # noqa: PLR0913 - all by name
     baseline_s: NDArray[np.float64],
     recommended_s: NDArray[np.float64],
     objective: Objective = "mean",
     *,
+    truths: NDArray[np.int64] | None = None,
+    level: float = intervals.LEVEL,
     seed: int = 0,
     deterministic: bool = False,
 ) -> Gain:
     """Compare makespans of paired replications, both (R,).
 
-    The interval is that of a ratio of paired means (delta method), and of a bootstrap of replications for the other
-    objectives, whose draws the seed decides; those need a few replications (`FEWEST_EQUAL`).
+    The interval of a ratio of means is over truths, see `simulator.intervals.of_ratio`. That of the other objectives is
+    of a bootstrap of truths (of replications where nothing is doubted), whose draws the seed decides; those need a few
+    (`intervals.FEWEST_EQUAL`).
     """
-    wins: float | None = float(np.mean((recommended_s < baseline_s) + 0.5 * (recommended_s == baseline_s)))
     size = recommended_s.size
+    wins: float | None = float(np.mean((recommended_s < baseline_s) + 0.5 * (recommended_s == baseline_s)))
     wins = wins if size > 1 or deterministic else None
-    if objective != "mean" and not deterministic:
-        ratio = float(statistic(baseline_s, objective) / statistic(recommended_s, objective))
-        if size < FEWEST_EQUAL:
+    if objective != "mean":
+        both = np.stack((baseline_s, recommended_s))
+        of_base, own = statistic(both, objective, truths)
+        ratio = float(of_base / own)
+        if deterministic:
+            return Gain(ratio, ratio, ratio, wins)
+        if clusters(truths, size) < intervals.FEWEST_EQUAL:
             return Gain(ratio, None, None, wins)
-        picked = randomness.stream(seed, "gain").integers(0, size, (DRAWS, size))
-        drawn = statistic(baseline_s[picked], objective) / statistic(recommended_s[picked], objective)
-        low, high = np.quantile(drawn, (0.025, 0.975))
+        of_base, own = bootstrapped(both, objective, truths, randomness.stream(seed, "gain"), draws=DRAWS)
+        low, high = np.quantile(of_base / own, ((1 - level) / 2, (1 + level) / 2))
         return Gain(ratio, float(low), float(high), wins)
-    found = gains(baseline_s, recommended_s[np.newaxis], deterministic=deterministic).rows()[0]
-    return Gain(found["mean"], found["low"], found["high"], wins)
+    ends = intervals.of_ratio(baseline_s, recommended_s[np.newaxis], truths, level=level, deterministic=deterministic)
+    low, high = float(ends.low[0]), float(ends.high[0])
+    ratio = float(np.mean(baseline_s) / np.mean(recommended_s))
+    return Gain(ratio, None, None, wins) if np.isnan(low) else Gain(ratio, low, high, wins)
+
+
+def clusters(truths: NDArray[np.int64] | None, replications: int) -> int:
+    """How many independent parts replications have: truths, or each by itself where nothing is doubted."""
+    return replications if truths is None else int(np.unique(truths).size)
+
+
+def bootstrapped(
+    samples: NDArray[np.float64],
+    objective: Objective,
+    truths: NDArray[np.int64] | None,
+    generator: np.random.Generator,
+    *,
+    draws: int,
+) -> NDArray[np.float64]:
+    """The objective of rows in draws of whole truths, or of replications where nothing is doubted; (row, draw).
+
+    Parameters
+    ----------
+    samples
+        (row, replication), paired.
+    """
+    size = samples.shape[1]
+    if truths is None:
+        return statistic(samples[:, generator.integers(0, size, (draws, size))], objective)
+    _, places, runs = np.unique(truths, return_inverse=True, return_counts=True)
+    each = int(runs.min())  # so that draws are equally long; a truth has one replication more at most
+    table = np.argsort(places, kind="stable")[(np.cumsum(runs) - runs)[:, np.newaxis] + np.arange(each)]
+    picked = samples[:, table[generator.integers(0, runs.size, (draws, runs.size))]]
+    if objective == "worst":
+        return np.asarray(picked.mean(axis=-1).max(axis=-1))
+    return statistic(picked.reshape(samples.shape[0], draws, -1), objective)

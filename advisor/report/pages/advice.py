@@ -29,12 +29,23 @@ def _key_figures(document: Document) -> Pairs:
     gained = None if itself else number(over.get("mean"))
     return pairs(
         {
-            "predicted makespan, mean": wording.duration(predicted.get("mean")) if predicted else "",
-            f"predicted gain over {named}": "" if gained is None else f"{wording.times(gained)} ×",
-            "chance to be the best of all compared": _known(wording.probability(document.get("p_best"))),
+            "predicted makespan, mean": wording.with_interval(predicted) if predicted else "",
+            f"predicted gain over {named}": "" if gained is None else f"{wording.with_interval(over, '')} ×",
+            **_how_sure(document),
             "above what no partition can be below": _known(wording.percent(document.get("regret"), 1)),
         }
     )
+
+
+def _how_sure(document: Document) -> dict[str, str]:
+    """The chance to be the best one, or, where others are as good, that they are, and what may be lost."""
+    tied = wording.tied_names(document)
+    chance = "" if tied else _known(wording.chance(document.get("p_best"), document))
+    return {
+        "chance to be the best of all compared": chance,
+        "tied with it, within 1 %": str(len(tied) - 1) if tied else "",
+        "expected loss to the best": _known(wording.loss_text(document.get("expected_loss"))),
+    }
 
 
 def _known(text: str) -> str:

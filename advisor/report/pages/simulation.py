@@ -38,10 +38,7 @@ def _answer(document: Document) -> str:
         return "Nothing was simulated."
     entries.sort(key=lambda entry: _mean(entry) or 0.0)
     best, *others = entries
-    takes = f"{clean(best.get('name'))} takes {wording.duration(_mean(best))}"
-    low, high = (number(best["predicted_makespan_s"].get(key)) for key in ("low", "high"))
-    if low is not None and high is not None and high > low:
-        takes += f" (95 % interval of the mean {wording.duration(low)} to {wording.duration(high)})"
+    takes = f"{clean(best.get('name'))} takes {wording.with_interval(best['predicted_makespan_s'])}"
     if not others:
         return f"{takes}."
     return f"{takes}: {_against(others)}."
@@ -72,4 +69,4 @@ def _faster(entry: Document) -> str:
 
 
 def _times(entry: Document) -> str:
-    return wording.times((entry.get("gain_of_recommended") or {}).get("mean"))
+    return wording.with_interval(entry.get("gain_of_recommended"), "")

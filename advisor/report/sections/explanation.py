@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from advisor import wording
-from advisor.report.explanation_text import change_text, gain_text, half, objective_text, sharing_lines, value_text
+from advisor.report.explanation_text import change_text, gain_text, objective_text, sharing_lines, value_text
 from advisor.report.page import Beside, Block, Figure, Section, Table, Text, pairs, table
 from advisor.wording import Document, clean, number, percent
 
@@ -37,7 +37,7 @@ def _why(document: Document) -> Iterator[Block]:
     costs = [
         [
             "the best problem size" if one["of"] == "problem size" else f"no {one['of']}",
-            change_text(-one["share"], half(one)),
+            change_text(one["share"], one, less=True),
             change_text(-one["divided_anew"]),
         ]
         for one in why["costs"]
@@ -46,7 +46,7 @@ def _why(document: Document) -> Iterator[Block]:
         [
             f"{one['change']} {clean(one['pe'])}",
             wording.duration(one["makespan_s"]),
-            change_text(one["longer"], half(one)),
+            change_text(one["longer"], one),
         ]
         for one in why.get("others") or ()
     ]
@@ -86,7 +86,9 @@ def _sensitivity(document: Document) -> Iterator[Block]:
         f"Of the unchanged scenario on these draws: {percent(least, 2)}." if least else ""
     )
     told = table("Sensitivity: change of the makespan", ["parameter", *changes, "regret"], rows, note=note)
-    caption = "The makespan of this advice when one parameter is off. Thin line: 95 % interval."
+    caption = (
+        f"The makespan of this advice when one parameter is off. Thin line: {wording.level_text(document)} interval."
+    )
     yield Beside(Figure(drawn, caption), (told,))
 
 

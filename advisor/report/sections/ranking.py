@@ -13,23 +13,28 @@ def section(document: Document) -> Section:
     blocks: list[Block] = []
     if told := wording.confirmed_text(document):
         blocks.append(Text(f"{told}."))
-    entries = document.get("ranking") or ()
+    entries, tied = document.get("ranking") or (), wording.tied_names(document)
+    if told := wording.tie_text(document):
+        blocks.append(Text(f"{told[0].upper()}{told[1:]}"))
     if len(entries) > 1:
         rows = [
             [
                 clean(entry.get("name")),
-                wording.with_interval(wording.ranked_value(entry)),
-                wording.chance(entry.get("p_best"), document),
-                wording.chance(entry.get("p_within_1_percent"), document),
+                wording.with_interval(wording.ranked_value(entry), wording.objective_unit(document)),
+                wording.best_text(entry, document, tied),
+                wording.loss_text(entry.get("expected_loss")),
                 wording.percent(entry.get("regret"), 1),
             ]
             for entry in entries[:MOST]
         ]
         objective = clean(document.get("objective") or "mean")
         caption = f"The best {len(rows)} of {len(entries)}" if len(entries) > MOST else "All candidates, best first"
-        judged = f"{objective} in s" if wording.better_text(document) == "faster" else objective
-        head = ["candidate", judged, "is best", "within 1 %", "above bound"]
-        note = "Chance to be the best and within 1 % of the best; above bound: over what no candidate can be below."
+        head = ["candidate", objective, "is best", "expected loss", "above bound"]
+        note = (
+            "Chance to be the best, and what it is expected to have more than the best; those within 1 % are a tie. "
+            "Above bound: over what no candidate can be below."
+        )
+        note = " ".join(filter(None, (note, wording.interval_sentence(document))))
         blocks.append(table(caption, head, rows, best=clean(document.get("recommended")), note=note))
     for front in document.get("pareto") or ():
         of, unit = clean(front.get("of")), clean(front.get("unit"))

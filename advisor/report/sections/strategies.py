@@ -18,7 +18,8 @@ def section(
     from simulator import plots
 
     entries = wording.strategies(document)
-    drawn = plots.baselines_svg([entry for _, entry in entries], document.get("recommended"), mark=tag)
+    shown, level = [entry for _, entry in entries], wording.level_of(document)
+    drawn = plots.baselines_svg(shown, document.get("recommended"), mark=tag, level=level)
     if not drawn:
         return Section("baselines", heading, (Text("Nothing was simulated."),))
     several = f"Simulated makespan of each {noun} under the same draws. Less is better."
@@ -31,23 +32,22 @@ def _table(document: Document, noun: str, tag: str) -> Table:
     entries = wording.strategies(document)
     same = bool(document.get("deterministic"))
     several, better = len(entries) > 1, wording.better_text(document)
-    notes = (
-        [] if same else [f"Mean{' and gain' if several else ''} with {'their' if several else 'its'} 95 % interval."]
-    )
+    notes = [] if same else [wording.interval_sentence(document)]
+    notes += [] if same else [f"{wording.runs_text(document)}: where one run lies."]
     if several:
         notes.append(f"Gain: how many times {better} the {tag} one is.")
         notes += [] if same else [f"{better.capitalize()} in: replications in which the {tag} one is {better}."]
     gains = [] if not several else ["gain"] if same else ["gain", f"{better} in"]
     return table(
-        "Predicted makespan in seconds",
-        [noun, wording.unit_of(document), *(["makespan"] if same else ["mean", "5 to 95 %"]), *gains],
+        "Predicted makespan",
+        [noun, wording.unit_of(document), *(["makespan"] if same else ["mean", wording.runs_text(document)]), *gains],
         [_row(document, label, entry, same=same)[: 2 + (1 if same else 2) + len(gains)] for label, entry in entries],
         text_columns=2,
         best=next((label for label, entry in entries if entry.get("name") == document.get("recommended")), None)
         if tag
         else None,
         tag=tag,
-        note=" ".join(notes),
+        note=" ".join(filter(None, notes)),
     )
 
 
@@ -57,9 +57,9 @@ def _row(document: Document, label: str, entry: Document, *, same: bool) -> list
     head = [label, wording.partition_text(entry.get("partition"))]
     if same:
         gained = wording.NOTHING if best else wording.times(gain.get("mean"))
-        return [*head, wording.seconds(predicted.get("mean"), predicted), gained]
-    times = [wording.with_interval(predicted), wording.spread(predicted, low="p05", high="p95")]
+        return [*head, wording.with_interval(predicted), gained]
+    times = [wording.with_interval(predicted), wording.of_runs(predicted)]
     if best:
         return [*head, *times, wording.NOTHING, wording.NOTHING]
     faster = wording.frequency(entry.get("probability_recommended_faster"), document)
-    return [*head, *times, wording.with_interval(gain), faster]
+    return [*head, *times, wording.with_interval(gain, ""), faster]

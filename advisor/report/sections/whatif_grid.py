@@ -111,13 +111,15 @@ def _data(document: Document, stops: Sequence[Sequence[int]], *, advised: bool) 
             }
             for field, some in zip(fields, stops, strict=True)
         ],
+        "level": wording.level_text(document),
+        "ties": [place for place, number in enumerate(numbers) if number in document["ties"]],
         "names": [clean(name) for name in names],
         "base": [_configuration(points[0], name) for name in names],
         "baseBest": _best(points[0], names),
         "rows": [[_configuration(entry, name) for entry in shown] for name in names],
         "best": [_best(entry, names) for entry in shown],
         "pays": [int(number in pays) for number in numbers],
-        "gain": [_pair(entry["gain"]) for entry in shown],
+        "gain": [None if entry["gain"] is None else _three(entry["gain"]) for entry in shown],
         "chance": [entry["chance"] for entry in shown],
         "fastest": numbers.index(fastest) if fastest in numbers else None,
         "failed": {
@@ -149,30 +151,19 @@ def _best(entry: Document, names: Sequence[str]) -> int | None:
 
 
 def _configuration(entry: Document, name: str) -> list[float | None] | None:
-    """Mean makespan, half its interval, difference to the base, half its interval, half the interval of the gain."""
+    """Mean makespan with its ends, difference to the base with its ends, ends of the gain; None for what is unknown."""
     one = next((one for one in entry["configurations"] if one["name"] == name), None)
     if one is None:
         return None
     makespan, difference = one["makespan_s"], one["difference_s"]
     gain = one["gain"]
-    told = [_short(makespan["mean"], 6), _half(makespan)]
-    if difference is None:
-        return [*told, None, None, None]
-    return [
-        *told,
-        _short(difference["mean"], 5),
-        _half(difference),
-        None if gain is None else _half(gain),
-    ]
+    return [*_three(makespan), *_three(difference), *_three(gain)[1:]]
 
 
-def _pair(found: Document | None) -> list[float | None] | None:
-    return None if found is None else [_short(found["mean"], 6), _half(found)]
-
-
-def _half(found: Document) -> float | None:
-    half = words.half_of(found)
-    return None if half is None else _short(half, 3)
+def _three(found: Document | None) -> list[float | None]:
+    """A value and the ends of its interval; None for what is not known."""
+    values = [wording.number((found or {}).get(key)) for key in ("mean", "low", "high")]
+    return [None if value is None else _short(value, 6) for value in values]
 
 
 def _short(value: float, digits: int) -> float:
@@ -206,7 +197,9 @@ def _points(document: Document) -> Table:
     shown = list(points)
     if len(points) > MOST_ROWS:
         shown = [points[0], *words.by_gain(document)[: MOST_ROWS - 1]]
-    note = "Differences and gains are to the scenario as it is, replication by replication, with their 95 % interval."
+    note = (
+        f"Differences and gains are to the scenario as it is, on the same draws. {wording.interval_sentence(document)}"
+    )
     if not every:
         note = f"Each point under its best configuration, against the best one of the scenario as it is. {note}"
     if len(shown) < len(points):
@@ -229,8 +222,8 @@ def _rows(document: Document, entry: Document, *, every: bool) -> Iterator[list[
         yield [
             *head,
             clean(one["name"]),
-            words.with_unit(one["makespan_s"]),
-            words.with_unit(against["difference_s"], signed=True) if entry["point"] else wording.NOTHING,
+            wording.with_interval(one["makespan_s"]),
+            words.difference(against["difference_s"]) if entry["point"] else wording.NOTHING,
             words.gain(against["gain"]),
-            wording.chance(entry["chance"], document) if best else "",
+            words.chance(document, entry) if best else "",
         ]

@@ -31,12 +31,13 @@ def _blocks(document: Document) -> Iterator[Block]:
     if not alone and not several and shown:
         yield Text(_NO_SINGLE)
     if shown:
-        drawn = plots.gains_svg([{**entry, "name": words.named(document, entry)} for entry in shown])
+        named = [{**entry, "name": words.named(document, entry)} for entry in shown]
+        drawn = plots.gains_svg(named, level=wording.level_of(document))
         what = "Single changes" if alone else "Points"
         caption = (
-            f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: 95 % interval "
-            f"of each by itself. Thin: intervals that hold for all {document['comparisons']} comparisons together; a "
-            "change is said to pay only where that one is above 1."
+            f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: "
+            f"{wording.level_text(document)} interval of each by itself. Thin: intervals that hold for all "
+            f"{document['comparisons']} comparisons together; a change is said to pay only where that one is above 1."
         )
         gains = _gains(document, shown, alone=alone)
         if document["fronts"]:  # more columns than there is room for beside a figure
@@ -67,7 +68,7 @@ def _gains(document: Document, shown: list[Document], *, alone: bool) -> Table:
             words.makespan(entry),
             words.gain(entry["gain"]),
             words.low_to_high(entry["together"]),
-            wording.chance(entry["chance"], document),
+            words.chance(document, entry),
             *_spent(document, entry),
         ]
         for entry in shown[:MOST_ROWS]
@@ -106,8 +107,7 @@ def _interactions(document: Document) -> Table:
             words.named(document, points[one["point"]]),
             f"{one['gain']:.2f}",
             f"{one['product']:.2f}",
-            f"{one['factor']['mean']:.3f}",
-            words.low_to_high(one["factor"]),
+            wording.with_interval(one["factor"], ""),
         ]
         for one in found
     ]
@@ -116,9 +116,7 @@ def _interactions(document: Document) -> Table:
         "the single gains, intervals hold for all of them together. Above 1 the changes help each other, below 1 the "
         "one leaves less to the other."
     )
-    return table(
-        "Changes together", ["combination", "gain", "single gains multiplied", "factor", "95 %"], rows, note=note
-    )
+    return table("Changes together", ["combination", "gain", "single gains multiplied", "factor"], rows, note=note)
 
 
 def sensitivity_section(document: Document) -> Section | None:
@@ -139,8 +137,9 @@ def sensitivity_section(document: Document) -> Section | None:
         for one in found
     ]
     note = (
-        "Elasticity: so many percent of makespan for one percent more of the field, with its 95 % interval; -1 is as "
-        "good as it gets for a speed that everything waits for, 0 means that it does not matter."
+        "Elasticity: so many percent of makespan for one percent more of the field, with its "
+        f"{wording.level_text(document)} interval; -1 is as good as it gets for a speed that "
+        "everything waits for, 0 means that it does not matter."
     )
     others = {one["others"] for one in found} - {""}
     if others:

@@ -79,9 +79,9 @@ class Block:
     @property
     def logged(self) -> Iterator[tuple[int, int]]:
         """Runs to log, as places in the block."""
-        configurations, replications, _ = self.shape
-        count = max(0, min(replications, self.log_replications - self.costs.replications.start))
-        return ((c, r) for c in range(configurations) for r in range(count))
+        numbers = self.costs.replications
+        logged = [place for place, number in enumerate(numbers) if number < self.log_replications]
+        return ((c, r) for c in range(self.shape[0]) for r in logged)
 
     @cached_property
     def kinds(self) -> Ints:

@@ -54,25 +54,30 @@ def run(
     """
     names = tuple(configuration.name for configuration in scenario.configurations)
     makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)
-    parts: list[list[tuple[Outcome, int]]] = [[] for _ in names]
+    parts: list[list[tuple[Outcome, int, slice]]] = [[] for _ in names]
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = {}
     loads, starts = Loads(scenario, tick_s), start_ticks(draws, tick_s=tick_s)
     workers = _processors() if threads is None else threads
     done = 0
     for costs in lower(scenario, draws, tick_s=tick_s):
-        replications = costs.replications
-        mine = np.ascontiguousarray(starts[replications.start : replications.stop])
-        block = Block(scenario, costs, mine, loads, log_replications, workers)
+        rows = slice(costs.replications.start, costs.replications.stop, costs.replications.step)
+        if costs.scenario is not loads.scenario:  # of another truth
+            loads = Loads(costs.scenario, tick_s)
+        mine = np.ascontiguousarray(starts[rows])
+        block = Block(costs.scenario, costs, mine, loads, log_replications, workers)
         outcome = _done(block, draws)
         for place, configuration in enumerate(costs.configurations):
-            makespans[configuration, replications.start : replications.stop] = outcome.makespan[place]
-            parts[configuration].append((outcome, place))
+            makespans[configuration, rows] = outcome.makespan[place]
+            parts[configuration].append((outcome, place, rows))
         for (place, replication), log in outcome.logs.items():
-            logs[costs.configurations[place], replications.start + replication] = log
-        done += len(costs.configurations) * len(replications)
+            logs[costs.configurations[place], costs.replications[replication]] = log
+        done += len(costs.configurations) * len(costs.replications)
         if progress is not None:
             progress(done, makespans.size)
-    computed, busy, finish = (tuple(_joined(mine, name) for mine in parts) for name in ("computed", "busy", "finish"))
+    count = scenario.replications
+    computed, busy, finish = (
+        tuple(_joined(mine, name, count) for mine in parts) for name in ("computed", "busy", "finish")
+    )
     return RunSet(names, tick_s, makespans, computed, busy, finish, "compiled", scenario.seed, logs)
 
 
@@ -80,10 +85,15 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _joined(parts: list[tuple[Outcome, int]], name: str) -> Ints:
-    """One configuration's times, its blocks of replications after one another; (replication, process)."""
-    found = [getattr(outcome, name)[place] for outcome, place in parts]
-    return found[0] if len(found) == 1 else np.concatenate(found)
+def _joined(parts: list[tuple[Outcome, int, slice]], name: str, replications: int) -> Ints:
+    """One configuration's times, from blocks of some replications each; (replication, process)."""
+    found: list[Ints] = [getattr(outcome, name)[place] for outcome, place, _ in parts]
+    if len(found) == 1:
+        return found[0]
+    whole = np.empty((replications, found[0].shape[1]), dtype=np.int64)
+    for times, (_, _, rows) in zip(found, parts, strict=True):
+        whole[rows] = times
+    return whole
 
 
 def _done(block: Block, draws: Draws) -> Outcome:
@@ -101,7 +111,7 @@ def _again(block: Block, outcome: Outcome, place: int, replication: int, draws: 
 
     In sharing domains it may find none: each process is foretold alone here, on a PE there only who ends first.
     """
-    row = block.costs.replications.start + replication
+    row = block.costs.replications[replication]
     only = slice(row, row + 1)
     configuration = block.scenario.configurations[block.costs.configurations[place]]
     alone = replace(block.scenario, configurations=(configuration,), replications=1)

@@ -1,7 +1,8 @@
 """A scenario's configurations and draws lowered to `Costs`, block by block."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,12 @@ from simulator.models.memory.levels import MemoryUse, shared_access_time_s
 from simulator.models.paging import RAM, paged_time_s, resident_levels
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.platform.networks import Contention
-from simulator.platform.nodes import Node
+from simulator.platform.nodes import Node, Platform
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
-from simulator.programs.program import Program
 from simulator.scenario_file.draws import Draws
-from simulator.scenario_file.scenario import Scenario, check_memory
+from simulator.scenario_file.scenario import Scenario, check_memory, truth_count
+from simulator.scenario_file.truths import structure_of
 
 # What processes lose whose node's memory does not hold them all.
 
@@ -153,6 +154,8 @@ def _constant_speeds(scenario: Scenario) -> Floats | None:
 
 BLOCK = 2**24
 """Most nominal ticks of one block of configurations and replications."""
+KEPT_TICKS = 2**20
+"""Nominal ticks of a block up to which it is remembered from one truth to the next."""
 
 
 @dataclass(frozen=True)
@@ -162,11 +165,13 @@ class Costs:
     An axis of configurations or replications has length 1 where all are alike.
     """
 
+    scenario: Scenario
+    """What was lowered: of one truth, where truths differ by more than speeds."""
     columns: Columns
     configurations: tuple[int, ...]
     """Their places in the scenario."""
     replications: range
-    """Of the scenario."""
+    """Of the scenario; those of one truth may be a step apart."""
     placement: Ticks
     """PE of each process; (configuration, process)."""
     nominal_ticks: Ticks
@@ -218,21 +223,46 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
     TickOverflowError
         If an operation alone would pass the last tick.
     """
-    varies, count = bands_have_width(scenario), scenario.replications
-    for columns, program, places in _by_program(scenario):
-        computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)))
-        rows = min(count, max(1, BLOCK // computations)) if varies else count
-        at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
-        for first in range(0, len(places), at_once):
-            for start in range(0, count, rows):
-                replications = range(start, min(start + rows, count))
-                some = places[first : first + at_once]
-                yield _block(scenario, (columns, program), some, draws, replications, tick_s=tick_s)
+    varies, programs = bands_have_width(scenario), _by_program(scenario)
+    first_truth: dict[Hashable, Costs] = {}
+    for truth, whole in _truths(scenario, draws):
+        for number, (columns, places) in enumerate(programs):
+            computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)))
+            rows = min(len(whole), max(1, BLOCK // computations)) if varies else len(whole)
+            at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
+            for first in range(0, len(places), at_once):
+                for start in range(0, len(whole), rows):
+                    drawn, some = draws.of(_slice(whole[start : start + rows])), whole[start : start + rows]
+                    known = first_truth.get((number, first))
+                    if known is not None:
+                        yield _another(known, truth, drawn, some, tick_s=tick_s)
+                        continue
+                    made = _block(truth, columns, places[first : first + at_once], drawn, some, tick_s=tick_s)
+                    if truth is not scenario and made.nominal_ticks.size <= KEPT_TICKS:
+                        first_truth[number, first] = made
+                    yield made
 
 
-def _by_program(scenario: Scenario) -> list[tuple[Columns, Program, list[int]]]:
+def _truths(scenario: Scenario, draws: Draws) -> Iterator[tuple[Scenario, range]]:
+    """What is lowered: all replications at once, or each truth's links, domains and loads with its replications."""
+    if not scenario.structured or draws.truths is None or draws.series is None:
+        yield scenario, range(scenario.replications)
+        return
+    step = truth_count(scenario)
+    for series in np.unique(draws.series).tolist():
+        rows = np.flatnonzero(draws.series == series)
+        for row in rows[:step].tolist():
+            number = int(draws.truths[row])
+            yield structure_of(scenario, number, series=series), range(row, int(rows[-1]) + 1, step)
+
+
+def _slice(rows: range) -> slice:
+    return slice(rows.start, rows.stop, rows.step)
+
+
+def _by_program(scenario: Scenario) -> list[tuple[Columns, list[int]]]:
     """Programs, assembled once, and the places of the configurations that share each."""
-    found: dict[int, tuple[Columns, Program, list[int]]] = {}
+    found: dict[int, tuple[Columns, list[int]]] = {}
     programs = {}  # keeps them alive, so that no two have the same id
     for place, configuration in enumerate(scenario.configurations):
         key = scenario.program_key(configuration)
@@ -240,63 +270,90 @@ def _by_program(scenario: Scenario) -> list[tuple[Columns, Program, list[int]]]:
             program = scenario.program(configuration)
             programs[key] = program
             if id(program) not in found:
-                found[id(program)] = (assemble(program), program, [])
+                found[id(program)] = (assemble(program), [])
         program = programs[key]
         if len(configuration.placement) != len(program.operations):
             counts = f"{len(configuration.placement)} processes placed, a program of {len(program.operations)}"
             raise ScenarioError(f"configuration {configuration.name}: {counts} found, as many of each allowed")
-        found[id(program)][2].append(place)
+        found[id(program)][1].append(place)
     return list(found.values())
 
 
 def _block(
-    scenario: Scenario,
-    made: tuple[Columns, Program],
-    places: list[int],
-    draws: Draws,
-    replications: range,
-    *,
-    tick_s: float,
+    scenario: Scenario, columns: Columns, places: list[int], draws: Draws, replications: range, *, tick_s: float
 ) -> Costs:
-    platform, (columns, program) = scenario.platform, made
+    platform = scenario.platform
     placement = np.array([scenario.configurations[place].placement for place in places], dtype=np.int64)
     for place in places:
         check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
-    drawn = draws.of(slice(replications.start, replications.stop))
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)
-    seconds = computation_s(scenario, columns, computes, placement, draws=drawn)
-    lost = lost_s(scenario, columns, placement)
-    if lost is not None:
-        seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
-    factors = drawn.factors(program)
-    if factors is not None:
-        # Delays that differ from run to run are counted like computations, behind them.
+    if draws.factors(columns) is not None:  # delays that differ from run to run are counted like computations
         asleep = np.flatnonzero(columns.kind == Kind.DELAY)
         computation[asleep] = computes.size + np.arange(asleep.size)
-        waits = np.broadcast_to(columns.amount[asleep], (*seconds.shape[:2], asleep.size))
-        seconds = np.concatenate((seconds, waits), axis=2) * factors[np.newaxis, :, np.newaxis]
-    sent = message_costs(platform, columns, placement, tick_s=tick_s)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
+    nominal, farms = _computing(scenario, columns, placement, draws, tick_s=tick_s)
     return Costs(
+        scenario=scenario,
         columns=columns,
         configurations=tuple(places),
         replications=replications,
         placement=placement,
-        nominal_ticks=to_ticks(seconds, tick_s),
+        nominal_ticks=nominal,
         computation=computation,
-        ticks=sent.ticks,
-        units=sent.units,
-        route=sent.route,
         eager=((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)) & (columns.amount <= threshold),
-        route_first=sent.route_first,
-        route_links=sent.route_links,
-        capacities=capacities(platform, tick_s=tick_s),
-        farm_ticks=tuple(
-            farm_ticks(scenario, table, placement, lost, draws=drawn, tick_s=tick_s) for table in columns.farm_tables
-        ),
+        farm_ticks=farms,
         pull_ticks=tuple(int(to_ticks(table.pull_s, tick_s)) for table in columns.farm_tables),
         contention=platform.network.contention,
         sharing=sharing_of(scenario, columns, placement, pages(scenario, columns, placement), tick_s=tick_s),
+        **_moving(platform, columns, placement, tick_s=tick_s),
     )
+
+
+def _another(costs: Costs, truth: Scenario, draws: Draws, replications: range, *, tick_s: float) -> Costs:
+    """The block in another truth, with other replications: what it does not change stays."""
+    columns, placement, before = costs.columns, costs.placement, costs.scenario.platform
+    platform, changed = truth.platform, dict[str, Any]()
+    if bands_have_width(truth):
+        nominal, farms = _computing(truth, columns, placement, draws, tick_s=tick_s)
+        changed |= {"nominal_ticks": nominal, "farm_ticks": farms}
+    if platform.network is not before.network or any(pe.slice_s for pe in platform.pes):
+        changed |= _moving(platform, columns, placement, tick_s=tick_s)
+    if platform.domains or costs.sharing is not None:
+        paging = pages(truth, columns, placement)
+        changed["sharing"] = sharing_of(truth, columns, placement, paging, tick_s=tick_s)
+    return replace(costs, scenario=truth, replications=replications, **changed)
+
+
+def _computing(
+    scenario: Scenario, columns: Columns, placement: Ticks, draws: Draws, *, tick_s: float
+) -> tuple[Ticks, tuple[Ticks, ...]]:
+    """Nominal ticks of computations and of farms; see `Costs`."""
+    computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
+    seconds = computation_s(scenario, columns, computes, placement, draws=draws)
+    lost = lost_s(scenario, columns, placement)
+    if lost is not None:
+        seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
+    factors = draws.factors(columns)
+    if factors is not None:
+        waits = columns.amount[columns.kind == Kind.DELAY]
+        waits = np.broadcast_to(waits, (*seconds.shape[:2], waits.size))
+        seconds = np.concatenate((seconds, waits), axis=2) * factors[np.newaxis, :, np.newaxis]
+    farms = tuple(
+        farm_ticks(scenario, table, placement, lost, draws=draws, tick_s=tick_s) for table in columns.farm_tables
+    )
+    return to_ticks(seconds, tick_s), farms
+
+
+def _moving(platform: Platform, columns: Columns, placement: Ticks, *, tick_s: float) -> dict[str, Any]:
+    """Messages, transfers and what they pass; see `Costs`."""
+    sent = message_costs(platform, columns, placement, tick_s=tick_s)
+    return {
+        "ticks": sent.ticks,
+        "units": sent.units,
+        "route": sent.route,
+        "route_first": sent.route_first,
+        "route_links": sent.route_links,
+        "capacities": capacities(platform, tick_s=tick_s),
+    }

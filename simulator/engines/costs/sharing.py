@@ -245,13 +245,14 @@ class _Maker:
         rest: float,
     ) -> int:
         """The number of a table of shares over 0 to `most` units; -1 if it holds nothing below `FULL`."""
+        truth = () if domain.loss_doubt is None else (domain.deviate, id(domain.loss_doubt))
         if isinstance(domain.law, ShareTable):
             most = ONE * (len(domain.law.shares) - 1)  # more press alike: loads, and processes that poll
-            key: Hashable = (domain.law, most)
+            key: Hashable = (domain.law, most, *truth)
         elif isinstance(use, CacheUse):
-            key = (domain.law, use, scale, most, tuple(sorted(held.items())))
+            key = (domain.law, use, scale, most, tuple(sorted(held.items())), *truth)
         else:
-            key = (domain.law, use, scale, most)
+            key = (domain.law, use, scale, most, *truth)
         nearer = dict(held)
         if isinstance(use, CacheUse):
             held[use.place] = use.law_capacity, use.part(rest)
@@ -259,7 +260,7 @@ class _Maker:
             return self._known[key]
         others = np.arange(most + 1, dtype=np.float64) * scale
         kept = use.kept(others, nearer) if isinstance(use, CacheUse) else domain.law.kept(use, others)
-        table = np.clip(np.rint(kept * FULL), 1, FULL).astype(np.int32)
+        table = np.clip(np.rint(domain.truly(kept) * FULL), 1, FULL).astype(np.int32)
         self._known[key] = -1
         if np.any(table < FULL):
             self._known[key] = len(self._tables)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 256
 """Points whose makespans are in memory at once."""
-_OF_TIMES = ("mean", "low", "high", "median", "p05", "p95")
+_OF_TIMES = ("mean", "low", "high", "median", "run_low", "run_high")
 _OF_DIFFERENCES = ("mean", "low", "high")
 Times = NDArray[np.float64]
 
@@ -45,10 +45,10 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, 
     """One row per point and configuration, in the plan's order; of a point that failed one row without a configuration.
 
     Differences are to the same configuration of the base, replication by replication; missing where it has none. So are
-    intervals and quantiles of a single replication, unless nothing is drawn.
+    intervals of a single replication, unless nothing is drawn; all intervals hold with the plan's level.
     """
     nothing: Times = np.full(plan.replications, np.nan)
-    base, base_sure = _times(plan, found, 0), _deterministic(plan, found, 0)
+    base, base_way = _times(plan, found, 0), _way(plan, found, 0)
     numbers, names, blocks = list[int](), list[str](), list[Times]()
     for first in range(0, len(plan.points), AT_ONCE):
         here = [
@@ -60,9 +60,12 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, 
         names += [name for _, name, _ in here]
         times_s = np.stack([times for _, _, times in here])
         differences_s = times_s - np.stack([base.get(name, nothing) for _, name, _ in here])
-        sure = [_deterministic(plan, found, number) for number, _, _ in here]
-        both = [own and base_sure for own in sure]
-        described = _described(times_s, _OF_TIMES, sure), _described(differences_s, _OF_DIFFERENCES, both)
+        ways = [_way(plan, found, number) for number, _, _ in here]
+        both = [(sure and base_way[0], more_truths(truths, base_way[1])) for sure, truths in ways]
+        described = (
+            _described(times_s, _OF_TIMES, ways, level=plan.level),
+            _described(differences_s, _OF_DIFFERENCES, both, level=plan.level),
+        )
         blocks.append(np.concatenate(described, axis=1))
     points = [plan.points[number] for number in numbers]
     columns: dict[str, Any] = {"point": numbers, "hash": [point.hash for point in points]}
@@ -81,16 +84,31 @@ def _times(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> dict
     return makespans_s(found[name]) if name in found else {}
 
 
-def _deterministic(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> bool:
-    """Whether a point says that nothing is drawn there."""
-    return found.get(plan.points[number].hash, {}).get("deterministic") is True
+_Way = tuple[bool, int | None]
+"""Whether nothing is drawn, and how many truths the replications share; None where nothing is doubted."""
 
 
-def _described(samples_s: Times, keys: tuple[str, ...], deterministic: list[bool]) -> Times:
+def _way(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> _Way:
+    """What a point says of its draws."""
+    document = found.get(plan.points[number].hash, {})
+    return document.get("deterministic") is True, document.get("truths")
+
+
+def more_truths(one: int | None, other: int | None) -> int | None:
+    """Truths of runs that are compared: those of the one that has more, so that what differs is never averaged."""
+    return max((count for count in (one, other) if count is not None), default=None)
+
+
+def _described(samples_s: Times, keys: tuple[str, ...], ways: Sequence[_Way], *, level: float) -> Times:
     """What `describe_all` says of each row, NaN where it says nothing; (row, key)."""
-    ways = [describe_all(samples_s, deterministic=way) for way in (False, True)]
-    rows = [ways[sure][place] for place, sure in enumerate(deterministic)]
-    return np.array([[entry[key] for key in keys] for entry in rows], dtype=np.float64)
+    made = np.full((len(ways), len(keys)), np.nan)
+    for way in dict.fromkeys(ways):
+        rows = [place for place, own in enumerate(ways) if own == way]
+        sure, count = way
+        truths = None if count is None else np.arange(samples_s.shape[1]) % count
+        entries = describe_all(samples_s[rows], truths, level=level, deterministic=sure)
+        made[rows] = np.array([[entry[key] for key in keys] for entry in entries], dtype=np.float64)
+    return made
 
 
 # Finished points by their hash, read where they lie each time: memory holds names, not makespans.
@@ -281,6 +299,7 @@ class Keep:
             "source": plan.path.name,
             "sweep": self._common(),
             "parameters": dict(plan.before),
+            "level": plan.level,
             "points": {point.hash: list(point.changes) for point in plan.points},
             "finished": len(self.documents),
             "failed": dict(failed),

@@ -13,9 +13,10 @@ from typing import Any
 
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError
+from simulator.base.intervals import LEVEL
 from simulator.base.provenance import versions
 from simulator.scenario_file.load import Template, dump_scenario, read_template
-from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.scenario import Scenario, truth_count
 
 Ask = Callable[[Scenario, int], dict[str, Any]]
 """What is asked of a point: a function of ours of its scenario and the threads to use, as plain data for JSON.
@@ -57,6 +58,10 @@ class Plan:
     before: Mapping[str, Any]
     """What the file has at each path."""
     replications: int
+    truths: int | None
+    """Of every point, so that what is unknown is the same at each; None where the base knows of no doubt."""
+    level: float
+    """How often its stated intervals hold."""
     seed: int
     oversized: bool
     """Whether configurations that memory does not hold are taken, where they are not what is asked about."""
@@ -71,6 +76,7 @@ class Plan:
             "scenario": self.data,
             "inputs": dict(self.inputs),
             "replications": self.replications,
+            "truths": self.truths,
             "seed": self.seed,
             "question": self.ask.__qualname__,
             "version": self.version,
@@ -110,13 +116,14 @@ class Plan:
         raise ScenarioError(f"--only: {prefix!r} found, which {len(found)} points begin with, the hash of one allowed")
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913 - all by name
     path: Path,
     asked: Sequence[Sequence[str]],
     *,
     ask: Ask,
     replications: int | None = None,
     seed: int | None = None,
+    level: float = LEVEL,
     oversized: bool = False,
     template: Template | None = None,
     here: bool = False,
@@ -125,6 +132,8 @@ def make_plan(
 
     Parameters
     ----------
+    level
+        How often stated intervals are to hold: it decides no answer of a point.
     template
         The file as it was read already.
     here
@@ -141,6 +150,7 @@ def make_plan(
     drawn = replace(base, replications=runs, seed=base.seed if seed is None else seed)
     if here:
         drawn.check_memory_needed()
+    truths = truth_count(drawn) if drawn.doubtful else None
     changed, before = _changed(template, asked)
     _read_named(template, changed)
     used = dict(template.named.used)
@@ -152,6 +162,8 @@ def make_plan(
         paths=used,
         before=before,
         replications=runs,
+        truths=truths,
+        level=level,
         seed=drawn.seed,
         oversized=oversized,
         ask=ask,

@@ -30,6 +30,7 @@ class Ready:
     template: Template
     points: tuple[tuple[str, tuple[str, ...]], ...]
     replications: int
+    truths: int | None
     seed: int
     oversized: bool
 
@@ -43,7 +44,7 @@ class Ready:
         path, paths = _files_here(told, folder)
         points = tuple((name, tuple(changes)) for name, changes in told["points"])
         template = Template.of_data(told["scenario"], path, paths)
-        return cls(template, points, told["replications"], told["seed"], told["oversized"])
+        return cls(template, points, told["replications"], told["truths"], told["seed"], told["oversized"])
 
     @classmethod
     def of_plan(cls, plan: Plan) -> "Ready":
@@ -51,13 +52,14 @@ class Ready:
         _load_engine()
         points = tuple((point.hash, point.changes) for point in plan.points)
         template = Template.of_data(plan.data, plan.path, plan.paths)
-        return cls(template, points, plan.replications, plan.seed, plan.oversized)
+        return cls(template, points, plan.replications, plan.truths, plan.seed, plan.oversized)
 
     def answer(self, place: int, ask: Ask, *, threads: int) -> tuple[str, float]:
         """The answer of a point as JSON text, the same bits wherever it is found; and seconds spent on asking."""
         name, changes = self.points[place]
         scenario = self.template.scenario(changes, oversized=self.oversized)
-        scenario = replace(scenario, replications=self.replications, seed=self.seed)
+        truths = scenario.truths if self.truths is None else self.truths
+        scenario = replace(scenario, replications=self.replications, truths=truths, seed=self.seed)
         begun = time.perf_counter()
         found = ask(scenario, threads)
         asked_s = time.perf_counter() - begun
@@ -126,6 +128,7 @@ def simulated(scenario: Scenario, threads: int) -> dict[str, Any]:
     return {
         "configurations": configurations,
         "deterministic": runs.deterministic,
+        "truths": runs.truth_count,
         "warnings": list(scenario.warnings),
     }
 

@@ -6,7 +6,7 @@ from simulator.models.network.fitted_forms import FittedForm, KnotsModel, Packet
 from simulator.models.network.link_models import LinkModel, PacketModel, fit_link
 from simulator.models.network.network_model import NetworkModel, TimesForetold
 from simulator.models.network.points import NetworkPoints, make_points
-from simulator.models.network.scaled import scaled_model
+from simulator.models.network.scaled import drawn_model, scaled_model
 
 MessageModel = LinkModel | PacketModel | FittedForm
 """Message times by payload, of one link or from end to end."""
@@ -27,6 +27,7 @@ __all__ = [
     "Parameter",
     "PiecewiseModel",
     "TimesForetold",
+    "drawn_model",
     "fit_link",
     "fit_network",
     "make_points",

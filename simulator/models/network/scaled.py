@@ -42,6 +42,32 @@ def scaled_model(
     return _packetised(model, latency, bandwidth)
 
 
+def drawn_model(model: LinkModel | PacketModel | FittedForm, deviate: float) -> LinkModel | PacketModel | FittedForm:
+    """The message times of one truth: those of the model times its doubt's factor, by size; without doubt.
+
+    Curves through knots have the factor of each knot; formulas that of their ends, the smallest size for latencies and
+    the largest for bytes.
+
+    Parameters
+    ----------
+    deviate
+        Standard normal.
+    """
+    doubt = model.doubt
+    if doubt is None:
+        return model
+    if isinstance(model, LinkModel):
+        sizes = np.union1d(model.sizes_bytes, doubt.sizes) if doubt.sizes.size > 1 else model.sizes_bytes
+        times = np.maximum.accumulate(model.time_s(sizes) * doubt.factor(sizes, deviate))
+        return LinkModel(sizes, times)
+    if isinstance(model, KnotsModel):
+        pairs = zip(model.knots_bytes, model.knots_s, strict=True)
+        curves = tuple(np.maximum.accumulate(times * doubt.factor(sizes, deviate)) for sizes, times in pairs)
+        return replace(model, knots_s=curves, doubt=None)
+    least, most = doubt.factor(doubt.sizes[[0, -1]], deviate).tolist()
+    return replace(scaled_model(model, latency=least, bandwidth=1 / most), doubt=None)
+
+
 def _packetised(model: PacketisedModel, latency: float, bandwidth: float) -> PacketisedModel:
     """A further packet, start-up of the hop included, goes by the bandwidth."""
     return replace(

@@ -1,10 +1,11 @@
 """Links: a latency and a bandwidth, for each direction or for both together."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from simulator.base.errors import ScenarioError
-from simulator.models.network import MessageModel, scaled_model
+from simulator.models.doubt import Doubt
+from simulator.models.network import MessageModel, drawn_model, scaled_model
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class Link:
     """Whether both directions share the bandwidth (a bus); otherwise each has it (full duplex)."""
     model: MessageModel | None = None
     """Message times by payload, where one latency and one bandwidth do not describe them; not under `fair`."""
+    doubt: Doubt | None = None
+    """What is not known of its times, over bytes; None: nothing is doubted."""
+    source: str = field(default="", compare=False)
+    """What links share most of their doubt by; empty: each link alone."""
 
     def __post_init__(self) -> None:
         where = f"platform: link {self.name}"
@@ -29,7 +34,17 @@ class Link:
     @classmethod
     def of_model(cls, name: str, model: MessageModel, *, shared: bool = False) -> "Link":
         """A link with measured times: latency and bandwidth are the model's."""
-        return cls(name, model.latency_s, model.bandwidth_bytes_per_s, shared, model)
+        rest = model.doubt, model.source
+        return cls(name, model.latency_s, model.bandwidth_bytes_per_s, shared, model, *rest)
+
+    def drawn(self, deviate: float) -> "Link":
+        """The link in one truth, by a standard normal deviate."""
+        if self.doubt is None:
+            return self
+        if self.model is not None:
+            return Link.of_model(self.name, drawn_model(self.model, deviate), shared=self.shared)
+        least, most = self.doubt.factor(self.doubt.sizes[[0, -1]], deviate).tolist()
+        return replace(self.scaled(latency=least, bandwidth=1 / most), doubt=None)
 
     def scaled(self, *, latency: float = 1.0, bandwidth: float = 1.0) -> "Link":
         """The same link with so many times the latency and the bandwidth; see `scaled_model`."""

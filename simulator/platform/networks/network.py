@@ -1,5 +1,6 @@
 """A network: its links, which of them join two nodes, and the contention between messages that pass the same one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
@@ -133,10 +134,22 @@ class Network:
         """
         if self.model is not None:
             return replace(self, model=scaled_model(self.model, latency=latency, bandwidth=bandwidth))
+        return self.with_links(lambda link: link.scaled(latency=latency, bandwidth=bandwidth))
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether not all of its message times are known for certain."""
+        models = (self.model, self.loopback, *self.links)
+        return any(one is not None and one.doubt is not None for one in models)
+
+    def with_links(self, change: Callable[[Link], Link]) -> "Network":
+        """The same network with each link changed; messages that pass no links stay."""
+        if self.topology is None:
+            return self
 
         def changed(value: Any) -> Any:
             if isinstance(value, Link):
-                return value.scaled(latency=latency, bandwidth=bandwidth)
+                return change(value)
             return tuple(map(changed, value)) if isinstance(value, tuple) else value
 
         found: Any = self.topology

@@ -19,7 +19,7 @@ The model's doubt is drawn once per truth and its noise once per run, alike for 
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,6 +68,12 @@ class Modelled:
     model: "RuntimeModel"
     measured: Mapping[str, float] = field(default_factory=dict)
     """What the machine of the history had, by `MEASURED`'s resources: bytes per second, or seconds."""
+    deviate: float | None = None
+    """Where in the model's doubt the one truth lies that is meant, in standard deviations; None: it is doubted."""
+
+    def truth(self, deviate: float) -> "Modelled":
+        """The same without doubt."""
+        return replace(self, deviate=deviate)
 
     @property
     def varies_with_processes(self) -> bool:
@@ -104,7 +110,9 @@ class Modelled:
             raise ScenarioError(
                 f"application: model: {mean_s:.4g} s found for {processes} processes, a finite time above 0 s allowed"
             )
-        return mean_s
+        if self.deviate is None:
+            return mean_s
+        return mean_s * float(self.model.doubt(self._at(processes)).factor(1.0, self.deviate))
 
     def compute(self, processes: int) -> Callable[[int], Compute]:
         """Computations in seconds of the reference PE."""
@@ -118,7 +126,7 @@ class Modelled:
 
     def doubt(self, processes: int) -> Doubt | None:
         """Of the model's mean there; None where it has none."""
-        return self._spread(processes)[0]
+        return self._spread(processes)[0] if self.deviate is None else None
 
     def noise(self, processes: int) -> Noise | None:
         """Of one run there; None where all runs are alike."""
@@ -153,7 +161,7 @@ class Modelled:
         for number, units in enumerate(partition):
             wait_s = units * sum(unit_s * float(slower[name][number] if name in slower else 1.0) for name, unit_s in waits)
             rows.append(((compute(units), *((Delay(wait_s),) if wait_s > 0 else ())) if units else ()))
-        doubt, noise = self._spread(processes)
+        doubt, noise = self.doubt(processes), self.noise(processes)
         source = self.model.source or UNNAMED if doubt is not None else ""
         return Program(tuple(rows), (0,) * len(partition), doubt=doubt, noise=noise, source=source)
 
@@ -171,7 +179,7 @@ class Modelled:
         total_s, predicted = self.time_s(processes), self._predict(processes)
         found = dict.fromkeys(("PE", *MEASURED), 0.0)
         for response, column in predicted.parts_s.items():
-            found[self._acts_on(response)] += float(column[0])
+            found[self._acts_on(response)] += float(column[0] / predicted.mean_s[0]) * total_s
         if min(found.values()) < 0:  # a part of `ols` may come out so: only the sum is a time
             return {"PE": total_s}
         return {name: part_s for name, part_s in found.items() if part_s > 0 or name == "PE"}

@@ -9,13 +9,15 @@ MOST_BARS = 20
 LONGEST = 44
 
 
-def gains_svg(changes: Sequence[Entry], *, name: str = "gains") -> str:
+def gains_svg(changes: Sequence[Entry], *, level: float = 0.9, name: str = "gains") -> str:
     """Draw how many times as fast each change makes a run, in the order given (a tornado, if that is by gain).
 
     Parameters
     ----------
     changes
         One entry per change: `name`; `gain` with `mean`, `low`, `high`; `together` with `low` and `high`.
+    level
+        How often the intervals hold.
     name
         Begins the ids of the figure.
     """
@@ -24,7 +26,7 @@ def gains_svg(changes: Sequence[Entry], *, name: str = "gains") -> str:
         rows = [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]]
     if not rows:
         return ""
-    told = []
+    told, told_level = [], f"{100 * level:.4g} %"
     with drawing(height_in=1.15 + 0.42 * len(rows)) as figure:
         axes = figure.subplots()
         axes.axvline(1, color=INK, lw=1, label="as it is")
@@ -35,9 +37,11 @@ def gains_svg(changes: Sequence[Entry], *, name: str = "gains") -> str:
             axes.barh(row, mean - 1, left=1, height=0.42, color=colour, alpha=0.3)
             wide, own = numbers([both.get("low"), both.get("high")]), numbers([gain.get("low"), gain.get("high")])
             if len(wide) == 2:
-                axes.plot(wide, [row, row], color=INK, lw=1, marker="|", ms=7, label="95 % interval of all together")
+                axes.plot(
+                    wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{told_level} interval of all together"
+                )
             if len(own) == 2:
-                axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label="95 % interval")
+                axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{told_level} interval")
             axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
             axes.text(
                 *(0.0, row - 0.42, label(entry.get("name"), most=LONGEST)),

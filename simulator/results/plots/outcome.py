@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulator.base import units
@@ -12,18 +13,25 @@ if TYPE_CHECKING:
 
 
 def baselines_svg(
-    baselines: Sequence[Entry], recommended: str | None, *, mark: str = "recommended", name: str = "baselines"
+    baselines: Sequence[Entry],
+    recommended: str | None,
+    *,
+    mark: str = "recommended",
+    level: float = 0.9,
+    name: str = "baselines",
 ) -> str:
-    """Draw each strategy's predicted makespan: mean, its 95 % interval, and the range of 90 % of the replications.
+    """Draw each strategy's predicted makespan: the mean, its interval, and where one run lies.
 
     Parameters
     ----------
     baselines
-        One entry per strategy: `name`, `predicted_makespan_s` with `mean`, `low`, `high`, `p05`, `p95`.
+        One entry per strategy: `name`, `predicted_makespan_s` with `mean`, `low`, `high`, `run_low`, `run_high`.
     recommended
         The name to emphasise.
     mark
         What the emphasised one is.
+    level
+        How often the intervals hold.
     name
         Begins the ids of the figure.
     """
@@ -37,7 +45,8 @@ def baselines_svg(
         axes = figure.subplots()
         for row, entry in enumerate(rows):
             best = entry.get("name") == recommended
-            mean = _draw_prediction(axes, _predicted(entry), row=row, mark=mark if best else "", decimals=decimals)
+            how = partial(_draw_prediction, axes, _predicted(entry), decimals=decimals, level=f"{100 * level:.4g} %")
+            mean = how(row=row, mark=mark if best else "")
             told.append(f"{label(entry.get('name'))}{f' ({mark})' if best else ''} {mean}")
         axes.set_yticks(range(len(rows)), [label(entry.get("name")) for entry in rows])
         for tick, entry in zip(axes.get_yticklabels(), rows, strict=True):
@@ -84,18 +93,19 @@ def _predicted(entry: Entry) -> Any:
     return entry.get("predicted_makespan_s") or {}
 
 
-def _draw_prediction(axes: "Axes", predicted: Entry, *, row: int, mark: str, decimals: int) -> str:
+def _draw_prediction(axes: "Axes", predicted: Entry, *, row: int, mark: str, decimals: int, level: str) -> str:
     """A row of the baselines; returns its mean as it is written there."""
     best = bool(mark)
     colour = SERIES[1] if best else SERIES[0]
     mean = number(predicted.get("mean")) or 0.0
-    spread = numbers([predicted.get("p05"), predicted.get("p95")])
+    spread = numbers([predicted.get("run_low"), predicted.get("run_high")])
     interval = numbers([predicted.get("low"), predicted.get("high")])
     if len(interval) == 2:
-        text = _own("95 % interval of the mean", best=best)
+        text = _own(f"{level} interval of the mean", best=best)
         axes.plot(interval, [row, row], color=colour, lw=13, alpha=0.35, solid_capstyle="butt", label=text)
     if len(spread) == 2:
-        axes.plot(spread, [row, row], color=colour, lw=1.4, marker="|", ms=7, label=_own("5 to 95 %", best=best))
+        text = _own(f"{level} of runs", best=best)
+        axes.plot(spread, [row, row], color=colour, lw=1.4, marker="|", ms=7, label=text)
     text = mark or "mean"
     axes.plot(mean, row, color=colour, ls="", marker="D" if best else "o", ms=5, label=text)
     written = f"{mean:.{decimals}f} s"
@@ -118,7 +128,7 @@ def _own(text: str, *, best: bool) -> str | None:
 def _draw_predicted(axes: "Axes", entry: Entry, *, row: int) -> None:
     span = numbers(entry.get("predicted_range_s"))
     if len(span) == 2:
-        axes.plot(span, [row - 0.2] * 2, color=SERIES[0], lw=1.4, marker="|", ms=7, label="predicted, 5 to 95 %")
+        axes.plot(span, [row - 0.2] * 2, color=SERIES[0], lw=1.4, marker="|", ms=7, label="predicted, 90 % of runs")
     if (predicted := number(entry.get("predicted_s"))) is not None:
         axes.plot(predicted, row - 0.2, color=SERIES[0], ls="", marker="D", ms=6.5, label="predicted median")
 

@@ -184,6 +184,7 @@ CHANGES = {
         "timeline": "--timeline y.csv",
         "set": "--set platform.link.latency=x2",
         "resource-model": "--resource-model poc",
+        "level": "--level 0.5",
         "json": "--json",
         "format": "--format parquet",
         "replication": "--replication 1",
@@ -200,6 +201,7 @@ CHANGES = {
         "hostfile": "--hostfile x",
         "explain": "--explain",
         "resource-model": "--resource-model poc",
+        "level": "--level 0.5",
         "json": "--json",
         "budget": "--budget 60s --replications 400000",
         "runs": "--runs 5",
@@ -210,6 +212,7 @@ CHANGES = {
         "replications": "--replications 4",
         "seed": "--seed 6",
         "advise": "--advise",
+        "level": "--json --level 0.5",
         "json": "--json",
     },
     "partition": {

@@ -38,7 +38,18 @@ ASKED = {
     "whatif --advise": ["whatif", "FILE", "--vary", "platform.link.bandwidth=x2,x4", "--advise"],
 }
 EVERY = [pytest.param(name, marks=[pytest.mark.slow] * (name not in {"simulate", "advise"})) for name in ASKED]
-INTERVALS = {"low", "high", "p05", "p95", "low_s", "high_s", "p_best", "p_within_1_percent", "chance", "probability"}
+INTERVALS = {
+    "low",
+    "high",
+    "run_low",
+    "run_high",
+    "low_s",
+    "high_s",
+    "p_best",
+    "p_within_1_percent",
+    "chance",
+    "probability",
+}
 INTERVALS |= {"probability_recommended_faster"}
 NOT_OF_REPLICATIONS = {"measure_next", "switch_points", "platform"}
 """Edges of what is stated, and ranges of parameters."""
@@ -123,4 +134,4 @@ def test_reports_of_one_replication_state_none_either(tmp_path):
     points = (tmp_path / "whatif" / "points.csv").read_text().splitlines()
     head = points[0].split(",")
     rows = [dict(zip(head, line.split(","), strict=True)) for line in points[1:]]
-    assert {row[name] for row in rows for name in ("low_s", "high_s", "p05_s", "difference_low_s")} == {""}
+    assert {row[name] for row in rows for name in ("low_s", "high_s", "run_low_s", "difference_low_s")} == {""}

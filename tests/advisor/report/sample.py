@@ -145,8 +145,8 @@ def _baseline(name: str, pes: int) -> dict[str, Any]:
             "low": mean * 0.993,
             "high": mean * 1.007,
             "median": mean * 0.999,
-            "p05": mean * 0.93,
-            "p95": mean * 1.08,
+            "run_low": mean * 0.93,
+            "run_high": mean * 1.08,
         },
         "gain_of_recommended": {
             "mean": gain,

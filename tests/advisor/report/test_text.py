@@ -2,10 +2,11 @@ import copy
 
 import pytest
 
-from advisor.report.text import render_text
+from advisor.report.text import render_advice, render_text
 from tests.advisor.report.sample import interrupted_document, one_core_document, sample_document
 
 FUNCTIONAL = "Give core0 2961 rows and core1 1239"
+FASTER = "1.65 (1.61 to 1.68)"
 FASTEST = "Give core0 4200 rows and core1 no rows"
 
 
@@ -39,7 +40,7 @@ def test_the_answer_comes_first_and_the_report_last():
     [
         (
             {"measured_gain": None},
-            f"{FUNCTIONAL}: 1.65 times faster than the equal split (predicted; no real run has checked it).",
+            f"{FUNCTIONAL}: {FASTER} times faster than the equal split (predicted; no real run has checked it).",
         ),
         (
             {"measured_gain": 0.9},
@@ -115,15 +116,76 @@ def test_speeds_are_given_in_gflops_and_unstable_points_marked():
 
 def test_baselines_carry_interval_gain_and_probability():
     text = render_text(sample_document())
-    assert squeezed(row(text, "equal")) == "equal 2100 + 2100 2.90 +/- 0.02 1.65 +/- 0.03 > 99 %"
-    assert squeezed(row(text, "functional *")) == "functional * 2961 + 1239 1.76 +/- 0.01 - -"
+    assert squeezed(row(text, "equal")) == "equal 2100 + 2100 2.90 s (2.88 to 2.92) 1.65 (1.61 to 1.68) > 99 %"
+    assert squeezed(row(text, "functional *")) == "functional * 2961 + 1239 1.76 s (1.75 to 1.77) - -"
     assert row(text, "constant").split()[-2:] == ["93", "%"]
 
 
 def test_a_narrow_interval_gets_the_decimals_that_show_it():
     document = sample_document()
     document["baselines"][0]["predicted_makespan_s"] |= {"mean": 2.9023, "low": 2.9015, "high": 2.9031}
-    assert "2.9023 +/- 0.0008" in row(render_text(document), "equal")
+    assert "2.9023 s (2.9015 to 2.9031)" in row(render_text(document), "equal")
+
+
+def advised(losses, **more):
+    """An advice with candidates of these expected losses, the first of which is advised."""
+    names = list(losses)
+    ranking = [
+        {"name": name, "value_s": 1 + place, "low_s": 0.9, "high_s": 1.1, "p_best": 1.0 - place, "expected_loss": loss}
+        for place, (name, loss) in enumerate(losses.items())
+    ]
+    entries = [entry | {"name": name} for entry, name in zip(sample_document()["baselines"], names, strict=False)]
+    return (
+        sample_document()
+        | {
+            "command": "advise",
+            "baselines": entries,
+            "recommended": names[0],
+            "ranking": ranking,
+            "measured_gain": None,
+            "replications": 200,
+            "truths": 20,
+            "objective": "mean",
+        }
+        | more
+    )
+
+
+def test_ties_are_named_and_the_simplest_is_advised():
+    text = " ".join(render_advice(advised({"a": 0.004, "b": 0.0, "c": 0.0099, "d": 0.011}), top=4).split())
+    assert "b and c are within 1 % of it: a tie; the simplest is advised, expected loss 0.4 %." in text
+    assert "99 %" not in text.partition("The best 4")[2], "nobody is near certain to win a tie"
+    assert (
+        squeezed(row(render_advice(advised({"a": 0.004, "b": 0.0})), "a ", 1)) == "a 1.00 s (0.90 to 1.10) tie 0.4 % -"
+    )
+    alone = render_advice(advised({"a": 0.0, "b": 0.02}), top=2)
+    assert "tie" not in alone
+    assert "> 99 %" in row(alone, "a ", 1)
+
+
+def test_many_ties_are_counted():
+    losses = {f"c{place}": 0.001 for place in range(12)}
+    assert "c1, c2, c3, c4, c5, c6 and 5 more are within 1 % of it" in " ".join(render_advice(advised(losses)).split())
+
+
+def test_a_line_says_what_the_intervals_are():
+    told = "90 % intervals of the true mean: noise and what is not known of the models included"
+    assert f"{told}; 20 truths x 10 replications" in " ".join(render_advice(advised({"a": 0.0, "b": 0.1})).split())
+    other = advised({"a": 0.0, "b": 0.1}, level=0.95, truths=None)
+    assert (
+        "95 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications"
+        in " ".join(render_advice(other).split())
+    )
+    assert "intervals" not in render_advice(advised({"a": 0.0, "b": 0.1}, deterministic=True))
+    assert "intervals" not in render_advice(advised({"a": 0.0, "b": 0.1}, replications=1, truths=1))
+
+
+def test_a_gain_that_may_be_none_is_not_promised():
+    document = advised({"functional": 0.0, "equal": 0.1})
+    document["baselines"][1] |= {"name": "equal", "gain_of_recommended": {"mean": 1.02, "low": 0.97, "high": 1.06}}
+    document["baselines"][0] |= {"name": "functional"}
+    told = " ".join(render_advice(document).split())
+    assert "1.02 (0.97 to 1.06) times faster than the equal split, so perhaps not at all (predicted" in told
 
 
 def test_predicted_and_measured_stand_side_by_side_with_the_error():

@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 
+from advisor import wording
 from advisor.report.html import render_html
 from advisor.report.sections import whatif_asked
 from advisor.report.sections.whatif_grid import grid_data
@@ -70,7 +71,8 @@ def test_without_a_script_every_point_is_in_a_table(document, text):
     cells = words(page, "td")
     for entry in document["points"]:
         for one in entry["configurations"]:
-            assert f"{one['makespan_s']['mean']:.3f} ± " in "|".join(cells)
+            assert wording.with_interval(one["makespan_s"]) in cells
+            assert re.fullmatch(r"[\d.]+ s \([\d.]+ to [\d.]+\)", wording.with_interval(one["makespan_s"]))
     assert cells.count("failed") == 2  # in the matrix and among the points
     assert "application.parameters.n: 0 found, more allowed" in words(page, "th")
 
@@ -93,7 +95,9 @@ def test_the_sliders_have_the_numbers_of_the_points(document, text):
                 assert rows[place] is None
                 continue
             assert rows[place][0] == pytest.approx(one["makespan_s"]["mean"], rel=1e-5)
-            assert rows[place][2] == pytest.approx(one["difference_s"]["mean"], rel=1e-4)
+            three = [*one["makespan_s"].values()][:3] + [*one["difference_s"].values()][:3]
+            assert rows[place][:6] == pytest.approx(three, rel=1e-4)
+            assert rows[place][6:] == pytest.approx([(one["gain"] or {}).get(end) for end in ("low", "high")], rel=1e-5)
     assert order[data["fastest"]] == document["pays_most"]
 
 

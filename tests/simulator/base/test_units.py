@@ -126,3 +126,38 @@ def test_plain_digits_make_a_number():
     assert [units.to_number(text) for text in ("10", "-1.5e3", ".5", " 7 ")] == [10, -1500, 0.5, 7]
     assert [units.to_whole(text) for text in ("10", "007", "9" * 18)] == [10, 7, 10**18 - 1]
     assert [units.to_whole(text) for text in ("-1", "1.5", "9" * 19, "9" * 5000)] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ((1.23, 1.1, 1.4), "1.23 s (1.10 to 1.40)"),
+        ((0.00123, 0.0011, 0.0014), "1.23 ms (1.10 to 1.40)"),
+        ((0.9996, 0.9, 1.1), "1.00 s (0.90 to 1.10)"),
+        ((1.2345, 1.2344, 1.2346), "1.2345 s (1.2344 to 1.2346)"),
+        ((1234.0, 1200.0, 1300.0), "1234 s (1200 to 1300)"),
+        ((1.0, 1.0, 1.0), "1.00 s"),
+        ((1.0, 1 - 1e-12, 1 + 1e-12), "1.00 s"),
+        ((1.0, None, None), "1.00 s"),
+        ((1.0, float("nan"), float("nan")), "1.00 s"),
+        ((0.0, 0.0, 0.0), "0 s"),
+        ((None,), "-"),
+        ((float("nan"), 1.0, 2.0), "-"),
+    ],
+)
+def test_an_interval_stands_behind_its_value(given, text):
+    assert units.show_interval(*given) == text
+
+
+def test_an_interval_of_other_units_and_with_signs():
+    assert units.show_interval(1.5, 1.38, 1.66, unit="") == "1.50 (1.38 to 1.66)"
+    assert units.show_interval(0.0012, 0.0011, 0.0014, unit="") == "0.00120 (0.00110 to 0.00140)"
+    assert units.show_interval(0.031, -0.012, 0.05, unit="%", signed=True) == "+3.10 % (-1.20 to +5.00)"
+    assert units.show_interval(-1e-9, -0.1, 0.1, signed=True) == "0 ms (-100 to +100)"
+
+
+def test_a_range_has_one_unit():
+    assert units.show_range(990e-6, 1.2e-3) == "0.99 to 1.20 ms"
+    assert units.show_range(1.1, 1.4, unit="") == "1.10 to 1.40"
+    assert units.show_range(2.0, 2.0) == "2.00 s"
+    assert units.show_range(None, 1.0) == "-"

@@ -33,7 +33,10 @@ TIMELINE = [
     {"process": 1, "pe": "core1", "operation": "compute", "start_s": 0.2, "end_s": 1.4},
 ]
 BASELINES = [
-    {"name": name, "predicted_makespan_s": {"mean": m, "low": m - 0.1, "high": m + 0.1, "p05": m - 0.3, "p95": m + 0.4}}
+    {
+        "name": name,
+        "predicted_makespan_s": {"mean": m, "low": m - 0.1, "high": m + 0.1, "run_low": m - 0.3, "run_high": m + 0.4},
+    }
     for name, m in (("equal", 2.9), ("functional", 1.76))
 ]
 VERIFICATION = [

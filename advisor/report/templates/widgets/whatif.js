@@ -46,24 +46,35 @@ widget("whatif", (stage, data, host) => {
     return [[1, "s"], [1e-3, "ms"], [1e-6, "us"]].find(([scale]) => seconds >= scale) ?? (seconds ? [1e-9, "ns"] : [1, "s"]);
   }
 
-  function decimals(mean, half) {
-    const largest = Math.max(Math.abs(mean), half);
-    let needed = largest ? 2 - Math.floor(Math.log10(largest)) : 2;
-    if (half > 1e-3 * Math.abs(mean)) needed = Math.max(needed, -Math.floor(Math.log10(half)));
-    else if (half) needed += 1;
-    return Math.max(0, Math.min(needed, 4));
+  function largest(values) {
+    return Math.max(...values.filter(value => value !== null).map(Math.abs));
   }
 
-  function written(mean, half, sign = false) {
-    const count = decimals(mean, half);
-    const spread = half >= 0.5 * 10 ** -count ? ` ± ${half.toFixed(count)}` : "";
-    const text = Math.abs(mean).toFixed(count) + spread;
-    return `${mean < 0 ? "−" : sign && mean > 0 ? "+" : ""}${text}`;
+  function decimals(values) {
+    const most = largest(values);
+    let needed = most ? 2 - Math.floor(Math.log10(most)) : 0;
+    const width = Math.max(...values) - Math.min(...values);
+    if (width > 1e-9 * most) needed = Math.max(needed, -Math.floor(Math.log10(width / 2)));
+    return Math.max(0, Math.min(needed, most >= 0.1 ? 4 : 6));
   }
 
-  function seconds(mean, half, sign = false) {
-    const [scale, name] = unit(Math.max(Math.abs(mean), half));
-    return `${written(mean / scale, half / scale, sign)} ${name}`;
+  function signed(value, count, sign) {
+    const text = Math.abs(value).toFixed(count);
+    if (!Number(text)) return text;
+    return `${value < 0 ? "−" : sign ? "+" : ""}${text}`;
+  }
+
+  // A value with its interval: 1.23 s (1.10 to 1.40), as everywhere.
+  function written([mean, low, high], name = "", sign = false) {
+    const known = low !== null && high !== null ? [mean, low, high] : [mean];
+    const count = decimals(known);
+    const [text, from, to] = known.map(value => signed(value, count, sign));
+    return `${text}${name ? ` ${name}` : ""}${from === to ? "" : ` (${from} to ${to})`}`;
+  }
+
+  function seconds(values, sign = false) {
+    const [scale, name] = unit(largest(values));
+    return written(values.map(value => (value === null ? null : value / scale)), name, sign);
   }
 
   function short(mean) {
@@ -119,7 +130,7 @@ widget("whatif", (stage, data, host) => {
   // The shown point.
   const said = make("p", { class: "said", role: "status" });
   const body = make("tbody");
-  const caption = make("caption", {}, "The shown point, 95 % intervals");
+  const caption = make("caption", {}, `The shown point, ${data.level} intervals`);
   const head = ["configuration", "makespan", "to the base", "gain over the base"];
   const columns = head.map((text, place) => make("th", place ? { scope: "col", class: "number" } : { scope: "col" }, text));
   const table = make("table", {}, caption, make("thead", {}, make("tr", {}, ...columns)), body);
@@ -133,9 +144,9 @@ widget("whatif", (stage, data, host) => {
     const cells = [name];
     if (one === null) cells.push("–", "–", "–");
     else {
-      cells.push(seconds(one[0], one[1]));
-      cells.push(one[2] === null ? "–" : one[2] === 0 && one[3] === 0 ? "0 s" : seconds(one[2], one[3], true));
-      cells.push(own === null || one[2] === null ? "–" : written(own[0] / one[0], one[4]));
+      cells.push(seconds(one.slice(0, 3)));
+      cells.push(one[3] === null ? "–" : seconds(one.slice(3, 6), true));
+      cells.push(own === null || one[3] === null ? "–" : written([own[0] / one[0], one[6], one[7]]));
     }
     return cells;
   }
@@ -165,13 +176,14 @@ widget("whatif", (stage, data, host) => {
     });
     const one = data.rows[data.best[place]][place];
     const gain = data.gain[place];
-    const parts = [`${data.names[data.best[place]]}: ${seconds(one[0], one[1])}`];
+    const parts = [`${data.names[data.best[place]]}: ${seconds(one.slice(0, 3))}`];
     if (gain !== null) {
-      const same = gain[0] === 1 && gain[1] === 0;
-      const pays = data.pays[place] ? "pays" : gain[1] === null ? "by too few replications to be sure" : gain[0] + gain[1] < 1 ? "is slower" : "not to be told from the base";
-      parts.push(same ? "as the base in every replication" : `${written(gain[0], gain[1])} times as fast as the base, ${pays}`);
+      const same = gain[0] === 1 && gain[1] === 1 && gain[2] === 1;
+      const pays = data.pays[place] ? "pays" : gain[1] === null ? "by too few replications to be sure" : gain[2] < 1 ? "is slower" : "not to be told from the base";
+      parts.push(same ? "as the base in every replication" : `${written(gain)} times as fast as the base, ${pays}`);
     } else parts.push("the base");
-    if (data.chance[place] !== null) parts.push(`fastest of all with a chance of ${chance(data.chance[place])}`);
+    if (data.ties.includes(place)) parts.push("a tie: within 1 % of the fastest");
+    else if (data.chance[place] !== null) parts.push(`fastest of all with a chance of ${chance(data.chance[place])}`);
     for (const [of, name] of [["cost", "costs"], ["energy", "takes"]]) {
       const spent = data[of]?.[place];
       if (spent != null) parts.push(`a run ${name} ${Number(spent.toPrecision(4))}${of === "energy" ? " J" : ""}`);
@@ -222,7 +234,7 @@ widget("whatif", (stage, data, host) => {
     for (const { number } of shown) {
       for (const place of line) {
         const one = data.rows[number][place];
-        if (one !== null) { low = Math.min(low, one[0] - one[1]); high = Math.max(high, one[0] + one[1]); }
+        if (one !== null) { low = Math.min(low, one[1] ?? one[0]); high = Math.max(high, one[2] ?? one[0]); }
       }
     }
     if (!(high > 0) || low > high) { picture.replaceChildren(make("p", { class: "note" }, "No point along this field has an answer.")); return; }
@@ -258,7 +270,7 @@ widget("whatif", (stage, data, host) => {
     });
     const more = data.names.length > shown.length ? ` ${data.names.length - shown.length} more configurations are in the table.` : "";
     const others = live.length > 1 ? ", the other fields as they stand" : "";
-    key.append(make("br"), `Along ${fields[field].name}${others}. Band: 95 % interval.${reference === null ? "" : " Dashed: the scenario as it is."}${more}`);
+    key.append(make("br"), `Along ${fields[field].name}${others}. Band: ${data.level} interval.${reference === null ? "" : " Dashed: the scenario as it is."}${more}`);
     picture.replaceChildren(svg, key);
     svg.addEventListener("click", event => {
       const box = svg.getBoundingClientRect();
@@ -294,8 +306,8 @@ widget("whatif", (stage, data, host) => {
     let run = [];
     const close = () => {
       if (run.length) {
-        const top = run.map(([x, one]) => `${x.toFixed(1)},${y(one[0] + one[1]).toFixed(1)}`);
-        const bottom = run.map(([x, one]) => `${x.toFixed(1)},${y(one[0] - one[1]).toFixed(1)}`).reverse();
+        const top = run.map(([x, one]) => `${x.toFixed(1)},${y(one[2] ?? one[0]).toFixed(1)}`);
+        const bottom = run.map(([x, one]) => `${x.toFixed(1)},${y(one[1] ?? one[0]).toFixed(1)}`).reverse();
         svg.append(draw("polygon", { points: [...top, ...bottom].join(" "), fill: colour, class: "band" }));
         const middle = run.map(([x, one]) => `${x.toFixed(1)},${y(one[0]).toFixed(1)}`).join(" ");
         svg.append(draw("polyline", { points: middle, stroke: colour, "stroke-dasharray": DASHES[place].dash, class: "run" }));

@@ -1,0 +1,256 @@
+"""A truth of a scenario: the same without doubt, as measuring might have left it.
+
+Speeds differ by replication where engines are asked, since they are numbers of each run anyway; what has structure
+(links, sharing domains, loads) is a scenario of its own for each truth.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import randomness
+from simulator.load_traces import resampled_blocks
+from simulator.models.doubt import COMMON, Doubt
+from simulator.models.load import LoadTrace
+from simulator.models.neighbours import SharingDomain
+from simulator.models.network import MessageModel, drawn_model
+from simulator.models.speed import SpeedBand
+from simulator.platform.networks import Link, Network
+from simulator.platform.nodes import PE, Load
+from simulator.scenario_file.scenario import Scenario, truth_count
+
+Floats = NDArray[np.float64]
+Parts = tuple[tuple[str, float], ...]
+"""The sources of a doubt, each with its share of the variance."""
+
+FEW_TRUTHS = 2**10
+"""Truths up to which their deviates are remembered."""
+APPLICATION = "the application's model"
+"""What is drawn for the model of an application that no file holds."""
+RULE = "rule by which loads share"
+
+
+@dataclass(frozen=True)
+class TruthKey:
+    """Which draws of what is doubted: the seed, the series of replications and how many truths it has."""
+
+    seed: int
+    series: int
+    truths: int
+
+    @classmethod
+    def of(cls, scenario: Scenario, series: int = 0) -> "TruthKey":
+        """That of a scenario."""
+        return cls(scenario.seed, series, truth_count(scenario))
+
+    def deviates(self, source: str) -> Floats:
+        """A standard normal deviate of a source for each truth, one in each of as many equal parts; (truth,)."""
+        return (_remembered if self.truths <= FEW_TRUTHS else _made)(self, source)
+
+    def deviate(self, parts: Parts) -> Floats:
+        """What sources make together; (truth,)."""
+        found = np.zeros(self.truths)
+        for source, share in parts:
+            if share > 0:
+                found += np.sqrt(share) * self.deviates(source)
+        return found
+
+    def one(self, parts: Parts, number: int) -> float:
+        """The same of one truth."""
+        return float(sum(np.sqrt(share) * self.deviates(source)[number] for source, share in parts if share > 0))
+
+    def generator(self, number: int, source: str) -> np.random.Generator:
+        """A stream of one source in one truth, for what is more than a number."""
+        return randomness.stream(self.seed, self.series, "truth", self.truths, source, number)
+
+
+def _made(key: TruthKey, source: str) -> Floats:
+    from scipy.special import ndtri
+
+    stream = randomness.stream(key.seed, key.series, "truth", key.truths, source)
+    places = (stream.permutation(key.truths) + stream.random(key.truths)) / key.truths
+    found = np.asarray(ndtri(np.clip(places, 2.0**-54, 1 - 2.0**-53)), np.float64)
+    found.setflags(write=False)
+    return found
+
+
+_remembered = lru_cache(maxsize=FEW_TRUTHS)(_made)
+
+
+def speed_parts(band: SpeedBand, pe: str) -> Parts:
+    """The sources of the doubt of a PE's speed; the PE by its draw name."""
+    own = f"speed of PE {pe}"
+    if not band.source:
+        return ((own, 1.0),)
+    common = COMMON if band.doubt is None else band.doubt.common
+    return (f"speed of {band.source}", common), (own, 1 - common)
+
+
+def application_parts(scenario: Scenario) -> Parts:
+    """The source of the doubt of the application's own model: its file."""
+    model = scenario.application.model
+    return ((f"model {model.source}" if model is not None and model.source else APPLICATION, 1.0),)
+
+
+def _link_parts(doubt: Doubt, source: str, name: str) -> Parts:
+    if not source:
+        return ((f"link {name}", 1.0),)
+    return (f"links {source}", doubt.common), (f"link {name}", 1 - doubt.common)
+
+
+def _domain_parts(domain: SharingDomain, doubt: Doubt) -> Parts:
+    return (f"neighbours in {domain.level}", doubt.common), (f"neighbours in {domain.name}", 1 - doubt.common)
+
+
+def _models(network: Network) -> Iterator[tuple[str, MessageModel]]:
+    """Message times of a network beside its links."""
+    if network.model is not None:
+        yield "network", network.model
+    if network.loopback is not None:
+        yield "loopback", network.loopback
+
+
+def _record(load: Load) -> LoadTrace:
+    return load.recording or load.trace
+
+
+def load_source(load: Load) -> str:
+    """What all loads of one recording share their truth by."""
+    return f"load {_record(load).content.hex()[:16]}"
+
+
+def truth_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenario:
+    """One truth of a scenario: the same without doubt; what noise and drawn starts of loads there are stay.
+
+    Parameters
+    ----------
+    number
+        From 0 on; there are `truth_count(scenario)` of them.
+    series
+        0 for the replications of a scenario, 1 for those of a search.
+    """
+    if not scenario.doubtful:
+        return scenario
+    key, kernel = TruthKey.of(scenario, series), scenario.application.kernel
+    platform = structure_of(scenario, number, series=series).platform
+    pes = []
+    for name, pe in zip(platform.draw_names, platform.pes, strict=True):
+        band = pe.speeds.get(kernel)
+        if band is not None and band.doubtful:
+            truth = _band(band, key.one(speed_parts(band, name), number))
+            pes.append(replace(pe, speeds={**pe.speeds, kernel: truth}))
+        else:
+            pes.append(pe)
+    application = scenario.application
+    if scenario.application_spreads[0]:
+        application = replace(application, deviate=key.one(application_parts(scenario), number))
+    return replace(scenario, platform=replace(platform, pes=tuple(pes)), application=application, truths=None)
+
+
+def _band(band: SpeedBand, deviate: float) -> SpeedBand:
+    """The speed of one truth, with the noise of the band."""
+    from scipy.special import ndtr
+
+    more = () if band.doubt is None or band.doubt.sizes.size == 1 else band.doubt.sizes
+    sizes = np.union1d(band.sizes, more)
+    quiet = replace(band, noise=None) if band.stated and band.doubt is not None else band
+    mid = quiet.drawn(sizes, position=float(ndtr(deviate)))
+    return SpeedBand(sizes, mid, mid, mid, noise=band.noise)
+
+
+def structure_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenario:
+    """The scenario with the links, sharing domains and loads of one truth; its speeds keep their doubt."""
+    if not scenario.structured:
+        return scenario
+    platform = scenario.platform
+    key = TruthKey.of(scenario, series)
+    network = _network(platform.network, key, number) if platform.network.doubtful else platform.network
+    domains = tuple(_domain(domain, key, number) for domain in platform.domains)
+    pes = platform.pes
+    if any(pe.load is not None and pe.load.doubtful for pe in pes):
+        loads: dict[int, Load] = {}
+        pes = tuple(_loaded(pe, loads, key, number) for pe in pes)
+    return replace(scenario, platform=replace(platform, pes=pes, network=network, domains=domains))
+
+
+def _network(network: Network, key: TruthKey, number: int) -> Network:
+    def link(one: Link) -> Link:
+        if one.doubt is None:
+            return one
+        return one.drawn(key.one(_link_parts(one.doubt, one.source, one.name), number))
+
+    def model(name: str, one: MessageModel) -> MessageModel:
+        if one.doubt is None:
+            return one
+        return drawn_model(one, key.one(_link_parts(one.doubt, one.source, name), number))
+
+    models = {name: model(name, one) for name, one in _models(network)}
+    found = network.with_links(link)
+    return replace(found, model=models.get("network"), loopback=models.get("loopback"))
+
+
+def _domain(domain: SharingDomain, key: TruthKey, number: int) -> SharingDomain:
+    if domain.doubt is None:
+        return domain
+    return domain.drawn(key.one(_domain_parts(domain, domain.doubt), number))
+
+
+def _loaded(pe: PE, known: dict[int, Load], key: TruthKey, number: int) -> PE:
+    if pe.load is None or not pe.load.doubtful:
+        return pe
+    if id(pe.load) not in known:
+        known[id(pe.load)] = _load(pe.load, key, number)
+    return replace(pe, load=known[id(pe.load)])
+
+
+def _load(load: Load, key: TruthKey, number: int) -> Load:
+    """A load whose trace is a block bootstrap of its record, and whose rule is drawn where nothing says it."""
+    rule = load.rule
+    if not load.rule_known:
+        rule = "fair" if key.deviates(RULE)[number] < 0 else "idle"
+    trace = load.trace
+    if load.recorded and load.draws:
+        trace = resampled_blocks(trace, key.generator(number, load_source(load)))
+    return replace(load, trace=trace, rule=rule, recorded=False, rule_known=True, recording=_record(load))
+
+
+def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) -> Mapping[str, Floats]:
+    """Standard normal deviates of all that is doubted, by source: what each truth differs from the others by.
+
+    A kind of PE (those of one model file or of one entry of the scenario) is a source, and so is each PE for what it
+    does not share with its kind; so are links and sharing domains. A load is named by the first PE that has it; its
+    deviate is the mean load of each truth, scaled.
+
+    Parameters
+    ----------
+    truths
+        How many; `truth_count(scenario)` by default. Each array is (truths,).
+    series
+        0 for replications of a scenario, 1 for those of a search.
+    """
+    scenario = scenario if truths is None else replace(scenario, truths=truths)
+    key, kernel, platform = TruthKey.of(scenario, series), scenario.application.kernel, scenario.platform
+    parts: list[Parts] = [application_parts(scenario)] if scenario.application_spreads[0] else []
+    loads: dict[str, tuple[str, Load]] = {}
+    for name, pe in zip(platform.draw_names, platform.pes, strict=True):
+        band = pe.speeds.get(kernel)
+        if band is not None and band.doubtful:
+            parts.append(speed_parts(band, name))
+        if pe.load is not None and pe.load.doubtful:
+            loads.setdefault(load_source(pe.load), (pe.name, pe.load))
+    parts += [_link_parts(one.doubt, one.source, one.name) for one in platform.network.links if one.doubt is not None]
+    parts += [_link_parts(one.doubt, one.source, name) for name, one in _models(platform.network) if one.doubt]
+    parts += [_domain_parts(one, one.doubt) for one in platform.domains if one.doubt is not None]
+    names = dict.fromkeys(name for one in parts for name, share in one if share > 0)
+    found = {name: key.deviates(name) for name in names}
+    for pe_name, load in loads.values():
+        if load.recorded and load.draws:
+            means = np.array([_load(load, key, number).trace.mean() for number in range(key.truths)])
+            spread = float(means.std())
+            found[f"load of PE {pe_name}"] = (means - means.mean()) / spread if spread > 0 else means * 0.0
+        if not load.rule_known:
+            found[RULE] = key.deviates(RULE)
+    return found
