@@ -58,8 +58,9 @@ if TYPE_CHECKING:
     )
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
     from simulator.scenario_file.names import expanded
-    from simulator.scenario_file.scenario import Application, Scenario
+    from simulator.scenario_file.scenario import Application, Scenario, truth_count
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.scenario_file.truths import deviates, truth_of
 
 _HOMES = {
     "AS_NOW": "simulator.programs.configuration",
@@ -106,6 +107,7 @@ _HOMES = {
     "interval_note": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
+    "deviates": "simulator.scenario_file.truths",
     "dump_scenario": "simulator.scenario_file.load",
     "dump_seg": "simulator.scenario_file.segs",
     "expanded": "simulator.scenario_file.names",
@@ -132,6 +134,8 @@ _HOMES = {
     "some_names": "simulator.base.errors",
     "template_of": "simulator.scenario_file.load",
     "this_machine": "simulator.base.machine",
+    "truth_count": "simulator.scenario_file.scenario",
+    "truth_of": "simulator.scenario_file.truths",
     "waited_for": "simulator.engines.waited_for",
     "waits_by_pe": "simulator.engines.log",
     "write_timeline": "simulator.results.timelines",
@@ -200,6 +204,7 @@ __all__ = [
     "describe",
     "describe_node",
     "describe_seg",
+    "deviates",
     "domain_meetings",
     "dump_scenario",
     "dump_seg",
@@ -241,6 +246,8 @@ __all__ = [
     "template_of",
     "this_machine",
     "ties",
+    "truth_count",
+    "truth_of",
     "units",
     "waited_for",
     "waits_by_pe",

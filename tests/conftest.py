@@ -1,5 +1,6 @@
 """Options and fixtures that all tests share."""
 
+import uuid
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,6 +63,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.write_line(f"{pattern} left out: {name} is not installed (extra [{extra}])")
     if config.getoption("no_skips") and (skipped := len(terminalreporter.stats.get("skipped", []))):
         terminalreporter.write_line(f"--no-skips: {skipped} skipped, so this run fails", red=True)
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test learns from what this machine measured before, or leaves anything behind."""
+    monkeypatch.setenv("APPORTION_STATE", str(tmp_path_factory.getbasetemp() / f"state-{uuid.uuid4().hex}"))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from advisor.cli.outputs import finish
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
+    from simulator.calibration import Drift
     from simulator.calibration.bands import BuiltBand, CutRule, Source
 
 TIME_CAP_S = 10.0
@@ -23,7 +24,13 @@ Command = Annotated[str | None, typer.Option(help="A command line to run; {n} st
 Size = Annotated[str | None, typer.Option(help="With --command: elements stored and processed, such as 3*n**2.")]
 Volume = Annotated[str | None, typer.Option(help="With --command: volume of computation, such as 2*n**3.")]
 Replay = Annotated[
-    Path | None, typer.Option(metavar="SIZES.csv", help="A table size_elements,volume,cpu_s[,wall_s] instead.", **INPUT)
+    Path | None,
+    typer.Option(
+        metavar="SIZES.csv",
+        help="A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions), or points kept "
+        "by --store.",
+        **INPUT,
+    ),
 ]
 Method = Annotated[
     str,
@@ -128,7 +135,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
     from simulator import files, units
-    from simulator.calibration import fit_speed, kept, save_speed_model
+    from simulator.calibration import kept, save_speed_model
 
     seconds = None if budget is None else units.parse_duration(budget, field="--budget")
     options: dict[str, Any] = {
@@ -137,7 +144,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
         "cpu": cpu,
         "store": _points_file(store, output, kernel or command),
     }
-    half = band or ("5%" if replay is not None and load is None else None)
+    half = band or ("5%" if _ran_once(replay) and load is None else None)
     asked: dict[str, Any] = {
         "rule": _rule(half, (load, column), (window, history), availability, real=replay is None),
         "accuracy": _accuracy(accuracy, method),
@@ -146,13 +153,34 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     shape = {"columns": columns, "together": together}
     with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
-        built = fit_speed(source, method=method, budget_s=seconds, verify_largest=verify_largest, **asked)
+        asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
+        built, drift = _built(source, asked, real=replay is None)
     write = None if output is None else partial(save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
-    tell = partial(_tell, built, options["store"])
+    document |= {} if drift is None else {"drift": drift.to_dict()}
+    tell = partial(_tell, built, options["store"], drift)
     finish(document, tell, as_json=as_json, write=write, said=f"model written to {output}")
     if options["store"] is not None and store is None:
         files.remove(options["store"])
+
+
+def _built(source: "Source", asked: dict[str, Any], *, real: bool) -> "tuple[BuiltBand, Drift | None]":
+    """The band; of real runs with the drift that earlier calibrations show, and kept for later ones."""
+    from simulator.calibration import drift_of, fit_speed, keep_speeds
+
+    if not real:
+        return fit_speed(source, **asked), None
+    drift = drift_of(source)
+    built = fit_speed(source, drift=drift.sd, **asked)
+    keep_speeds(built)
+    return built, drift
+
+
+def _ran_once(replay: Path | None) -> bool:
+    """Whether a recorded table shows nothing of how runs scatter."""
+    from simulator.calibration import read_replay
+
+    return replay is not None and not read_replay(replay).repeats
 
 
 def _accuracy(text: str, method: str) -> float:
@@ -195,7 +223,8 @@ def _source(
     shape: dict[str, Any],
 ) -> "Source":
     """The one source that was asked for."""
-    from simulator.calibration.bands import KeptReplay, read_recorded_sizes
+    from simulator.calibration import read_replay
+    from simulator.calibration.bands import KeptReplay
 
     given = [
         name
@@ -205,7 +234,7 @@ def _source(
     if len(given) != 1:
         raise typer.BadParameter(f"{', '.join(given) or 'none'} found, one of --kernel, --command, --replay allowed")
     if replay is not None:
-        table = read_recorded_sizes(replay)
+        table = read_replay(replay)
         table = table if options["max_size"] is None else table.up_to(options["max_size"])
         return KeptReplay(table, store=options["store"])
     if options["cpu"] is None:
@@ -253,8 +282,9 @@ def _rule(
     )
 
 
-def _tell(built: "BuiltBand", store: Path | None) -> None:
+def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None:
     from simulator import units
+    from simulator.models import noise_and_doubt
 
     ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
     print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs{ends}")
@@ -268,6 +298,9 @@ def _tell(built: "BuiltBand", store: Path | None) -> None:
         )
     if built.table_error is not None:
         print(f"against the table: {built.table_error}")
+    print(noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
+    if drift is not None and drift.pairs:
+        print(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
     for line in built.incomplete:
         print(f"incomplete: {line}")
     for line in built.assumptions:

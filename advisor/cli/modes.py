@@ -393,8 +393,8 @@ TABLE: Mapping[str, Rules] = {
         (
             Axis(
                 _predicted,
-                {_RUNTIME: "level next-run", _MEMORY: "level", _NETWORK: "level", _SPEED: "", _NEIGHBOURS: ""},
-                {_SPEED: "whose band is what was measured", _NEIGHBOURS: "which predicts ratios alone"},
+                {_RUNTIME: "level next-run", _MEMORY: "level", _NETWORK: "level", _SPEED: "level", _NEIGHBOURS: ""},
+                {_NEIGHBOURS: "which predicts ratios alone"},
             ),
         ),
     ),

@@ -73,13 +73,14 @@ def _predict_times(model: Path, at: Path, level: float, next_run: bool) -> Predi
     return document, (line for entry in entries for line in _time_lines(entry, level))
 
 
-def _predict_speeds(model: Path, at: Path, _level: float, _next_run: bool) -> Predicted:
+def _predict_speeds(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
     from simulator.calibration import load_speed_model, predict_speeds
 
-    entries = predict_speeds(model, at)
-    warnings = load_speed_model(model)[1].get("warnings", [])
-    document = {"kind": "speed", "warnings": warnings, "predictions": entries}
-    return document, map(_speed_line, entries)
+    entries = predict_speeds(model, at, level=level)
+    band, whole = load_speed_model(model)
+    known = {"level": level} if band.stated else {}
+    document = {"kind": "speed", **known, "warnings": whole.get("warnings", []), "predictions": entries}
+    return document, (_speed_line(entry, level) for entry in entries)
 
 
 def _predict_memory(model: Path, at: Path, level: float, _next_run: bool) -> Predicted:
@@ -123,12 +124,15 @@ _PREDICTORS: dict[str, Callable[[Path, Path, float, bool], Predicted]] = {
 """Kind of model -> what makes its document and its lines from model, targets, level and whether to advise runs."""
 
 
-def _speed_line(entry: dict[str, Any]) -> str:
+def _speed_line(entry: dict[str, Any], level: float) -> str:
     where = ", outside the band" if entry["outside_band"] else ""
     where = where or (", above the largest point measured" if entry["beyond_points"] else "")
+    truth = ""
+    if "truth_low" in entry:
+        truth = f" in one run, {entry['truth_low']:.4g} to {entry['truth_high']:.4g} in the mean ({100 * level:g} %)"
     return (
         f"{entry['size_elements']:.6g} elements: {entry['mean']:.4g} per second, "
-        f"{entry['low']:.4g} to {entry['high']:.4g}{where}"
+        f"{entry['low']:.4g} to {entry['high']:.4g}{truth}{where}"
     )
 
 

@@ -94,6 +94,7 @@ def _show_network(path: Path, *, as_json: bool) -> None:
     """Message times at a few sizes, and what messages cost."""
     from simulator import units
     from simulator.calibration import load_network_model, message_cost
+    from simulator.models import noise_and_doubt
 
     model, document = load_network_model(path)
     cost = message_cost(document, path)
@@ -104,6 +105,8 @@ def _show_network(path: Path, *, as_json: bool) -> None:
     foretold = model.predict(SIZES_BYTES, 1.0)
     for size, mean_s in zip(SIZES_BYTES, foretold.mean_s.tolist(), strict=True):
         print(f"{units.show_size(size):>10}{units.show_duration(mean_s):>12}")
+    if model.form.doubt is not None:
+        print(noise_and_doubt(model.form.doubt, sizes=SIZES_BYTES))
     for line in ("CPU of messages: not measured",) if cost is None else cost.lines():
         print(line)
     print_warnings(document.get("warnings", ()))
@@ -114,6 +117,7 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
     from simulator import units
     from simulator.calibration import load_speed_model
     from simulator.calibration.bands import read_recorded_sizes
+    from simulator.models import noise_and_doubt
 
     band, document = load_speed_model(model)
     points = sorted(document.get("points", ()), key=lambda point: float(point["size_elements"]))
@@ -125,6 +129,7 @@ def _show_model(model: Path, *, plot: Path | None, held_out: Path | None) -> Non
         print(f"{point['size_elements']:>14.6g}{speed['low']:>12.4g}{speed['mid']:>12.4g}{speed['high']:>12.4g}")
     if document.get("largest_reason"):
         print(document["largest_reason"])
+    print(noise_and_doubt(band.doubt, band.noise, sizes=band.sizes))
     for line in document.get("assumptions", ()):
         print(f"assumed: {line}")
     print_answers((check["assumption"], check["holds"]) for check in document.get("shape", ()))

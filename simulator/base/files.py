@@ -25,6 +25,7 @@ from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, reas
 
 __all__ = [
     "alone",
+    "check_format",
     "check_room",
     "digest",
     "make_folder",
@@ -36,6 +37,7 @@ __all__ = [
     "set_aside",
     "shipped",
     "user_cache",
+    "user_state",
     "write_bytes",
     "write_json",
     "write_pieces",
@@ -159,6 +161,22 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice[:80]!r} comes twice in one object")
     return found
+
+
+def check_format(document: Mapping[str, Any], newest: int, path: Path | str) -> None:
+    """Refuse a model that a newer version wrote; formats from 1 on are read.
+
+    Raises
+    ------
+    ScenarioError
+        If the format is newer, or none.
+    """
+    found, kind = document.get("format"), document.get("kind")
+    if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= newest:
+        return
+    if isinstance(found, int | float) and found > newest:
+        raise ScenarioError(f"{path}: format {found} is newer than this version reads; install a newer apportion")
+    raise ScenarioError(f"{path}: kind {kind!r} has no format {found!r}; name a file that `apportion calibrate` wrote")
 
 
 def known(model: T) -> T:
@@ -628,6 +646,21 @@ def user_cache() -> Path | None:
     if hasattr(os, "geteuid"):
         wanted.append(Path(tempfile.gettempdir()) / f"apportion-cache-{os.geteuid()}")
     return next((folder for path in wanted if (folder := private_folder(path)) is not None), None)
+
+
+def user_state() -> Path | None:
+    """The folder for what commands learnt of this machine: `$APPORTION_STATE`, or by the user's settings below home.
+
+    It is made if need be; None where no folder is private, see `private_folder`.
+    """
+    own, base = os.environ.get("APPORTION_STATE") or "", os.environ.get("XDG_STATE_HOME") or ""
+    if own:
+        return private_folder(Path(own))
+    with contextlib.suppress(RuntimeError):  # nobody's home
+        return private_folder(
+            (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "apportion"
+        )
+    return None
 
 
 def private_folder(path: Path) -> Path | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from simulator.calibration.bench.point_store import kept, points_kept
     from simulator.calibration.bench.usage import Usage
     from simulator.calibration.history.application import ApplicationPlan, make_application_plan
+    from simulator.calibration.history.drift import Drift, keep_calibration, learnt_drift
     from simulator.calibration.history.fit import fit_table
     from simulator.calibration.history.formats import export_runs, import_runs, runs_kind, save_export
     from simulator.calibration.history.record import RunPlan, make_plan, parse_grid, record_runs
@@ -62,8 +63,9 @@ if TYPE_CHECKING:
     from simulator.calibration.ranks.ranks import Ranks, RealRun
     from simulator.calibration.speed.across import measure_across
     from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
+    from simulator.calibration.speed.replayed import read_replay
     from simulator.calibration.speed.sampling import Effort, RealPoint
-    from simulator.calibration.speed.speeds import Measurements, fit_speed, measure
+    from simulator.calibration.speed.speeds import Measurements, drift_of, fit_speed, keep_speeds, measure
     from simulator.calibration.speed.subjects import KernelSubject
     from simulator.calibration.speed.upper_end import Ends
     from simulator.models.memory.file import (
@@ -105,7 +107,6 @@ if TYPE_CHECKING:
     from simulator.models.speed_file import load_speed_model, model_kind, predict_speeds
 
 _HOMES = {
-    "kept": "simulator.calibration.bench.point_store",
     "Address": "simulator.calibration.pingpong.hosts",
     "AllocatedProgram": "simulator.calibration.allocation.program",
     "Allocation": "simulator.calibration.allocation.plan",
@@ -118,6 +119,7 @@ _HOMES = {
     "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
     "CostGuess": "simulator.calibration.allocation.costs",
+    "Drift": "simulator.calibration.history.drift",
     "Effort": "simulator.calibration.speed.sampling",
     "Ends": "simulator.calibration.speed.upper_end",
     "JudgedFit": "simulator.calibration.apex.held_out",
@@ -159,6 +161,7 @@ _HOMES = {
     "Usage": "simulator.calibration.bench.usage",
     "add_runs": "simulator.calibration.history.store",
     "clean_samples": "simulator.calibration.bench.disturbance",
+    "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
     "fit_allocation_table": "simulator.models.process_count.file",
     "fit_held_out": "simulator.calibration.apex.held_out",
@@ -174,8 +177,12 @@ _HOMES = {
     "import_runs": "simulator.calibration.history.formats",
     "is_this_host": "simulator.calibration.pingpong.hosts",
     "judge_neighbours": "simulator.calibration.neighbours.judging",
+    "keep_calibration": "simulator.calibration.history.drift",
+    "keep_speeds": "simulator.calibration.speed.speeds",
+    "kept": "simulator.calibration.bench.point_store",
     "kinds_of": "simulator.calibration.allocation.kinds",
     "learned_costs": "simulator.calibration.allocation.campaign",
+    "learnt_drift": "simulator.calibration.history.drift",
     "link_lines": "simulator.calibration.pingpong.measured",
     "list_runs": "simulator.calibration.history.store",
     "listen": "simulator.calibration.pingpong.hosts",
@@ -202,8 +209,8 @@ _HOMES = {
     "measure_speeds": "simulator.calibration.ranks.measuring",
     "measure_sweep": "simulator.calibration.apex.sweep",
     "measure_vectors": "simulator.calibration.apex.vectors",
-    "message_cost": "simulator.models.network.file",
     "measured_bands": "simulator.calibration.ranks.measuring",
+    "message_cost": "simulator.models.network.file",
     "model_kind": "simulator.models.speed_file",
     "neighbour_visits_kept": "simulator.calibration.neighbours.campaign",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
@@ -222,6 +229,7 @@ _HOMES = {
     "read_neighbours": "simulator.models.neighbours_file",
     "read_network_table": "simulator.models.network.file",
     "read_plan": "simulator.calibration.allocation.plan",
+    "read_replay": "simulator.calibration.speed.replayed",
     "read_shipped_table": "simulator.base.tables",
     "read_table": "simulator.base.tables",
     "record_load": "simulator.calibration.load_recording",
@@ -272,6 +280,7 @@ __all__ = [
     "Competitor",
     "ConstructionPlan",
     "CostGuess",
+    "Drift",
     "Effort",
     "Ends",
     "JudgedFit",
@@ -308,6 +317,7 @@ __all__ = [
     "Usage",
     "add_runs",
     "clean_samples",
+    "drift_of",
     "export_runs",
     "fit_allocation_table",
     "fit_held_out",
@@ -323,9 +333,12 @@ __all__ = [
     "import_runs",
     "is_this_host",
     "judge_neighbours",
+    "keep_calibration",
+    "keep_speeds",
     "kept",
     "kinds_of",
     "learned_costs",
+    "learnt_drift",
     "link_lines",
     "list_runs",
     "listen",
@@ -372,6 +385,7 @@ __all__ = [
     "read_neighbours",
     "read_network_table",
     "read_plan",
+    "read_replay",
     "read_shipped_table",
     "read_table",
     "record_load",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.models.capacity import Capacity
+    from simulator.models.doubt import COMMON, DRIFT, Doubt, Noise, noise_and_doubt
     from simulator.models.error_summary import ErrorStatistics, error_statistics
     from simulator.models.load_functions import LoadFunctions, PredictedLoads, build_load_functions, regular_step
     from simulator.models.load_window import LoadWindow
@@ -35,11 +36,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AllocationRuns": "simulator.models.process_count.runs",
+    "COMMON": "simulator.models.doubt",
     "Capacity": "simulator.models.capacity",
     "Composed": "simulator.models.process_count.paper.composition",
     "Cost": "simulator.models.resource.costs",
     "CostVector": "simulator.models.resource.costs",
     "Cut": "simulator.models.speed",
+    "DRIFT": "simulator.models.doubt",
+    "Doubt": "simulator.models.doubt",
     "ErrorStatistics": "simulator.models.error_summary",
     "Estimates": "simulator.models.process_count.estimates",
     "Guess": "simulator.models.resource.ruvs",
@@ -52,6 +56,7 @@ _HOMES = {
     "MemoryRegimes": "simulator.models.process_count.paper.regimes",
     "MemoryTerm": "simulator.models.resource.costs",
     "MemoryTimes": "simulator.models.memory.forms",
+    "Noise": "simulator.models.doubt",
     "PooledModel": "simulator.models.process_count.pooled.model",
     "PredictedLoads": "simulator.models.load_functions",
     "Predictions": "simulator.models.regression.runtime_model",
@@ -71,6 +76,7 @@ _HOMES = {
     "fit_process_counts": "simulator.models.process_count.fitting",
     "make_runs": "simulator.models.regression.runs",
     "model_from_dict": "simulator.models.regression.runtime_model",
+    "noise_and_doubt": "simulator.models.doubt",
     "pooled_from_dict": "simulator.models.process_count.pooled.model",
     "process_count_model_from_dict": "simulator.models.process_count.fitting",
     "regular_step": "simulator.models.load_functions",
@@ -79,6 +85,8 @@ _HOMES = {
 """Public name -> the module that it comes from."""
 
 __all__ = [
+    "COMMON",
+    "DRIFT",
     "METHODS",
     "AllocationRuns",
     "Capacity",
@@ -86,6 +94,7 @@ __all__ = [
     "Cost",
     "CostVector",
     "Cut",
+    "Doubt",
     "ErrorStatistics",
     "Estimates",
     "Guess",
@@ -97,6 +106,7 @@ __all__ = [
     "MemoryRegimes",
     "MemoryTerm",
     "MemoryTimes",
+    "Noise",
     "PooledModel",
     "PredictedLoads",
     "Predictions",
@@ -116,6 +126,7 @@ __all__ = [
     "fit_process_counts",
     "make_runs",
     "model_from_dict",
+    "noise_and_doubt",
     "pooled_from_dict",
     "process_count_model_from_dict",
     "regular_step",

@@ -10,7 +10,7 @@ import numpy as np
 from simulator.base import files, ties, units
 from simulator.base.errors import MALFORMED, ScenarioError, meant, some_names
 from simulator.base.tables import MAX_FAULTS, Table, read_table
-from simulator.models.doubt import Doubt, doubt_data, doubt_of
+from simulator.models.doubt import DRIFT, Doubt, doubt_data, doubt_of
 from simulator.models.neighbours import (
     Bandwidth,
     Floats,
@@ -34,9 +34,12 @@ from simulator.models.neighbours_fit import (
     predicted_held_out,
 )
 
-FORMAT, KIND = 1, "neighbours"
+FORMAT, KIND = 2, "neighbours"
+"""Since 2 a model says its doubt; those of format 1 have none."""
 COLUMNS = ("subject", "size_elements", "beside", "lone_s", "together_s")
 """Of a table of visits; `pass` and `pes` may follow."""
+MOST_UNKNOWN = 0.5
+"""Standard deviation of the logarithm of a loss of which nothing is known."""
 _WORTH = 0.001
 """Mean error that a domain with a weak effect has to spare."""
 _LEVELS = {"core": "core", "memory": "memory", "clock": "clock"}
@@ -187,13 +190,13 @@ def fit_neighbours(
         raise ScenarioError("neighbours: there is no visit; measure times alone and together")
     cells = cells_of(visits)
     found = fit_cells(cells, proposed, footprints=footprints)
-    held_out = _judged(cells, proposed, found, footprints) if judge else {}
+    held_out, doubt = _judged(cells, proposed, found, footprints) if judge else ({}, None)
     if 0 < found.evidence < WEAK and not _is_worth_it(held_out):
         found = fit_cells(cells, proposed, footprints=footprints, structure=found.without)
-        held_out = _judged(cells, proposed, found, footprints) if judge else {}
+        held_out, doubt = _judged(cells, proposed, found, footprints) if judge else ({}, None)
     beyond = {level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())}
     return NeighboursModel(
-        found.domains,
+        tuple(replace(domain, doubt=doubt) for domain in found.domains),
         kernel_uses(found),
         pe_count,
         tuple(cell.to_dict() for cell in cells),
@@ -202,15 +205,33 @@ def fit_neighbours(
         tuple(lone_speeds),
         (*warnings, *found.notes, *_unseen(found)),
         provenance or {},
+        doubt,
     )
 
 
 def _judged(
     cells: Sequence[Cell], proposed: Sequence[Proposed], found: Found, footprints: Mapping[Computation, float] | None
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Doubt | None]:
     predicted, judged = predicted_held_out(cells, proposed, found, footprints=footprints)
     chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
-    return errors_of(chosen, predicted[judged], all_cells=cells) if chosen else {}
+    if not chosen:
+        return {}, None
+    return errors_of(chosen, predicted[judged], all_cells=cells), _doubt(chosen, predicted[judged])
+
+
+def _doubt(cells: Sequence[Cell], predicted: Floats) -> Doubt:
+    """What is not known of losses: errors of held-out cells over the losses predicted, both as mean squares.
+
+    What cells that were visited twice differ by explains a part; where nothing was predicted to be lost, the default
+    of `MOST_UNKNOWN` holds, which is also the most.
+    """
+    seen, lost = np.array([cell.ratio for cell in cells]), np.maximum(predicted - 1, 0.0)
+    twice = [cell.twice for cell in cells if cell.twice is not None]
+    noise = float(np.sqrt(np.pi) / 2 * np.mean(twice)) if twice else 0.0  # of one: two differ by 2 / sqrt(pi) of it
+    explained = max(0.0, float(np.mean((seen - predicted) ** 2)) - noise**2)
+    loss = float(np.mean(lost**2))
+    form = MOST_UNKNOWN if loss <= 0 else min(MOST_UNKNOWN, np.sqrt(explained / loss))
+    return Doubt.of_parts({"form": float(form), "drift": DRIFT})
 
 
 def _is_worth_it(held_out: Mapping[str, Any]) -> bool:
@@ -280,9 +301,10 @@ def read_neighbours(path: str | Path) -> NeighboursModel:
     """
     path = Path(path)
     document = files.read_json(path)
-    if not isinstance(document, dict) or document.get("kind") != KIND or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("kind") != KIND:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} is no model of format {FORMAT} that calibrate neighbours wrote")
+        raise ScenarioError(f"{path}: kind {found!r} is no model that calibrate neighbours wrote")
+    files.check_format(document, FORMAT, path)
     try:
         return files.known(NeighboursModel.from_dict(document))
     except (*MALFORMED, ScenarioError) as error:

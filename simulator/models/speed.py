@@ -4,6 +4,7 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -19,6 +20,10 @@ Floats = NDArray[np.float64]
 
 _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
+FORMAT = 2
+"""Of a speed model's file: since 2 a band says noise and doubt apart. One of format 1 is doubt as a whole."""
+_PLACES = 201
+"""Even places at which a distribution is looked at."""
 ROWS = 12
 """Knots that are listed where a model shows itself."""
 TOGETHER = "on all cores at once"
@@ -256,6 +261,35 @@ class SpeedBand:
         below, above = np.minimum(position * 2, 1.0), np.maximum(position * 2 - 1, 0.0)
         return np.asarray(low + below * (mid - low) + above * (high - mid), dtype=np.float64)
 
+    def run_interval(self, size: ArrayLike, *, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Speeds between which one run lies with a probability, noise and doubt together; as the sizes.
+
+        Raises
+        ------
+        ScenarioError
+            If noise and doubt are not told apart: then `low` and `high` are limits, without a probability.
+        """
+        from scipy.special import ndtri
+
+        if not self.stated:
+            raise ScenarioError("speed band: noise and doubt are not told apart; low and high are its limits")
+        places = (np.arange(_PLACES) + 0.5) / _PLACES
+        logs = np.zeros(1) if self.noise is None else np.log(self.noise.at(places))
+        sizes = np.asarray(size, np.float64)
+        sds = np.zeros(sizes.shape) if self.doubt is None else self.doubt.at(sizes)
+        ends = (1 - level) / 2, (1 + level) / 2
+        found = [np.quantile(sd * ndtri(places)[:, np.newaxis] - logs, ends) for sd in sds.reshape(-1)]
+        low, high = np.exp(np.array(found).reshape(-1, 2)).T
+        mid = np.interp(sizes, self.sizes, self.mid)
+        return mid * np.minimum(low, 1.0).reshape(sizes.shape), mid * np.maximum(high, 1.0).reshape(sizes.shape)
+
+    def shown(self) -> "SpeedBand":
+        """The same with its lower and upper curve where 90 % of runs lie; as it is where that is not known."""
+        if not self.stated:
+            return self
+        low, high = self.run_interval(self.sizes)
+        return replace(self, low=low, high=high)
+
     def function(self, *, position: float = 0.5) -> SpeedFunction:
         """The speed function at one position across the band; see `speed`."""
         return SpeedFunction(self.sizes, self.speed(self.sizes, position=position))
@@ -330,7 +364,8 @@ class SpeedSurface:
             return np.asarray(np.prod(np.array(curves) ** shares[:, np.newaxis], axis=0))
 
         mid = joined("mid")
-        return SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
+        band = SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
+        return replace(band, **_blended([self.bands[place] for place in near], scales, shares))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
@@ -340,6 +375,28 @@ class SpeedSurface:
     def from_dict(cls, data: dict[str, Any]) -> "SpeedSurface":
         """The surface that `to_dict` wrote."""
         return cls(tuple(float(n) for n in data["columns"]), tuple(SpeedBand.from_dict(band) for band in data["bands"]))
+
+
+def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats) -> dict[str, Any]:
+    """Doubt and noise between two bands, whose sizes are so many times as large; none where one of them has none."""
+    found: dict[str, Any] = {}
+    doubts = [band.doubt for band in bands if band.doubt is not None]
+    noises = [band.noise for band in bands if band.noise is not None]
+    if len(doubts) == len(bands):
+        sizes = np.unique(np.concatenate([one.sizes * scale for one, scale in zip(doubts, scales, strict=True)]))
+        sd = sum(share * one.at(sizes / scale) for one, scale, share in zip(doubts, scales, shares, strict=True))
+        names = dict.fromkeys(name for one in doubts for name in one.sources)
+        sources = {
+            name: float(sum(share * one.sources.get(name, 0.0) for one, share in zip(doubts, shares, strict=True)))
+            for name in names
+        }
+        common = float(sum(share * one.common for one, share in zip(doubts, shares, strict=True)))
+        found["doubt"] = Doubt(sizes, np.asarray(sd), min(1.0, common), sources)
+    if len(noises) == len(bands):
+        places = (np.arange(max(one.factors.size for one in noises)) + 0.5) / max(one.factors.size for one in noises)
+        logs = sum(share * np.log(one.at(places)) for one, share in zip(noises, shares, strict=True))
+        found["noise"] = Noise(np.exp(logs))
+    return found
 
 
 def _extent(sizes: Floats, speeds: Floats) -> str:

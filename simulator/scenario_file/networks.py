@@ -81,8 +81,8 @@ def _message_model(form: LinkForm, source: LinkSource | None) -> MessageModel:
 def _doubted(form: LinkForm, model: MessageModel, *where: str | int) -> MessageModel:
     """The model with the doubt that the entry says, else its own; and what links share it by."""
     doubt = model.doubt if form.doubt is None else form.doubt.doubt()
-    if doubt is None:
-        return model
+    if doubt is None or (form.doubt is None and not form.source and model.source):
+        return model  # one file's model stays one object: times over several of its links are those over as many hops
     return replace(model, doubt=doubt, source=form.source or model.source or ".".join(map(str, where)))
 
 

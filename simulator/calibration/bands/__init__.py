@@ -3,6 +3,7 @@
 from simulator.calibration.bands.build import METHODS, build, check_build
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.cuts import CutRule
+from simulator.calibration.bands.doubts import apart
 from simulator.calibration.bands.grid import grid_sizes
 from simulator.calibration.bands.kept_replay import KeptReplay
 from simulator.calibration.bands.source import (
@@ -20,6 +21,7 @@ __all__ = [
     "PointMeasured",
     "ReplaySource",
     "Source",
+    "apart",
     "build",
     "check_build",
     "grid_sizes",

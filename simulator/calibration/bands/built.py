@@ -7,7 +7,7 @@ from typing import Any
 from simulator.base import files, notebook
 from simulator.calibration.bands.shape import ShapeCheck
 from simulator.calibration.bands.source import PointMeasured, TableError
-from simulator.models.speed import TOGETHER, Cut, SpeedBand, SpeedSurface
+from simulator.models.speed import FORMAT, TOGETHER, Cut, SpeedBand, SpeedSurface
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class BuiltBand:
         """Plain data for JSON; the body of a speed model's file is `model`."""
         cuts = {cut.size: cut for cut in self.cuts}
         return {
-            "format": 1,
+            "format": FORMAT,
             "kind": "speed",
             "kernel": self.subject.get("kernel"),
             "subject": self.subject,

@@ -1,6 +1,8 @@
 """A recorded table whose points are kept on disk as they are asked for, like those of real runs."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from simulator.base import files
 from simulator.calibration.bands.source import Floats, PointMeasured, ReplaySource
@@ -25,7 +27,8 @@ class KeptReplay:
 
     def __init__(self, source: ReplaySource, *, store: Path | None) -> None:
         self._source = source
-        columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s)
+        repeated = (column for pair in source.repeats for column in pair)
+        columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s, *repeated)
         table = files.digest(b"".join(column.tobytes() for column in columns))
         self._store = PointStore(store, read=PointMeasured.from_dict, subject={"table": table}, machine=None)
         self._used: set[float] = set()
@@ -49,6 +52,11 @@ class KeptReplay:
     def table(self) -> ReplaySource:
         """The table that points come from."""
         return self._source
+
+    @property
+    def subject(self) -> Mapping[str, Any]:
+        """What was measured, where that is known."""
+        return self._source.subject
 
     @property
     def reused(self) -> int:

@@ -1,12 +1,14 @@
 """Where a builder's points come from: real runs or a recorded table, both seen through one Protocol."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base import ties
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.models.speed import SpeedBand
@@ -95,8 +97,14 @@ class ReplaySource:
     cpu_s: Floats
     wall_s: Floats
     largest_is_memory_limit: bool = False
+    repeats: tuple[tuple[Floats, Floats], ...] = ()
+    """CPU and wall seconds of each repetition over their medians, of each row; empty where each size ran once."""
+    subject: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What was measured, where that is known; as `BuiltBand.subject`."""
 
     def __post_init__(self) -> None:
+        if self.repeats and len(self.repeats) != self.sizes.size:
+            raise ScenarioError("recorded sizes: repetitions of every size, or of none, are needed")
         columns = (self.sizes, self.volumes, self.cpu_s, self.wall_s)
         if any(c.ndim != 1 or c.shape != self.sizes.shape for c in columns) or self.sizes.size < 2:
             raise ScenarioError("recorded sizes: columns of equal length, at least two rows, allowed")
@@ -114,7 +122,7 @@ class ReplaySource:
         return float(self.sizes[-1])
 
     def measure(self, size: float) -> PointMeasured:
-        """The recorded time at a size.
+        """The recorded time at a size; where sizes were repeated, those of the nearest one.
 
         Raises
         ------
@@ -123,12 +131,18 @@ class ReplaySource:
         """
         if not self.smallest * (1 - 1e-9) <= size <= self.largest * (1 + 1e-9):
             raise ScenarioError(f"size: {size:g} found, {self.smallest:g} to {self.largest:g} elements allowed")
+        if self.repeats:
+            place = ties.first_least(np.abs(np.log(self.sizes / size)))
+            cpu, wall = self.repeats[place]
+            each = tuple((self.cpu_s[place] * cpu).tolist()), tuple((self.wall_s[place] * wall).tolist())
+            return PointMeasured(float(self.sizes[place]), float(self.volumes[place]), *each, float(sum(each[0])))
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
         return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
 
     def cost_s(self, times_s: Floats) -> Floats:
-        """A point costs its time once."""
-        return times_s
+        """A point costs its time once, or as often as sizes were repeated."""
+        often = float(np.median([cpu.size for cpu, _ in self.repeats])) if self.repeats else 1.0
+        return often * times_s
 
     @property
     def table(self) -> "ReplaySource":
@@ -147,9 +161,14 @@ class ReplaySource:
             return self
         if largest <= self.smallest:
             raise ScenarioError(f"b: {largest:g} elements found, more than a = {self.smallest:g} allowed")
+        if self.repeats:
+            count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
+            sizes, volumes = self.sizes[:count], self.volumes[:count]
+            cpu_s, wall_s, repeats = self.cpu_s[:count], self.wall_s[:count], self.repeats[:count]
+            return ReplaySource(sizes, volumes, cpu_s, wall_s, repeats=repeats, subject=self.subject)
         sizes = np.append(self.sizes[self.sizes < largest], largest)
         volumes, cpu_s, wall_s = (self.at(sizes, column) for column in (self.volumes, self.cpu_s, self.wall_s))
-        return ReplaySource(sizes, volumes, cpu_s, wall_s)
+        return ReplaySource(sizes, volumes, cpu_s, wall_s, subject=self.subject)
 
     def at(self, sizes: Floats | float, column: Floats) -> Floats:
         """A column at any sizes, by straight lines in log-log; exact at the rows."""
@@ -182,7 +201,7 @@ class TableError:
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:
-    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`.
+    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions.
 
     Raises
     ------
@@ -217,11 +236,22 @@ def recorded_sizes(table: Table) -> ReplaySource:
     sizes = columns["size_elements"]
     faults += [
         f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} after {sizes[i]:g} found, "
-        "ascending sizes, each once, allowed"
-        for i in np.flatnonzero(np.diff(sizes) <= 0)
+        "sizes that do not descend allowed"
+        for i in np.flatnonzero(np.diff(sizes) < 0)
     ]
-    if sizes.size < 2:
-        faults.append(f"{table.place}:{table.lines[0]}: size_elements: one row found, at least two sizes allowed")
+    if np.unique(sizes).size < 2:
+        faults.append(f"{table.place}:{table.lines[0]}: size_elements: one size found, at least two sizes allowed")
     if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
-    return ReplaySource(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
+    return recorded(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
+
+
+def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> ReplaySource:
+    """The source of runs by size, not descending: of several of one size the medians, and how they scatter."""
+    known, first, counts = np.unique(sizes, return_index=True, return_counts=True)
+    if np.all(counts == 1):
+        return ReplaySource(sizes, volumes, cpu_s, wall_s)
+    rows = [slice(start, start + count) for start, count in zip(first, counts, strict=True)]
+    volume, cpu, wall = (np.array([np.median(column[row]) for row in rows]) for column in (volumes, cpu_s, wall_s))
+    repeats = tuple((cpu_s[row] / cpu[k], wall_s[row] / wall[k]) for k, row in enumerate(rows))
+    return ReplaySource(known, volume, cpu, wall, repeats=repeats)

@@ -2,6 +2,7 @@
 
 from simulator.base.machine import this_machine
 from simulator.base.provenance import provenance
+from simulator.calibration.history.drift import keep_calibration, learnt_drift
 from simulator.calibration.pingpong.measured import LinkMeasurement
 from simulator.models.network import fit_network, make_points
 from simulator.models.network.file import CalibratedNetwork
@@ -10,6 +11,8 @@ from simulator.models.network.file import CalibratedNetwork
 def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetwork:
     """Fit every form to the median one-way times and choose one; what else was measured goes with it.
 
+    The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
+
     Raises
     ------
     ScenarioError
@@ -17,5 +20,9 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
     """
     size, hops, time_s = zip(*measured.rows(), strict=True)
     made = provenance(seed=seed, machine=this_machine())
-    fit = fit_network(make_points(size, hops, time_s))
+    subject = {"model": "network", "between": measured.between, "medium": measured.medium, **measured.about}
+    points = make_points(size, hops, time_s)
+    fit = fit_network(points, drift=learnt_drift(subject).sd)
+    some = points.size_bytes > 0
+    keep_calibration(subject, points.size_bytes[some], points.time_s[some])
     return CalibratedNetwork(fit, made, measured.warnings, measured.to_dict(), measured.cost)

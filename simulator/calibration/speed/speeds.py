@@ -1,22 +1,26 @@
 """Speeds in two calls: `measure` runs a kernel at some sizes on this machine, `fit_speed` makes a speed band of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from simulator.base import files, notebook, randomness
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, build
-from simulator.calibration.bands.source import read_recorded_sizes
+from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, apart, build
+from simulator.calibration.history.drift import Drift, keep_calibration, learnt_drift
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.ranks.measuring import Measurement, Point, measure_speeds, measured_bands
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.calibration.speed.real_source import RealSource
+from simulator.calibration.speed.replayed import read_replay
+from simulator.models.doubt import DRIFT
 from simulator.models.speed import SpeedBand
 
 if TYPE_CHECKING:
@@ -128,7 +132,7 @@ def measure(
     return Measurements(kernel, tuple(measured))
 
 
-def fit_speed(
+def fit_speed(  # noqa: PLR0913 - one per option of the command
     source: "str | Path | Measurements | Source",
     *,
     method: str = "adaptive",
@@ -138,8 +142,11 @@ def fit_speed(
     verify_largest: bool = False,
     pe: str | None = None,
     inputs: Sequence[Path] = (),
+    drift: float = DRIFT,
 ) -> BuiltBand:
     """The speed band of a PE: `fit_speed("dgemm", budget_s=20).band.cut(1e6)`.
+
+    It says noise and doubt apart (`bands.doubts`), but for cuts of a recorded load: there the whole band is doubt.
 
     >>> fit_speed("gbbp_dgemm.csv", method="gbbp").band.cut(1e6).mid > 1e9
     True
@@ -148,14 +155,16 @@ def fit_speed(
     ----------
     source
         The name of a kernel (`SIZED_KERNELS`), which really runs on the last core; a table of sizes
-        (`size_elements,volume,cpu_s`), by path or as shipped; what `measure` returned; or a source with settings of its
-        own, such as `RealSource.of_command`.
+        (`size_elements,volume,cpu_s`) or a file of points, by path or as shipped; what `measure` returned; or a source
+        with settings of its own, such as `RealSource.of_command`.
     method, rule, budget_s, accuracy, verify_largest
         See `bands.build`; what `measure` returned is joined as it is.
     pe
         Of several that were measured, the one that is meant.
     inputs
         Further files that went into it, for the provenance.
+    drift
+        Standard deviation of what the machine will have changed by when the model is used; see `learnt_drift`.
 
     Raises
     ------
@@ -165,11 +174,12 @@ def fit_speed(
         If a real run fails, or the budget does not hold two points.
     """
     if isinstance(source, Measurements):
-        return _joined(source, pe)
+        return apart(_joined(source, pe), drift=drift)
     named = str(source) in SIZED_KERNELS
     if isinstance(source, str | Path) and not named:
         path = locate(source)
-        source, rule, inputs = read_recorded_sizes(path), rule or CutRule(band=TABLE_WIDTH), (path, *inputs)
+        source, inputs = read_replay(path), (path, *inputs)
+        rule = rule or CutRule(band=None if source.repeats else TABLE_WIDTH)
     elif isinstance(source, str | Path):
         cap_s = TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
         source = RealSource.of_kernel(str(source), cpu=this_machine().cores[-1].cpu, time_cap_s=cap_s)
@@ -177,7 +187,29 @@ def fit_speed(
         built = build(
             source, method=method, rule=rule, budget_s=budget_s, accuracy=accuracy, verify_largest=verify_largest
         )
+    if rule is None or rule.load is None:
+        built = apart(built, drift=drift, half_width=None if rule is None else rule.band)
     return _with_provenance(built, source, inputs)
+
+
+def drift_of(source: Source) -> Drift:
+    """How far this machine drifts at what a source measures, by earlier calibrations of it."""
+    return learnt_drift(_subject(getattr(source, "subject", {})))
+
+
+def keep_speeds(built: BuiltBand) -> None:
+    """Keep what was measured, so that later calibrations learn from it how far this machine drifts."""
+    points = {point.size: point for point in sorted(built.points, key=lambda point: point.size)}
+    doubt, error = built.band.doubt, 0.0
+    if doubt is not None:
+        error = float(np.sqrt(doubt.sources.get("sampling", 0.0) * np.mean(doubt.at(list(points)) ** 2)))
+    speeds = [point.speed for point in points.values()]
+    keep_calibration(_subject(built.subject), list(points), speeds, error=error)
+
+
+def _subject(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """What speeds are compared by with those of earlier calibrations."""
+    return {"model": "speed", **measured}
 
 
 def _joined(measured: Measurements, pe: str | None) -> BuiltBand:
@@ -221,4 +253,4 @@ def _with_provenance(built: BuiltBand, source: Source, inputs: Sequence[Path]) -
     real = source if isinstance(source, RealSource) else None
     made = provenance(inputs=hashes, machine=None if real is None else real.machine)
     made |= {"points_reused": getattr(source, "reused", 0)}
-    return replace(built, provenance=made, subject={} if real is None else real.subject)
+    return replace(built, provenance=made, subject=dict(getattr(source, "subject", {})))

@@ -15,6 +15,9 @@ from simulator.programs.columns import Kind
 from simulator.scenario_file.draws import Draws
 from simulator.scenario_file.scenario import Scenario
 
+TIMES = ("computed", "busy", "finish")
+"""Of an outcome, by process."""
+
 
 def run(
     scenario: Scenario,
@@ -60,25 +63,21 @@ def run(
     workers = _processors() if threads is None else threads
     done = 0
     for costs in lower(scenario, draws, tick_s=tick_s):
-        rows = slice(costs.replications.start, costs.replications.stop, costs.replications.step)
         if costs.scenario is not loads.scenario:  # of another truth
             loads = Loads(costs.scenario, tick_s)
-        mine = np.ascontiguousarray(starts[rows])
+        mine = np.ascontiguousarray(starts[costs.rows])
         block = Block(costs.scenario, costs, mine, loads, log_replications, workers)
         outcome = _done(block, draws)
         for place, configuration in enumerate(costs.configurations):
-            makespans[configuration, rows] = outcome.makespan[place]
-            parts[configuration].append((outcome, place, rows))
+            makespans[configuration, costs.rows] = outcome.makespan[place]
+            parts[configuration].append((outcome, place, costs.rows))
         for (place, replication), log in outcome.logs.items():
             logs[costs.configurations[place], costs.replications[replication]] = log
         done += len(costs.configurations) * len(costs.replications)
         if progress is not None:
             progress(done, makespans.size)
-    count = scenario.replications
-    computed, busy, finish = (
-        tuple(_joined(mine, name, count) for mine in parts) for name in ("computed", "busy", "finish")
-    )
-    return RunSet(names, tick_s, makespans, computed, busy, finish, "compiled", scenario.seed, logs)
+    tables = [tuple(_joined(mine, name, makespans.shape[1]) for mine in parts) for name in TIMES]
+    return RunSet(names, tick_s, makespans, *tables, "compiled", scenario.seed, logs)
 
 
 def _processors() -> int:

@@ -203,6 +203,11 @@ class Costs:
     sharing: Sharing | None = None
     """What processes lose to neighbours; None where nobody can lose anything."""
 
+    @property
+    def rows(self) -> slice:
+        """Its replications, of arrays of all."""
+        return _slice(self.replications)
+
 
 def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]:
     """The integer costs of all configurations and replications, block by block.

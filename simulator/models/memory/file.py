@@ -18,7 +18,8 @@ from simulator.models.memory.model import AXES, MemoryModel
 from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
 from simulator.models.memory.sweeps import Sweeps
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2 the model says its doubt; those of format 1 have none."""
 TIME = "time_per_word_s"
 LIKE = 2.0
 """Factor within which a fitted capacity and one that the system reports are called the same."""
@@ -153,9 +154,10 @@ def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
     """
     path = Path(path)
     document = files.read_json(path)
-    if not isinstance(document, dict) or document.get("kind") != "memory" or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("kind") != "memory":
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} found, format {FORMAT} of kind 'memory' allowed")
+        raise ScenarioError(f"{path}: kind {found!r} is no memory model; name a file that `calibrate memory` wrote")
+    files.check_format(document, FORMAT, path)
     try:
         return files.known(MemoryModel.from_dict(document["model"])), document
     except MALFORMED as error:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt
+from simulator.models.held_out import doubt_of_errors
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
 from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
 from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes, scattered
@@ -326,7 +328,16 @@ def _model(chosen: Candidate, points: MemoryTimes, scores: Floats) -> MemoryMode
             "held_out_mean": None if held is None else float(held.mean()),
             "held_out_max": None if held is None else float(held.max()),
         },
+        doubt=_doubt(chosen, points),
     )
+
+
+def _doubt(chosen: Candidate, points: MemoryTimes) -> Doubt:
+    """What is not known of times per word: errors at held-out points, or of the fit where none could be left out."""
+    times_s = chosen.fitted_s if chosen.held_out_s is None else chosen.held_out_s
+    logs = np.log(points.time_s / _above_zero(times_s, points))
+    noise = 0.0 if chosen.correction is None else chosen.correction.hyper.noise
+    return doubt_of_errors(points.m_words, logs, noise=noise)
 
 
 def _warnings(

@@ -1,6 +1,6 @@
 """Which form of message times the data support: all are fitted, held-out points judge, the simplest is taken."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import DRIFT, Doubt
+from simulator.models.held_out import doubt_of_errors
 from simulator.models.network.fitted import Fit, Fitted, TooFewPoints
 from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PiecewiseModel
 from simulator.models.network.line_fits import LEAST_ERROR, fit_hockney, fit_piecewise
@@ -128,8 +130,13 @@ class NetworkFit:
         return next(form for form in self.forms if form.name == name)
 
 
-def fit_network(points: NetworkPoints) -> NetworkFit:
+def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
     """Fit every form to measured message times and choose; `CRITERION` says how.
+
+    Parameters
+    ----------
+    drift
+        Standard deviation of what message times will have changed by when the model is used.
 
     Raises
     ------
@@ -145,8 +152,25 @@ def fit_network(points: NetworkPoints) -> NetworkFit:
         told = "; ".join(f"{form.name}: {', '.join(form.faults)}" for form in forms)
         raise ScenarioError(f"no form fits these points: {told}")
     chosen = _choose(able, points)
-    model = NetworkModel(chosen.name, _form_of(chosen), _spread(chosen, points))
+    form = replace(_form_of(chosen), doubt=_doubt(chosen, points, drift))
+    model = NetworkModel(chosen.name, form, _spread(chosen, points))
     return NetworkFit(points, forms, chosen.name, model, _warnings(chosen, points))
+
+
+def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
+    """What is not known of the times of the form chosen: held-out errors without the scatter of repetitions."""
+    foretold, errors = _form_of(chosen).time_s(points.rows_size_bytes, points.rows_hops), chosen.held_out
+    signs = np.where(points.rows_time_s >= foretold, 1.0, -1.0)
+    logs = np.log1p(np.zeros(points.rows_time_s.size) if errors is None else errors) * signs
+    counts = np.bincount(points.point_of_row, minlength=points.size_bytes.size)
+    away = np.abs(np.log(points.rows_time_s / points.time_s[points.point_of_row]))
+    repeated = counts[points.point_of_row] > 1
+    noise = sampling = 0.0
+    if np.any(repeated):
+        count = float(np.median(counts[counts > 1]))
+        noise = float(np.sqrt(np.pi / 2) * np.mean(away[repeated]) * np.sqrt(count / (count - 1)))
+        sampling = noise * np.sqrt(np.pi / 2 / count)
+    return doubt_of_errors(points.rows_size_bytes, logs, noise=noise, sampling=sampling, drift=drift)
 
 
 FEWEST_NEEDED = "packetised needs 7 points of 4 sizes, piecewise 6 sizes, smooth 4 at each distance"

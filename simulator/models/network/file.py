@@ -25,7 +25,8 @@ from simulator.models.network import (
 )
 from simulator.models.network.message_cost import MessageCost
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2 the model says its doubt; links of files of format 1 have none."""
 MAX_FAULTS = 20
 Floats = NDArray[np.float64]
 
@@ -169,9 +170,10 @@ def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
     """
     path = Path(path)
     document = files.read_json(path)
-    if not isinstance(document, Mapping) or document.get("kind") != "network" or document.get("format") != FORMAT:
+    if not isinstance(document, Mapping) or document.get("kind") != "network":
         found = document.get("kind") if isinstance(document, Mapping) else type(document).__name__
-        raise ScenarioError(f"{path}: kind: {found!r} found, format {FORMAT} of kind 'network' allowed")
+        raise ScenarioError(f"{path}: kind {found!r} is no network model; name a file that `calibrate network` wrote")
+    files.check_format(document, FORMAT, path)
     try:
         return files.known(NetworkModel.from_dict(document["model"])), dict(document)
     except MALFORMED as error:

@@ -105,6 +105,8 @@ class _Band(_Loose):
     low: list[float]
     mid: list[float]
     high: list[float]
+    doubt: dict[str, Any] | None = None
+    noise: dict[str, Any] | None = None
 
 
 class Told(_Loose):
@@ -116,7 +118,7 @@ class Told(_Loose):
 class SpeedDocument(_Loose):
     """A speed model."""
 
-    format: Literal[1]
+    format: Literal[1, 2]
     kind: Literal["speed"]
     model: _Band
     kernel: str | None = None
@@ -135,7 +137,7 @@ class _Level(_Loose):
 
 
 class _Parameters(_Loose):
-    parameters: dict[str, float | list[float] | list[list[float]]]
+    parameters: dict[str, float | list[float] | list[list[float]] | dict[str, Any]]
 
 
 class NodeTopology(_Loose):

@@ -1,11 +1,12 @@
 """Which calibrated nodes are of one kind, by the speed bands that were measured on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.models.doubt import Doubt, Noise
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.joined.inputs import CalibratedNode
 
@@ -117,7 +118,8 @@ def kinds_of(nodes: Sequence[CalibratedNode]) -> list[list[int]]:
 def common_band(bands: Sequence[SpeedBand]) -> SpeedBand:
     """The band of a kind: at each size from the lowest to the highest speed measured there, and the middles' mean.
 
-    A band counts only where it was measured; knots are those of all, at most 96 of them.
+    A band counts only where it was measured; knots are those of all, at most 96 of them. Where all say noise and
+    doubt apart, by how much their middles differ is doubt of each PE by itself.
     """
     if len(bands) == 1:
         return bands[0]
@@ -131,4 +133,34 @@ def common_band(bands: Sequence[SpeedBand]) -> SpeedBand:
         np.where(inside, [band.speed(sizes, position=position) for band in bands], np.nan)
         for position in (0.0, 0.5, 1.0)
     )
-    return SpeedBand(sizes, np.nanmin(low, axis=0), np.nanmean(mid, axis=0), np.nanmax(high, axis=0))
+    common = SpeedBand(sizes, np.nanmin(low, axis=0), np.nanmean(mid, axis=0), np.nanmax(high, axis=0))
+    return replace(common, doubt=_common_doubt(bands, sizes, mid), noise=_common_noise(bands))
+
+
+def _common_doubt(bands: Sequence[SpeedBand], sizes: Floats, middles: Floats) -> Doubt | None:
+    """Doubt of any PE of a kind: that of its nodes in the mean, and how their middles (band, size) differ."""
+    doubts = [band.doubt for band in bands if band.doubt is not None]
+    if len(doubts) < len(bands):
+        return None
+    several = np.sum(middles > 0, axis=0) > 1
+    if not np.any(several):
+        return doubts[0]
+    own = np.mean([np.square(one.at(sizes)) for one in doubts], axis=0)
+    logs = np.log(np.where(middles > 0, middles, np.nan)[:, several])
+    apart = np.full(sizes.size, float(np.mean(np.nanvar(logs, axis=0, ddof=1))))
+    whole = float(np.mean(own + apart))
+    shared = float(np.mean(own)) * float(np.mean([one.common for one in doubts]))
+    names = dict.fromkeys(name for one in doubts for name in one.sources)
+    kept = float(np.mean(own)) / whole if whole else 0.0
+    shares = {name: kept * float(np.mean([one.sources.get(name, 0.0) for one in doubts])) for name in names}
+    return Doubt(sizes, np.sqrt(own + apart), shared / whole if whole else 0.0, shares | {"node": 1 - kept})
+
+
+def _common_noise(bands: Sequence[SpeedBand]) -> Noise | None:
+    """Noise of any PE of a kind: each node's factors are as likely."""
+    noises = [band.noise for band in bands if band.noise is not None]
+    if len(noises) < len(bands):
+        return None
+    count = max(one.factors.size for one in noises)
+    places = (np.arange(count) + 0.5) / count
+    return Noise(np.quantile([one.at(places) for one in noises], places))

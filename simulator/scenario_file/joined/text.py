@@ -1,10 +1,14 @@
 """A joined cluster as the text of a scenario: kinds written once, what it rests on as comments."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator.base import units
+from simulator.models.doubt import Noise
 from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.dump import level_data, speed_data
@@ -219,9 +223,14 @@ def _node(kind: Kind) -> dict[str, Any]:
 
 
 def _rounded(band: SpeedBand) -> SpeedBand:
-    return SpeedBand.from_dict(
-        {name: [float(f"{value:.{DIGITS}g}") for value in values] for name, values in band.to_dict().items()}
-    )
+    sizes, low, mid, high = (_digits(curve) for curve in (band.sizes, band.low, band.mid, band.high))
+    doubt = None if band.doubt is None else replace(band.doubt, sd=_digits(band.doubt.sd))
+    noise = None if band.noise is None else Noise(_digits(band.noise.factors))
+    return replace(band, sizes=sizes, low=low, mid=mid, high=high, doubt=doubt, noise=noise)
+
+
+def _digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([float(f"{value:.{DIGITS}g}") for value in values])
 
 
 def _configuration(kinds: Sequence[Kind], able: Sequence[Kind]) -> dict[str, Any]:

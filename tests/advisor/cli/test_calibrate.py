@@ -22,7 +22,7 @@ def test_a_replay_gives_one_document(tmp_path, method):
     found = json.loads(done.stdout)
     assert found["experimental_s"] == pytest.approx(sum(point["cost_s"] for point in found["points"]))
     assert isinstance(found["assumptions_violated"], list)
-    assert set(found["band"]) == {"sizes", "low", "mid", "high"}
+    assert set(found["band"]) == {"sizes", "low", "mid", "high", "doubt"}  # one run of each size shows no noise
 
 
 def rising(path):

@@ -38,7 +38,7 @@ def test_a_recorded_table_becomes_a_model_that_predicts(capsys, calibrated):
     code, out, err = said(capsys, "calibrate", "network", "--replay", table, "-o", model, "--json")
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert (document["command"], document["kind"], document["format"]) == ("calibrate network", "network", 1)
+    assert (document["command"], document["kind"], document["format"]) == ("calibrate network", "network", 2)
     assert document["chosen"] == "packetised"
     assert document["provenance"]["inputs"] == {str(table): files.digest(table.read_bytes())}
     assert json.loads(model.read_text()) == {k: v for k, v in document.items() if k != "command"}
@@ -117,5 +117,5 @@ def test_a_model_of_another_kind_and_bad_targets_are_refused(capsys, calibrated,
     from simulator.base.errors import ScenarioError
     from simulator.calibration import load_network_model
 
-    with pytest.raises(ScenarioError, match="kind: 'speed' found, format 1 of kind 'network' allowed"):
+    with pytest.raises(ScenarioError, match="kind 'speed' is no network model"):
         load_network_model(speed)

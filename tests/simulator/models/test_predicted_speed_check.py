@@ -113,7 +113,7 @@ def test_figures_for_pages_and_files(memory, triad, tmp_path):
 def test_what_cannot_be_foretold(memory, triad):
     with pytest.raises(ScenarioError, match=r"kernel: 'qr' found, one whose accesses are known \(matmul"):
         foretell_speed(triad, memory, kernel="qr")
-    with pytest.raises(ScenarioError, match="format 1 of kind 'memory' allowed"):
+    with pytest.raises(ScenarioError, match="kind 'speed' is no memory model"):
         foretell_speed(triad, triad)
     document = json.loads(triad.read_text())
     document["points"] = document["points"][:1]

@@ -139,8 +139,8 @@ def test_a_file_is_written_out_in_the_explicit_form(folder):
     ("link", "told"),
     [
         ({"model": "nothing.json"}, r"platform.link: .*nothing.json: no such file"),
-        ({"model": "speed.json"}, "kind: 'speed' found, format 1 of kind 'network' allowed"),
-        ({"model": "link.json", "latency": "1us"}, "unknown key found, shared, model allowed"),
+        ({"model": "speed.json"}, "kind 'speed' is no network model"),
+        ({"model": "link.json", "latency": "1us"}, "unknown key found, shared, doubt, source, model allowed"),
         (FORMS["packetised"] | {"beta_s": -1e-6}, "beta -1e-06 is negative: not physical"),
         (FORMS["lines"] | {"breaks_bytes": []}, "breaks_bytes: 0 numbers found, 1 allowed"),
     ],

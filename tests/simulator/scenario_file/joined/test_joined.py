@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import simulator as sim
 from advisor.cli import _run
 from simulator import ScenarioError, join_platform, load_scenario
+from simulator.models.doubt import Doubt, Noise
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.joined.inputs import CalibratedNode
 from simulator.scenario_file.joined.likeness import band_distance, common_band, likeness
@@ -272,7 +274,7 @@ BAD_FILES = {
     "no object": ("[1]", "a list found, a model allowed"),
     "no kind": ("{}", "no kind found, speed, memory, network, neighbours or node allowed"),
     "another kind": ('{"kind": "runtime"}', "kind 'runtime' found, speed, memory, network, neighbours or node allowed"),
-    "another format": (json.dumps(GOOD_SPEED | {"format": 2}), "format: 2 found"),
+    "another format": (json.dumps(GOOD_SPEED | {"format": 3}), "format: 3 found"),
     "no model": ('{"format": 1, "kind": "speed"}', "model: missing"),
     "a band that is none": (json.dumps(GOOD_SPEED | {"model": {"sizes": 1}}), "model.sizes: 1 found"),
     "speeds that fall below 0": (
@@ -376,3 +378,18 @@ def test_what_is_missing_is_said(tmp_path, models):
     memory = memory_model(tmp_path / "m.json")
     with pytest.raises(ScenarioError, match="a second memory model"):
         join_platform([models["n01"], memory, memory, models["link"]])
+
+
+def test_what_is_doubted_of_a_kind_is_what_is_of_its_nodes_and_how_they_differ():
+    """Two nodes 10 % apart, each known to 3 % with four fifths in common: a variance of ln(1.1)^2 / 2 is each PE's."""
+    sizes, doubt = np.array([1e3, 1e6]), Doubt.constant(0.03, sources={"drift": 1.0})
+    bands = [
+        SpeedBand(sizes, 0.9 * mid, mid, 1.1 * mid, doubt=doubt, noise=Noise(np.array(factors)))
+        for mid, factors in ((np.array([1e9, 1e9]), [1.0, 1.2]), (np.array([1.1e9, 1.1e9]), [0.9, 1.1]))
+    ]
+    found, apart = common_band(bands), np.log(1.1) ** 2 / 2
+    assert found.doubt.at(1e4) == pytest.approx(np.sqrt(0.03**2 + apart))
+    assert found.doubt.common == pytest.approx(0.8 * 0.03**2 / (0.03**2 + apart))
+    assert found.doubt.sources == pytest.approx({"drift": 0.0009 / (0.0009 + apart), "node": apart / (0.0009 + apart)})
+    assert (found.noise.factors[0], found.noise.factors[-1]) == pytest.approx((0.975, 1.125))
+    assert common_band([bands[0], replace(bands[1], doubt=None)]).doubt is None

@@ -1,0 +1,188 @@
+"""What samples leave unknown of a band, and how runs scatter around it: doubt and noise of a speed model.
+
+A run's time is noise around a truth. Of the truth a calibration leaves open, as independent parts of a variance:
+
+- *sampling*: the error of each point's median. Repetitions scatter by a standard deviation that is each point's own,
+  drawn towards that of all points; repetitions that follow each other alike count as fewer. Where points scatter around
+  their neighbours by more than their medians are unsure, visits differ, which is part of this error and of the noise.
+- *form*: what lies between points: the error that the curve expects there (`Curve.errors`), none at the points.
+- *extrapolation*: beyond the points, growing with the logarithm of the distance by what the last slope is unsure of,
+  and where the band holds its speed, by that slope itself.
+- *drift*: what the machine changes by until it is used; see `calibration.speed.drift`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simulator.calibration.bands.built import BuiltBand
+from simulator.calibration.bands.curve import SLOPE_FLOOR, Curve
+from simulator.calibration.bands.source import Floats, PointMeasured
+from simulator.models.doubt import DRIFT, Doubt, Noise
+from simulator.models.speed import LEAST_HALF_WIDTH
+
+NORMAL_90 = 1.6448536269514722
+"""Standard deviations that hold 90 % of a normal distribution."""
+MOST_FACTORS = 256
+"""Of noise; of more, so many equally likely ones."""
+PRIOR = 4.0
+"""Repetitions that the scatter of all points counts as, beside those of one."""
+WAITED = 0.1
+"""Runs that waited for more than this share of their wall time were beside a load: their CPU seconds count."""
+PRODUCT_MEDIAN = 0.55
+"""Median over mean of the product of two neighbours' deviations, where points scatter normally and independently."""
+BUMP = 1.88
+"""Largest standard deviation of a parabola of error between two points over its mean absolute error."""
+MOST_SD = 1.0
+"""Of extrapolation: beyond a factor of three nothing is known."""
+OCTAVES = 3
+"""Beyond the band's ends doubt grows for so many octaves."""
+PARTS = ("sampling", "form", "extrapolation", "drift")
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """How repetitions scatter around the median of their own point."""
+
+    factors: Floats
+    """Of times, ascending; empty where no point was repeated."""
+    sampling: Floats
+    """Standard deviation of the logarithm of each point's median; (points,)."""
+    alike: float
+    """Correlation of a repetition with the one before it, 0 where none shows."""
+
+
+def scatter_of(points: Sequence[PointMeasured]) -> Scatter:
+    """Noise and sampling error of points, in their order."""
+    times = [_times(point) for point in points]
+    logs = [np.log(row / np.median(row)) for row in times]
+    several = [row for row in logs if row.size > 1]
+    alike = _alike(several)
+    counts = np.array([max(1.0, row.size * (1 - alike) / (1 + alike)) for row in logs])
+    if not several:
+        return Scatter(np.zeros(0), np.full(len(points), np.nan), 0.0)
+    stretch = [np.sqrt(1 / (1 - 1 / max(2.0, count))) for row, count in zip(logs, counts, strict=True) if row.size > 1]
+    pooled = np.sort(np.concatenate([row * factor for row, factor in zip(several, stretch, strict=True)]))
+    sd = _spread(pooled)
+    own = np.array(
+        [
+            _spread(row) * np.sqrt(1 / (1 - 1 / max(2.0, n))) if row.size > 1 else sd
+            for row, n in zip(logs, counts, strict=True)
+        ]
+    )
+    degrees = counts - 1
+    each = np.sqrt((PRIOR * sd**2 + degrees * own**2) / (PRIOR + degrees))
+    median = np.sqrt(1 + (np.pi / 2 - 1) * np.maximum(0.0, 1 - 2 / counts))  # of a median over that of a mean
+    return Scatter(np.exp(pooled), each * median / np.sqrt(counts), alike)
+
+
+def _times(point: PointMeasured) -> Floats:
+    cpu_s, wall_s = np.array(point.cpu_s), np.array(point.wall_s)
+    waits = np.median(wall_s) * (1 - WAITED) > np.median(cpu_s) or wall_s.size != cpu_s.size
+    return cpu_s if waits else wall_s
+
+
+def _spread(logs: Floats) -> float:
+    """Standard deviation from the mean distance to the median: tails count, yet not by their squares."""
+    return float(np.sqrt(np.pi / 2) * np.mean(np.abs(logs)))
+
+
+def _alike(rows: Sequence[Floats]) -> float:
+    """Correlation of neighbours in time over all points, 0 unless it is clearly above 0."""
+    rows = [row for row in rows if row.size > 2]
+    if not rows:
+        return 0.0
+    limit = 3 * _spread(np.concatenate(rows))
+    rows = [np.clip(row - row.mean(), -limit, limit) for row in rows]
+    count = sum(row.size for row in rows)
+    squares = sum(float(row @ row) * (row.size - 1) / row.size for row in rows)
+    products = sum(float(row[1:] @ row[:-1]) for row in rows)
+    if squares <= 0:
+        return 0.0
+    found = products / squares + len(rows) / count  # of n numbers around their mean, neighbours differ by 1 / n
+    return float(min(found, 0.9)) if found > 2 / np.sqrt(count) else 0.0
+
+
+def between_visits(curve: Curve, sampling: Floats) -> float:
+    """By what standard deviation points scatter around their neighbours beyond the errors of their medians.
+
+    Deviations of neighbours are opposed where points scatter each for itself, and alike where a curve bends.
+    """
+    deviations = curve.deviations[1:-1]
+    if deviations.size < 3:
+        return 0.0
+    product = -float(np.median(deviations[1:] * deviations[:-1])) / PRODUCT_MEDIAN
+    return float(np.sqrt(max(0.0, product - float(np.mean(sampling**2)))))
+
+
+def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = None) -> BuiltBand:
+    """The band with doubt and noise stated, its lower and upper curve where 90 % of runs lie.
+
+    Parameters
+    ----------
+    drift
+        Standard deviation of what the machine has changed by when the model is used.
+    half_width
+        Half width of cuts as a share of the speed, where it was stated and not measured: it holds nine tenths of what
+        is not known of points that were not repeated.
+    """
+    latest = {point.size: point for point in built.points}
+    points = [point for _, point in sorted(latest.items())]
+    curve = Curve.through(points, lambda times_s: times_s)
+    scatter = scatter_of(points)
+    unknown = np.log1p(half_width or LEAST_HALF_WIDTH) / NORMAL_90
+    sampling = np.where(np.isnan(scatter.sampling), unknown, scatter.sampling)
+    visits = between_visits(curve, sampling)
+    sampling = np.hypot(sampling, visits)
+    sizes, parts = _parts(built, curve, sampling, drift)
+    inside = (sizes >= points[0].size) & (sizes <= points[-1].size)
+    variances = {name: float(np.mean(np.square(sd)[inside])) for name, sd in parts.items()}
+    whole = sum(variances.values())
+    sources = {name: variance / whole for name, variance in variances.items() if variance > 0}
+    doubt = Doubt(sizes, np.sqrt(sum(np.square(sd) for sd in parts.values())), sources=sources)
+    noise = _noise(scatter.factors, visits)
+    return replace(built, band=replace(built.band, doubt=doubt, noise=noise).shown())
+
+
+def _noise(factors: Floats, visits: float) -> Noise | None:
+    """Equally likely factors, with what differs from visit to visit; None where nothing was repeated."""
+    if not factors.size:
+        return None
+    places, count = (np.arange(factors.size) + 0.5) / factors.size, min(factors.size, MOST_FACTORS)
+    logs = np.interp((np.arange(count) + 0.5) / count, places, np.log(factors))
+    sd = float(np.std(logs))
+    return Noise(np.exp(logs * np.hypot(sd, visits) / sd) if sd > 0 else np.exp(logs))
+
+
+def _parts(built: BuiltBand, curve: Curve, sampling: Floats, drift: float) -> tuple[Floats, dict[str, Floats]]:
+    """Sizes, and each cause's standard deviation there."""
+    band = built.band
+    known = band.sizes[band.mid > 0]
+    middles = [curve.x[:-1] + share * np.diff(curve.x) for share in (0.25, 0.5, 0.75)]
+    steps = np.log(2) * np.arange(1, OCTAVES + 1)
+    ends = np.log((min(known[0], np.exp(curve.x[0])), max(known[-1], np.exp(curve.x[-1]))))
+    x = np.unique(np.concatenate([np.log(known), curve.x, *middles, ends[0] - steps, ends[1] + steps]).round(12))
+    form = np.zeros(x.size)
+    if curve.x.size > 1:
+        place = np.clip(np.searchsorted(curve.x, x, side="right") - 1, 0, curve.x.size - 2)
+        share = np.clip((x - curve.x[place]) / np.diff(curve.x)[place], 0.0, 1.0)
+        form = BUMP * curve.errors()[0][place] * 4 * share * (1 - share)
+    return np.exp(x), {
+        "sampling": np.interp(x, curve.x, sampling),
+        "form": form,
+        "extrapolation": np.minimum(MOST_SD, _beyond(built, curve, x)),
+        "drift": np.full(x.size, drift),
+    }
+
+
+def _beyond(built: BuiltBand, curve: Curve, x: Floats) -> Floats:
+    """Standard deviation beyond the points: what is unsure of a trend, and what a speed held where it has a slope."""
+    many = curve.x.size > 1
+    late = curve.slopes[0] if many else 1.0
+    first = float(np.diff(curve.s)[0] / np.diff(curve.x)[0]) if many else 1.0
+    top = curve.x[-1] if built.method != "adaptive" else max(curve.x[-1], float(np.log(built.band.sizes[-1])))
+    trend = (curve.doubt if many else 1.0) * np.maximum(0.0, x - curve.x[-1])
+    held = max(SLOPE_FLOOR, abs(late)) * np.maximum(0.0, x - top)
+    below = max(SLOPE_FLOOR, abs(first)) * np.maximum(0.0, curve.x[0] - x)
+    return np.asarray(np.sqrt(trend**2 + held**2 + below**2))
