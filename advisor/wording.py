@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from simulator import interval_line as told_line
 from simulator import intervals, units
 
 Document = Mapping[str, Any]
@@ -101,16 +102,10 @@ def runs_text(document: Document) -> str:
 def interval_line(document: Document) -> str:
     """What the intervals of a document are, for the line under its tables; nothing where there are none."""
     count, truths = number(document.get("replications")), number(document.get("truths"))
-    if document.get("deterministic") or count is None or count < 2:
+    if count is None:
         return ""
-    intervals = f"{level_text(document)} intervals of the true mean"
-    if truths is None:
-        return f"{intervals}: noise included, nothing of the models is said to be unknown; {count:.0f} replications"
-    within = count / truths
-    drawn = f"{truths:.0f} truths x {within:.0f} replications"
-    if within % 1:
-        drawn = f"{count:.0f} replications of {truths:.0f} truths"
-    return f"{intervals}: noise and what is not known of the models included; {drawn}"
+    known = {"level": level_of(document), "deterministic": bool(document.get("deterministic"))}
+    return told_line(int(count), None if truths is None else int(truths), **known)
 
 
 def seconds(value: object, entry: Document | None) -> str:

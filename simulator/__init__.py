@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.run import run
-    from simulator.engines.run_set import RunSet, describe, interval_note
+    from simulator.engines.run_set import RunSet, describe, interval_line, interval_note
     from simulator.engines.waited_for import Message, Part, waited_for
     from simulator.experiments import sweep, whatif
     from simulator.load_traces import read_trace
@@ -104,6 +104,7 @@ _HOMES = {
     "critical_path": "simulator.engines.log",
     "describe": "simulator.engines.run_set",
     "idle_cores": "simulator.scenario_file.idle_cores",
+    "interval_line": "simulator.engines.run_set",
     "interval_note": "simulator.engines.run_set",
     "describe_node": "simulator.scenario_file.machine_node",
     "describe_seg": "simulator.scenario_file.segs",
@@ -147,7 +148,6 @@ _MODULES = {
     "characterisation": "simulator.characterisation",
     "files": "simulator.base.files",
     "formula": "simulator.base.formula",
-    "intervals": "simulator.base.intervals",
     "intervals": "simulator.base.intervals",
     "notebook": "simulator.base.notebook",
     "plots": "simulator.results.plots",
@@ -213,8 +213,8 @@ __all__ = [
     "files",
     "formula",
     "idle_cores",
+    "interval_line",
     "interval_note",
-    "intervals",
     "intervals",
     "job_lines",
     "join_platform",

@@ -44,6 +44,8 @@ def advice_document(
         "ranking": recommendation.ranked(top),
         "p_best": best["p_best"],
         "p_within_1_percent": best["p_within_1_percent"],
+        "expected_loss": best["expected_loss"],
+        "ties": list(recommendation.ties),
         "lower_bound_s": recommendation.ranking.bound_s,
         "regret": recommendation.ranking.regret,
         "evaluations": recommendation.evaluations,

@@ -51,6 +51,8 @@ class Judge:
         self._seen: dict[Key, Floats] = {}
         """What each draw costs of the objective."""
         self._ends: dict[Key, Floats] = {}
+        self._truths: NDArray[np.int64] | None = None
+        """Of each draw, of as many as were simulated; None where nothing is doubted."""
         self._best: Configuration | None = None
         self._taken: dict[int, bool] = {}
 
@@ -93,6 +95,7 @@ class Judge:
         """Take over what was simulated on the same draws, all of them."""
         place = runs.configurations.index(name)
         rate = float(rates_of(self.scenario, [configuration], self.objective)[0])
+        self._truths = None if runs.truths is None else runs.truths[: self.draws]
         self._seen[_key(configuration)] = rate * runs.makespan_s[place, : self.draws]
         self._ends[_key(configuration)] = runs.computed_ticks[place].mean(axis=0) * runs.tick_s
         self._settle([configuration])
@@ -102,12 +105,16 @@ class Judge:
         seen = self._seen.get(_key(configuration))
         if seen is None:
             return math.inf
-        own = float(statistic(seen, self.objective))
+        own = float(self._statistic(seen))
         if seen.size == self.draws or self._best is None:
             return own
         whole = self._seen[_key(self._best)]
-        part = float(statistic(whole[: seen.size], self.objective))
-        return own * float(statistic(whole, self.objective)) / part if part > 0 else own
+        part = float(self._statistic(whole[: seen.size]))
+        return own * float(self._statistic(whole)) / part if part > 0 else own
+
+    def _statistic(self, seen: Floats) -> Floats:
+        """The objective of a configuration's first draws."""
+        return statistic(seen, self.objective, None if self._truths is None else self._truths[: seen.size])
 
     def _in_question(self, configuration: Configuration) -> bool:
         seen = self._seen[_key(configuration)]
@@ -120,7 +127,7 @@ class Judge:
         """Simulate on all draws what is ahead of the best on those that both have seen; it may be the best itself."""
         known = [one for one in configurations if _key(one) in self._seen]
         if self._best is None and known:
-            first = known[ties.first_least([float(statistic(self._seen[_key(one)], self.objective)) for one in known])]
+            first = known[ties.first_least([float(self._statistic(self._seen[_key(one)])) for one in known])]
             self._simulate([first], self.draws)
             self._best = first
         while ahead := [(self._ahead(one), place) for place, one in enumerate(known) if self._ahead(one) > 0]:
@@ -136,7 +143,7 @@ class Judge:
         if self._best is None:
             return 0.0
         seen = self._seen[_key(configuration)]
-        own, best = (statistic(one, self.objective) for one in (seen, self._seen[_key(self._best)][: seen.size]))
+        own, best = (self._statistic(one) for one in (seen, self._seen[_key(self._best)][: seen.size]))
         return 1 - float(own / best) if ties.is_less(float(own), float(best)) else 0.0
 
     def _simulate(self, configurations: Sequence[Configuration], draws: int) -> None:
@@ -156,6 +163,9 @@ class Judge:
         asked = self.scenario.with_configurations(named)
         runs = self.spending.simulate(asked, replications=draws - done, first_replication=self._first + done)
         values = rates_of(self.scenario, configurations, self.objective)[:, np.newaxis] * runs.makespan_s
+        if runs.truths is not None and (self._truths is None or self._truths.size < draws):
+            known = np.zeros(0, np.int64) if self._truths is None else self._truths[:done]
+            self._truths = np.concatenate((known, runs.truths))
         for one, row, computed in zip(configurations, values, runs.computed_ticks, strict=True):
             ends = computed.mean(axis=0) * runs.tick_s
             before = self._seen.get(_key(one), np.zeros(0))

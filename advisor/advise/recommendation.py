@@ -28,13 +28,14 @@ from advisor.advise.strategies import (
     advisable,
     most_processes,
     renamed,
+    simplest,
     strategies,
+    tied,
     usual_vary,
     within_memory,
     without_uneven,
-    worth_most,
 )
-from simulator import AS_NOW, Configuration, RunSet, Scenario, ScenarioError, describe, notebook, ties, units
+from simulator import AS_NOW, Configuration, RunSet, Scenario, ScenarioError, describe, intervals, notebook, ties, units
 from simulator.experiments.sweep import run_or_recall
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ ONE_CANDIDATE = 4.0
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The configuration with the least objective (the mean makespan) among all candidates, and how they compare."""
+    """The simplest configuration of those that tie for the least objective (mean makespan), and how they compare."""
 
     configuration: Configuration
     runs: RunSet
@@ -85,6 +86,11 @@ class Recommendation:
     """What a second of each candidate counts for: 1 where the objective is a time; see `rates_of`."""
     most: int | None
     """Most processes on one PE that may be advised; its cores if None. Others are compared, but ranked last."""
+    ties: tuple[str, ...]
+    """Names of the candidates that are expected to lose at most 1 % to the best one, best first; the advised one is the
+    simplest of them, or the best if that is more uncertain."""
+    level: float = intervals.LEVEL
+    """How often its stated intervals hold."""
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
@@ -93,13 +99,23 @@ class Recommendation:
 
     @property
     def objective(self) -> Objective:
-        """What the recommended one has the least of."""
+        """What shall be least."""
         return self.ranking.objective
 
     @property
     def predicted(self) -> dict[str, float | None]:
-        """Mean makespan in seconds with its 95 % interval, median, 5 % and 95 % quantiles; see `describe`."""
-        return describe(self.runs.of(self.configuration.name), deterministic=self.runs.deterministic)
+        """Mean makespan in seconds with its interval, median and where one run lies; see `describe`."""
+        return self.described(self.configuration.name)
+
+    @property
+    def expected_loss(self) -> float | None:
+        """How much more the recommended one is expected to have than the truly best candidate, as a share."""
+        return self.ranking.best.expected_loss
+
+    def described(self, name: str) -> dict[str, Any]:
+        """The same of any candidate."""
+        runs = self.runs
+        return describe(runs.of(name), runs.truths, level=self.level, deterministic=runs.deterministic)
 
     @cached_property
     def baselines(self) -> dict[str, Gain]:
@@ -113,7 +129,13 @@ class Recommendation:
 
     @property
     def _how_drawn(self) -> dict[str, Any]:
-        return {"seed": self.runs.seed, "deterministic": self.runs.deterministic}
+        runs = self.runs
+        return {
+            "truths": runs.truths,
+            "level": self.level,
+            "seed": runs.seed,
+            "deterministic": runs.deterministic,
+        }
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One entry per name of a candidate, plain data for JSON and the report."""
@@ -123,7 +145,7 @@ class Recommendation:
         entries = []
         for name in (*by_name, *self.strategies.also):
             same = self.strategies.also.get(name, name)
-            against, makespans, judged = self.baselines[name], self.runs.of(same), ranked[places[same]]
+            against, judged = self.baselines[name], ranked[places[same]]
             entries.append(
                 {
                     "name": name,
@@ -131,7 +153,7 @@ class Recommendation:
                     "partition": list(by_name[same].partition),
                     "placement": list(by_name[same].placement),
                     **_grid(by_name[same]),
-                    "predicted_makespan_s": describe(makespans, deterministic=self.runs.deterministic),
+                    "predicted_makespan_s": self.described(same),
                     f"objective{self._unit}": _ends(judged),
                     "gain_of_recommended": {"mean": against.mean, "low": against.low, "high": against.high},
                     "probability_recommended_faster": against.probability,
@@ -157,6 +179,7 @@ class Recommendation:
             "runs": self.runs.makespan_ticks.shape[1],
             "p_best": entry.p_best,
             "p_within_1_percent": entry.p_near,
+            "expected_loss": entry.expected_loss,
             "regret": None if bound_s is None else entry.value_s / bound_s - 1,
         }
 
@@ -186,12 +209,14 @@ def recommend(  # noqa: PLR0913 - all by name
     budget_s: float | None = None,
     oversubscribe: bool = False,
     confirm: int = 1,
+    level: float = intervals.LEVEL,
     tell: Tell | None = None,
 ) -> Recommendation:
     """Find who should get how much: PEs, processes on each and units of each, compared on the same draws.
 
     Compared are what the searches find, the naive strategies, the scenario's own configurations, and what lies one step
-    from the best of them: of all these the recommended one has the least objective.
+    from the best of them. Of all these the simplest is recommended that loses at most 1 % to the best in expectation: the
+    fewest PEs, then the fewest processes, then equal units, then the least objective.
 
     Parameters
     ----------
@@ -213,6 +238,8 @@ def recommend(  # noqa: PLR0913 - all by name
         Allow more processes than cores on a PE, where shares can be unequal; see `most_processes`.
     confirm, tell
         Replications that the reference engine runs of the two best, 0 for none; told how far the search is.
+    level
+        How often stated intervals hold.
 
     Raises
     ------
@@ -228,7 +255,7 @@ def recommend(  # noqa: PLR0913 - all by name
         seed=scenario.seed if seed is None else seed,
     )
     spending = Spending(runs=runs, time_s=budget_s, tell=tell)
-    asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe)
+    asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()
     made = _made(asked, *_found(asked, benchmark_speeds))
     if not confirm or spending.left_s < CONFIRMING_S:
@@ -241,10 +268,14 @@ def _made(asked: "_Asked", found: Sequence[Configuration], left_out: Sequence[st
     scenario, objective = asked.scenario, asked.objective
     compared, table = _compared(asked, found, left_out)
     bound_s = None if objective in UNITS else lower_bound_s(scenario, most=asked.most)
-    ranking = _ranking(scenario, objective, compared.candidates, table, bound_s=bound_s, most=asked.most)
+    how: dict[str, Any] = {"bound_s": bound_s, "most": asked.most, "level": asked.level}
+    ranking, near = _ranking(scenario, objective, compared.candidates, table, **how)
     best = compared.candidates[ranking.best.candidate]
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
-    return Recommendation(best, table, compared, asked.vary, ranking, asked.spending.runs, (), rates, asked.most)
+    spent = asked.spending.runs
+    return Recommendation(
+        best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near, level=asked.level
+    )
 
 
 @dataclass(frozen=True)
@@ -256,6 +287,7 @@ class _Asked:
     objective: Objective
     spending: Spending
     oversubscribe: bool
+    level: float
 
     def check(self) -> None:
         """Whether it can be asked."""
@@ -311,7 +343,7 @@ def _found(asked: _Asked, benchmark_speeds: Sequence[float] | None) -> tuple[lis
 
 
 def adopted(scenario: Scenario, made: Recommendation, configuration: Configuration) -> Recommendation:
-    """A recommendation with one more candidate: the best of all is recommended; the same where it is known already.
+    """A recommendation with one more candidate, judged again; the same where it is known already.
 
     Parameters
     ----------
@@ -324,13 +356,14 @@ def adopted(scenario: Scenario, made: Recommendation, configuration: Configurati
     if names == made.runs.configurations:
         return made
     runs = run_or_recall(scenario.with_configurations(compared.candidates))
-    ranking = _ranking(
-        scenario, made.objective, compared.candidates, runs, bound_s=made.ranking.bound_s, most=made.most
-    )
+    how: dict[str, Any] = {"bound_s": made.ranking.bound_s, "most": made.most, "level": made.level}
+    ranking, near = _ranking(scenario, made.objective, compared.candidates, runs, **how)
     best, spent = compared.candidates[ranking.best.candidate], made.evaluations + runs.makespan_ticks.shape[1]
     compared = replace(compared, also={**known.also, **compared.also})
     rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
-    after = Recommendation(best, runs, compared, made.varied, ranking, spent, (), rates, made.most)
+    after = Recommendation(
+        best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near, level=made.level
+    )
     again = len(made.confirmations[0].reference_s) if made.confirmations else 0
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 
@@ -452,10 +485,11 @@ def _ranking(
     *,
     bound_s: float | None,
     most: int | None,
-) -> Ranking:
-    """All candidates, with all replications of each; those that may not be advised are last and have no chance.
+    level: float,
+) -> tuple[Ranking, tuple[str, ...]]:
+    """All candidates, with all replications of each; and the names of those that tie for the best, best first.
 
-    The first one is worth its processes, see `worth_most`.
+    The simplest of those is the first one. Candidates that may not be advised are last and have no chance.
     """
     table = rates_of(scenario, candidates, objective)[:, np.newaxis] * runs.makespan_s
     may = np.array([advisable(scenario, one, most) for one in candidates])
@@ -469,16 +503,21 @@ def _ranking(
         finalists=places.size,
         seed=scenario.seed,
         deterministic=runs.deterministic,
+        truths=runs.truths,
+        level=level,
     )
     ranked = [replace(entry, candidate=int(places[entry.candidate])) for entry in found.ranked]
-    mine = [candidates[entry.candidate] for entry in ranked]
-    ranked.insert(0, ranked.pop(worth_most(scenario, mine, [entry.value_s for entry in ranked])))
-    values = statistic(table[others], objective)
+    values = [entry.value_s for entry in ranked]
+    near = tied(values, [entry.expected_loss for entry in ranked])
+    mine = [candidates[ranked[place].candidate] for place in near]
+    first = simplest(mine, [values[place] for place in near])
+    ranked.insert(0, ranked.pop(near[first]))
+    far = statistic(table[others], objective, runs.truths)
     ranked += [
-        Ranked(int(others[place]), float(values[place]), None, None, table.shape[1], None, None)
-        for place in ties.in_order(values).tolist()
+        Ranked(int(others[place]), float(far[place]), None, None, table.shape[1], None, None)
+        for place in ties.in_order(far).tolist()
     ]
-    return replace(found, objective=objective, ranked=tuple(ranked))
+    return replace(found, objective=objective, ranked=tuple(ranked)), tuple(one.name for one in mine)
 
 
 def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> tuple[Confirmation, ...]:
@@ -668,18 +707,19 @@ def _ranking_page(made: Recommendation) -> str:
     """The best candidates with their chances, and where the middle nine tenths of their makespans lie."""
     shown = made.ranking.ranked[: notebook.MOST_ROWS]
     candidates = [made.candidates[one.candidate] for one in shown]
-    spread = [describe(made.runs.of(one.name)) for one in candidates]
+    spread = [made.described(one.name) for one in candidates]
     rows = [
         {
             "configuration": ", ".join((one.name, *made.strategies.names_of(one.name))),
             "units": one.partition,
             str(made.objective): _shown(entry.value_s, made.objective),
-            "chance of being best": f"{entry.p_best:.0%}",
+            "chance of being best": "-" if entry.p_best is None else f"{entry.p_best:.0%}",
+            "expected loss": "-" if entry.expected_loss is None else f"{entry.expected_loss:.1%}",
             "takes (times recommended)": f"{made.baselines[one.name].mean:.3f}",
         }
         for entry, one in zip(shown, candidates, strict=True)
     ]
-    ends = [(one.name, s["p05"], s["median"], s["p95"]) for one, s in zip(candidates, spread, strict=True)]
+    ends = [(one.name, s["run_low"], s["median"], s["run_high"]) for one, s in zip(candidates, spread, strict=True)]
     return notebook.page(
         f"Recommended: {made.configuration.name}",
         notebook.table(rows, count=len(made.ranking.ranked)),

@@ -3,8 +3,7 @@
 1. The model of the scenario is optimised exactly; its optimum is a bound (of the model) and a candidate.
 2. Local search spends a part of the budget on simulated runs (compiled engine, common random numbers).
 3. What both found and all baselines are run in the same fresh replications, numbered from 0 as in `simulator.run`; the
-   best of them is the advice. So it is never worse than the best baseline in what is shown, and what the search looked
-   at does not flatter it.
+   best of them is proposed. What the search looked at does not flatter it.
 4. The reference engine runs the best ones again: the same draws must give the same makespans.
 """
 

@@ -13,8 +13,8 @@ EQUAL_WORK = ("hpl",)
 """Applications that give each process as much as any other: unequal PEs need unequal numbers of processes."""
 MOST_RATIO = 8
 """Most processes on a PE of one core: as many as its speed is worth, up to here."""
-WORTH = 0.005
-"""Least that more processes have to gain, as a share, where PEs share domains: there more may gain nothing."""
+TIE = 0.01
+"""Expected loss to the best, as a share, up to which candidates are a tie, of which the simplest is advised."""
 BEYOND = 1e9
 """How many times longer a PE takes for units that its memory does not hold, in a search that looks at times only."""
 
@@ -196,19 +196,29 @@ def at_work(configuration: Configuration) -> int:
     return sum(units > 0 for units in configuration.partition)
 
 
-def worth_most(scenario: Scenario, configurations: Sequence[Configuration], values: Sequence[float]) -> int:
-    """The place of the one that is best, and worth its processes.
+def tied(values: Sequence[float], losses: Sequence[float | None]) -> list[int]:
+    """Places of candidates that are a tie, the best among them: expected to lose at most `TIE`.
 
-    Where PEs share domains: of those within `WORTH` of the least objective the one with the fewest processes, of these
-    the best. Else the best.
+    Where nothing is told of losses, what is nearly the least objective is a tie too.
+
+    Parameters
+    ----------
+    values, losses
+        Objective and expected loss of each; (candidate,).
     """
     best = ties.first_least(values)
-    if not scenario.platform.domains:
-        return best
-    near = [place for place, value in enumerate(values) if not ties.is_less((1 + WORTH) * values[best], value)]
-    fewest = min(at_work(configurations[place]) for place in near)
-    least = [place for place in near if at_work(configurations[place]) == fewest]
-    return least[ties.first_least([values[place] for place in least])]
+    apart = [value / values[best] - 1 if loss is None else loss for value, loss in zip(values, losses, strict=True)]
+    return [place for place, loss in enumerate(apart) if place == best or not ties.is_less(TIE, loss)]
+
+
+def simplest(configurations: Sequence[Configuration], values: Sequence[float]) -> int:
+    """The place of the simplest: fewer PEs, then fewer processes, then equal units, then the least objective."""
+    keys = []
+    for one, level in zip(configurations, ties.levels(values).tolist(), strict=True):
+        busy = [(pe, count) for pe, count in zip(one.placement, one.partition, strict=True) if count]
+        units_of = [count for _, count in busy]
+        keys.append((len({pe for pe, _ in busy}), len(busy), max(units_of) - min(units_of) > 1, level))
+    return min(range(len(keys)), key=lambda place: keys[place])
 
 
 def oversubscribed(scenario: Scenario, configuration: Configuration, most: int | None = None) -> bool:

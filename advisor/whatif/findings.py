@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.pareto import front
-from advisor.advise.ranking import alike
 from advisor.whatif import told
 from advisor.whatif.advised import advised
 from advisor.whatif.compared import differences, gains, product_of_means
@@ -384,7 +383,7 @@ def _judge(entries: list[dict[str, Any]], outcomes: Outcomes, *, seed: int) -> i
     if not answered.size:
         return 0
     own_s, known = outcomes.own_s(answered), outcomes.how
-    first = alike(own_s)
+    first = intervals.alike(own_s)
     _put_chances(entries, outcomes, first, seed=seed)
     if answered[0] != 0:
         return 0

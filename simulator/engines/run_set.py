@@ -141,21 +141,21 @@ class RunSet:
     def _repr_html_(self) -> str:
         count, replications = self.makespan_ticks.shape
         some = self.makespan_s[: notebook.MOST_ROWS]
-        summary, level = describe_all(some, self.truths, deterministic=self.deterministic), f"{100 * intervals.LEVEL:.4g} %"
-        named = list(zip(self.configurations, summary, strict=False))
-        show = units.show_duration
+        summary = describe_all(some, self.truths, deterministic=self.deterministic)
+        named, of_runs = list(zip(self.configurations, summary, strict=False)), f"{100 * intervals.LEVEL:.4g} % of runs"
         rows = [
             {
                 "configuration": name,
-                "mean": show(one["mean"]),
-                f"{level} interval": units.show_range(one["low"], one["high"]),
-                f"{level} of runs": units.show_range(one["run_low"], one["run_high"]),
+                "mean": units.show_interval(one["mean"], one["low"], one["high"]),
+                of_runs: units.show_range(one["run_low"], one["run_high"]),
             }
             for name, one in named
         ]
-        chart = notebook.ranges([(name, o["run_low"], o["median"], o["run_high"]) for name, o in named], unit="makespan (s)")
+        spread = [(name, one["run_low"], one["median"], one["run_high"]) for name, one in named]
+        chart = notebook.ranges(spread, unit=f"makespan (s), {of_runs}")
         title = f"Makespans of {replications} replications, seed {self.seed}, engine {self.engine}"
-        notes = [] if self.interval_note is None else [self.interval_note]
+        line = interval_line(replications, self.truth_count, deterministic=self.deterministic)
+        notes = [line] if line else [] if self.interval_note is None else [self.interval_note]
         return notebook.page(title, notebook.table(rows, count=count), chart, warnings=notes)
 
 
@@ -207,9 +207,7 @@ def rows_of(columns: Mapping[str, NDArray[np.float64]]) -> list[Described]:
     ]
 
 
-def interval_note(
-    replications: int, truths: NDArray[np.int64] | None = None, *, deterministic: bool
-) -> str | None:
+def interval_note(replications: int, truths: NDArray[np.int64] | None = None, *, deterministic: bool) -> str | None:
     """What to know of intervals: that one replication has none, or that nothing is drawn; None where nothing is."""
     if deterministic:
         return "deterministic: nothing is drawn, so every replication takes the same time"
@@ -218,3 +216,23 @@ def interval_note(
     if replications > 1:
         return None
     return "one replication has no interval: what is drawn was drawn once; ask for several, such as --replications 20"
+
+
+def interval_line(
+    replications: int, truths: int | None, *, level: float = intervals.LEVEL, deterministic: bool = False
+) -> str:
+    """What stated intervals are, for the line under them; empty where there are none.
+
+    Parameters
+    ----------
+    truths
+        How many the replications share; None where nothing is doubted.
+    """
+    if deterministic or replications < 2:
+        return ""
+    told = f"{100 * level:.4g} % intervals of the true mean"
+    if truths is None:
+        return f"{told}: noise included, nothing of the models is said to be unknown; {replications} replications"
+    each, rest = divmod(replications, truths)
+    drawn = f"{replications} replications of {truths} truths" if rest else f"{truths} truths x {each} replications"
+    return f"{told}: noise and what is not known of the models included; {drawn}"

@@ -15,7 +15,7 @@ from advisor.advise.explanation.simulations import EFFORT, OutOfRuns, Seen, Simu
 from advisor.advise.explanation.switch_points import Switches, SwitchPoint, switches_of_load, switches_of_size
 from advisor.advise.objectives import UNITS, statistic
 from advisor.advise.recommendation import Recommendation, adopted
-from advisor.advise.strategies import WORTH, advisable, at_work
+from advisor.advise.strategies import TIE, advisable
 from simulator import Configuration, Scenario, ScenarioError, notebook, ties
 
 __all__ = [
@@ -131,8 +131,9 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     """Ask the simulator about a recommended configuration, everything on the same draws.
 
     Of all that was simulated for the scenario as it is, searches and rows of the explanation, `recommendation` of what
-    is returned has the least objective on the same draws: what asking shows to be better takes the advice's place, and
-    that is explained. Regrets are against the best that a short search finds in the changed scenario.
+    is returned has the least objective on the same draws, but for ties: what asking shows to be better takes the
+    advice's place, and that is explained. Regrets are against the best that a short search finds in the changed
+    scenario.
 
     Parameters
     ----------
@@ -149,9 +150,14 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
     check_explained(recommendation.objective)
     runs = recommendation.runs
     whole = replace(scenario, seed=runs.seed, replications=runs.makespan_ticks.shape[1])
-    asked = replace(whole, replications=_replications(whole, whole.replications))
+    asked = replace(whole, replications=_replications(whole, whole.replications), truths=runs.truth_count)
     simulations = Simulations(
-        limit=most_runs, replications=asked.replications, seed=runs.seed, objective=recommendation.objective
+        limit=most_runs,
+        replications=asked.replications,
+        seed=runs.seed,
+        objective=recommendation.objective,
+        truths=runs.truth_count,
+        level=recommendation.level,
     )
     made = _settled(whole, asked, _remembered(asked, recommendation, simulations), simulations)
     found = _explained(asked, made, simulations)
@@ -223,9 +229,7 @@ def _better(scenario: Scenario, made: Recommendation, simulations: Simulations) 
     def ahead(one: Seen) -> float:
         seen = one.makespans_s.size
         mean_s = simulations.value_s(mine.makespans_s[:seen])
-        gained = mean_s - simulations.value_s(one.makespans_s)
-        if scenario.platform.domains and at_work(one.configuration) > at_work(made.configuration):
-            gained -= WORTH * mean_s  # more processes have to be worth it
+        gained = mean_s - simulations.value_s(one.makespans_s) - TIE * mean_s  # what is nearer is a tie
         if not ties.is_less(-gained, 0.0, floor=ties.SAME * mean_s):
             return 0.0
         if simulations.effort > EFFORT and 1 < seen < every:

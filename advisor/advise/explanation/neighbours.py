@@ -9,7 +9,6 @@ import numpy as np
 from advisor.advise.explanation.optimum import Advised, Placement, best_over, lacks, model_s
 from advisor.advise.explanation.simulations import Seen, Simulations
 from advisor.advise.partition.whole import whole_units
-from advisor.advise.ranking import gain
 from simulator import Configuration, ScenarioError, ties
 
 MOST = {"with": 6, "without": 6, "without node": 4, "less": 4, "more": 4, "units": 6}
@@ -68,13 +67,8 @@ def others(advised: Advised, simulations: Simulations) -> tuple[Other, ...]:
         if then is not None:
             known_s = simulations.all_of(scenario, then.configuration).makespans_s  # more, where it seemed better
             common = min(known_s.size, now.makespans_s.size)
-            longer = gain(
-                known_s[:common],
-                now.makespans_s[:common],
-                simulations.objective,
-                seed=simulations.seed,
-                deterministic=scenario.deterministic,
-            )
+            pair = known_s[:common], now.makespans_s[:common]
+            longer = simulations.gain(*pair, deterministic=scenario.deterministic)
             share, low, high = longer.change
             found.append(Other(row.change, row.pe, predicted_s * (1 + share), share, low, high))
     return tuple(found)

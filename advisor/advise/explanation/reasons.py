@@ -13,7 +13,6 @@ from advisor.advise.explanation.neighbours import Other
 from advisor.advise.explanation.optimum import Advised, best_of
 from advisor.advise.explanation.sharing import Binding, bindings
 from advisor.advise.explanation.simulations import Simulations
-from advisor.advise.ranking import gain
 from advisor.advise.recommendation import Recommendation
 from simulator import Configuration, Scenario, critical_path, ties, waits_by_pe
 
@@ -160,13 +159,8 @@ def _costs(advised: Advised, simulations: Simulations) -> tuple[Cost, ...]:
     for of, changed in _without(scenario, chosen):
         best = best_of(advised, changed, simulations)
         (then,) = simulations.seen(changed, [chosen], told)
-        longer = gain(
-            then.makespans_s,
-            now.makespans_s,
-            simulations.objective,
-            seed=simulations.seed,
-            deterministic=scenario.deterministic and changed.deterministic,
-        )
+        certain = scenario.deterministic and changed.deterministic
+        longer = simulations.gain(then.makespans_s, now.makespans_s, deterministic=certain)
         _, least, most = longer.change
         low, high = (None if end is None else -end for end in (most, least))
         anew = 1 - simulations.value_s(best.makespans_s) / simulations.value_s(now.makespans_s)

@@ -11,7 +11,6 @@ from advisor.advise.explanation import changes
 from advisor.advise.explanation.optimum import Advised, best_of
 from advisor.advise.explanation.simulations import OutOfRuns, Simulations
 from advisor.advise.problem import Kind
-from advisor.advise.ranking import gain
 from advisor.advise.simulated import kinds_of
 from simulator import Configuration, Scenario, ScenarioError, capacity_of, ties
 
@@ -154,12 +153,7 @@ def effect(advised: Advised, changed: Scenario, by: float, simulations: Simulati
     _, told, _ = simulations.planned(scenario, len(advised.placement))
     best = best_of(advised, changed, simulations)
     (before,), (kept,) = (simulations.seen(one, [chosen], told) for one in (scenario, changed))
-    longer = gain(
-        kept.makespans_s,
-        before.makespans_s,
-        simulations.objective,
-        seed=simulations.seed,
-        deterministic=scenario.deterministic and changed.deterministic,
-    )
+    certain = scenario.deterministic and changed.deterministic
+    longer = simulations.gain(kept.makespans_s, before.makespans_s, deterministic=certain)
     regret = max(0.0, simulations.value_s(kept.makespans_s) / simulations.value_s(best.makespans_s) - 1)
     return Effect(by, *longer.change, regret)

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.objectives import Objective, statistic
-from simulator import Configuration, RunSet, Scenario
+from advisor.advise.ranking import Gain, gain
+from simulator import Configuration, RunSet, Scenario, intervals
 from simulator.experiments.sweep import run_or_recall
 
 Floats = NDArray[np.float64]
@@ -61,10 +63,21 @@ def pes_of(configuration: Configuration) -> frozenset[int]:
 class Simulations:
     """Runs scenarios and counts: one configuration in one replication is one run; what is known is not run again."""
 
-    def __init__(self, *, limit: int, replications: int, seed: int, objective: Objective = "mean") -> None:
+    def __init__(
+        self,
+        *,
+        limit: int,
+        replications: int,
+        seed: int,
+        objective: Objective = "mean",
+        truths: int | None = None,
+        level: float = intervals.LEVEL,
+    ) -> None:
         self.limit, self.spent, self.effort = limit, 0, 0
         self.replications, self.seed = min(replications, MOST_REPLICATIONS), seed
         self.objective = objective
+        self.truths, self.level = truths, level
+        """How many truths all replications share, None where nothing is doubted; how often intervals hold."""
         self._until = EFFORT
         self._known: dict[int, tuple[Scenario, dict[object, Seen]]] = {}
 
@@ -162,7 +175,16 @@ class Simulations:
 
     def value_s(self, makespans_s: Floats) -> float:
         """The objective."""
-        return float(statistic(makespans_s, self.objective))
+        return float(statistic(makespans_s, self.objective, self._truths_of(makespans_s.size)))
+
+    def gain(self, then_s: Floats, now_s: Floats, *, deterministic: bool) -> Gain:
+        """How many times longer the first makespans are than the others, both in the first replications."""
+        known: dict[str, Any] = {"truths": self._truths_of(now_s.size), "level": self.level, "seed": self.seed}
+        return gain(then_s, now_s, self.objective, deterministic=deterministic, **known)
+
+    def _truths_of(self, replications: int) -> NDArray[np.int64] | None:
+        """Number of the truth of each of the first replications."""
+        return None if self.truths is None else np.arange(replications) % self.truths
 
     def _of(self, scenario: Scenario) -> dict[object, Seen]:
         return self._known.setdefault(id(scenario), (scenario, {}))[1]  # it is kept, so its id stays its own

@@ -1,7 +1,7 @@
 """Switch points: problem sizes and loads at which other PEs should be used, by bisection on simulated makespans."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -12,7 +12,7 @@ import numpy as np
 from advisor.advise.explanation import changes
 from advisor.advise.explanation.optimum import Advised, Placement, best_over, fastest_first
 from advisor.advise.explanation.simulations import OutOfRuns, Seen, Simulations
-from advisor.advise.ranking import gain
+from advisor.advise.ranking import Gain
 from simulator import Scenario, ScenarioError, ties
 
 SIZE_RANGE = (0.25, 4.0)
@@ -148,6 +148,10 @@ class _Strategies:
                 self._seen[value] = [found[place] for place in ties.in_order(values)]
         return self._seen[value]
 
+    def gain(self, then: Seen, now: Seen, *, deterministic: bool) -> Gain:
+        """How many times longer one strategy takes than another."""
+        return self._simulations.gain(then.makespans_s, now.makespans_s, deterministic=deterministic)
+
     def _all(self, changed: Scenario) -> list[Seen]:
         few, _, _ = self._simulations.planned(changed, len(self._advised.placement))
         starts = [
@@ -211,18 +215,19 @@ def _between(
             high = middle
     other = strategies.at(high)[0]  # not the end's, where a third one is best in between
     at = ends[1] if _key(strategies.at(ends[1])[0]) == _key(other) else high
-    below = _side(scenario, strategies.at(ends[0]), ends[0], other)
-    above = _side(scenario, strategies.at(at), at, first[0])
+    below = _side(scenario, strategies, ends[0], other)
+    above = _side(scenario, strategies, at, first[0])
     yield SwitchPoint(axis.of, axis.parameter, high, low, below, above)
     if _key(other) != _key(second[0]):
         yield from _between(scenario, axis, strategies, high, ends[1])
 
 
-def _side(scenario: Scenario, seen: Sequence[Seen], at: float, other: Seen) -> Side:
+def _side(scenario: Scenario, strategies: _Strategies, at: float, other: Seen) -> Side:
+    seen = strategies.at(at)
     rival = next((one for one in seen if _key(one) == _key(other)), None)
     if rival is None:
         return Side(_name(scenario, seen[0]), at, None, None, None)
-    found = gain(rival.makespans_s, seen[0].makespans_s, deterministic=scenario.deterministic)
+    found = strategies.gain(rival, seen[0], deterministic=scenario.deterministic)
     return Side(_name(scenario, seen[0]), at, found.mean, found.low, found.high)
 
 

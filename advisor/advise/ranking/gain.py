@@ -31,7 +31,7 @@ class Gain:
         return self.mean - 1, low, high
 
 
-def gain(  # noqa: PLR0913 - all by name
+def gain(
     baseline_s: NDArray[np.float64],
     recommended_s: NDArray[np.float64],
     objective: Objective = "mean",

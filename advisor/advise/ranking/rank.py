@@ -1,5 +1,6 @@
 """The ranking of candidates by simulated runs: the best, how sure that is, what it may miss, and what it cost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.objectives import Objective, check_objective, statistic
+from advisor.advise.ranking.gain import bootstrapped, clusters
 from advisor.advise.ranking.halving import Makespans, Samples, halve
-from advisor.advise.ranking.paired import no_surer
-from simulator import FEWEST_EQUAL, ScenarioError, describe, randomness, ties
+from simulator import ScenarioError, intervals, randomness, ties
 
 # Chances: how likely each candidate is the best, or within a margin of it, after unequal numbers of paired runs.
 
 
 Floats = NDArray[np.float64]
+Truths = NDArray[np.int64] | None
 SWEEPS = 30
 """Of the weighted least-squares fit; it converges geometrically, and faster than this."""
 FAR = 8.0
@@ -23,7 +25,9 @@ PRIOR_RUNS = 8
 """What all candidates show of the noise counts as so many runs of each one's own."""
 
 
-def plausible(samples: Samples, objective: Objective, generator: np.random.Generator, *, draws: int) -> Floats:
+def plausible(
+    samples: Samples, objective: Objective, generator: np.random.Generator, *, draws: int, truths: Truths = None
+) -> Floats:
     """What the objective of each candidate may truly be, given the runs seen; (draw, candidate).
 
     For the mean, a parametric bootstrap of the two-way model `log makespan[i, r] = mean[i] + common[r] + rest[i, r]`:
@@ -31,21 +35,23 @@ def plausible(samples: Samples, objective: Objective, generator: np.random.Gener
     towards the median of all, so that one of two runs borrows from the others and a noisy one does not spoil the quiet.
     Candidates that went out early count as what they are: uncertain.
 
-    For the others, a bootstrap of whole replications among the finalists; the rest cannot be best (infinite), as a
-    quantile of few runs says nothing.
+    For the others, a bootstrap of whole truths (replications, where nothing is doubted) among the finalists; the rest
+    cannot be best (infinite), as a quantile of few runs says nothing.
 
     Parameters
     ----------
     samples
         Of `halve`.
+    truths
+        Number of the truth of each replication; None where nothing is doubted.
     """
     if objective == "mean":
         return _means(samples, generator, draws)
     finalists = samples.order[: samples.finalists]
     seen = samples.makespans_s[finalists][:, : int(samples.runs[finalists].min())]
-    picked = generator.integers(0, seen.shape[1], (draws, seen.shape[1]))
     found = np.full((draws, samples.runs.size), np.inf)
-    found[:, finalists] = statistic(seen[:, picked], objective).T
+    theirs = None if truths is None else truths[: seen.shape[1]]
+    found[:, finalists] = bootstrapped(seen, objective, theirs, generator, draws=draws).T
     return found
 
 
@@ -113,13 +119,15 @@ class Ranked:
     """Its objective over all its runs."""
     low_s: float | None
     high_s: float | None
-    """95 % interval: Student's t for the mean, of the bootstrap otherwise; None for those that are no finalists, and
-    where replications are too few to have one."""
+    """Its stated interval: of the true mean, or of a bootstrap for other objectives; None for those that are no
+    finalists, and where replications are too few to have one."""
     runs: int
     p_best: float | None
     """Chance that no other candidate is better; None where each had one run only, which was drawn."""
     p_near: float | None
     """Chance that it is within 1 % of the best; as `p_best`."""
+    expected_loss: float | None = None
+    """How much more it is expected to have than the one that is truly best, as a share; as `p_best`."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +168,7 @@ class Ranking:
         }
 
 
-def rank(
+def rank(  # noqa: PLR0913 - all by name
     makespans: Makespans,
     candidates: int,
     *,
@@ -170,6 +178,8 @@ def rank(
     finalists: int = 2,
     seed: int = 0,
     deterministic: bool = False,
+    truths: Truths = None,
+    level: float = intervals.LEVEL,
 ) -> Ranking:
     """Find the best of some candidates within a budget of simulated runs, all paired.
 
@@ -189,6 +199,10 @@ def rank(
         Of the bootstrap; the runs have what draws the caller gives them.
     deterministic
         Whether it is known that nothing is drawn: one run then tells all of a candidate.
+    truths
+        Number of the truth of each replication, of as many as the budget may reach; None where nothing is doubted.
+    level
+        How often stated intervals hold.
 
     Raises
     ------
@@ -199,43 +213,79 @@ def rank(
     if candidates < 1:
         raise ScenarioError("candidates: none found, at least one allowed")
     samples = halve(makespans, candidates, runs=runs, objective=objective, finalists=finalists)
-    return ranking_of(samples, objective=objective, bound_s=bound_s, seed=seed, deterministic=deterministic)
+    how: dict[str, Any] = {"seed": seed, "deterministic": deterministic, "truths": truths, "level": level}
+    return ranking_of(samples, objective=objective, bound_s=bound_s, **how)
 
 
 def ranking_of(
-    samples: Samples, *, objective: Objective, bound_s: float | None, seed: int, deterministic: bool = False
+    samples: Samples,
+    *,
+    objective: Objective,
+    bound_s: float | None,
+    seed: int,
+    deterministic: bool = False,
+    truths: Truths = None,
+    level: float = intervals.LEVEL,
 ) -> Ranking:
     """The ranking that some samples allow; see `rank`."""
-    if deterministic:
-        drawn = samples.makespans_s[:, 0][np.newaxis]
+    values = [
+        float(statistic(seen[:runs], objective, None if truths is None else truths[:runs]))
+        for seen, runs in zip(samples.makespans_s, samples.runs.tolist(), strict=True)
+    ]
+    paired = objective == "mean" and bool(np.all(samples.runs == samples.runs[0]))
+    drawn = None
+    if deterministic or paired:
+        seen = samples.makespans_s[:, :1] if deterministic else samples.makespans_s
+        told = intervals.chances(seen, truths, seed=seed, margin=MARGIN, deterministic=deterministic)
     else:
-        drawn = plausible(samples, objective, randomness.stream(seed, "ranking"), draws=DRAWS)
-    least = drawn.min(axis=1, keepdims=True)
-    best = (drawn == least) / np.sum(drawn == least, axis=1, keepdims=True)
-    p_best, p_near = best.mean(axis=0), np.mean(drawn <= least * (1 + MARGIN), axis=0)
-    most = int(samples.runs.max())
-    if not deterministic and p_best.size > 1:
-        p_best, p_near = no_surer(p_best, most), np.minimum(p_near, 1 - 0.5**most)
-    known = deterministic or most > 1 or p_best.size == 1
+        drawn = plausible(samples, objective, randomness.stream(seed, "ranking"), draws=DRAWS, truths=truths)
+        told = _chances(drawn, values, clusters(truths, int(samples.runs.max())))
     ranked = []
     for place, candidate in enumerate(samples.order.tolist()):
-        seen = samples.makespans_s[candidate, : samples.runs[candidate]]
-        value_s = float(statistic(seen, objective))
-        low_s, high_s = None, None
+        ends: tuple[float | None, float | None] = (None, None)
         if place < samples.finalists:
-            low_s, high_s = _interval(seen, drawn[:, candidate], objective, deterministic=deterministic)
-        chances = (float(p_best[candidate]), float(p_near[candidate])) if known else (None, None)
-        ranked.append(Ranked(candidate, value_s, low_s, high_s, seen.size, *chances))
+            runs = int(samples.runs[candidate])
+            ends = _interval(
+                samples.makespans_s[candidate, :runs],
+                None if truths is None else truths[:runs],
+                None if drawn is None else drawn[:, candidate],
+                objective,
+                level=level,
+                deterministic=deterministic,
+            )
+        chances = [_known(column[candidate]) for column in (told.best, told.near, told.loss)]
+        ranked.append(Ranked(candidate, values[candidate], *ends, int(samples.runs[candidate]), *chances))
     return Ranking(tuple(ranked), samples.finalists, objective, bound_s, samples.evaluations, seed, samples)
 
 
+def _chances(drawn: Floats, values: Sequence[float], told: int) -> intervals.Chances:
+    """What draws of objectives, (draw, candidate), say; the loss of one that was not drawn is what was seen of it."""
+    count = len(values)
+    if told < 2 and count > 1:
+        nothing = np.full(count, np.nan)
+        return intervals.Chances(nothing, nothing, nothing)
+    least = drawn.min(axis=1, keepdims=True)
+    best = (drawn == least) / np.sum(drawn == least, axis=1, keepdims=True)
+    shares, near = best.mean(axis=0), np.mean(drawn <= least * (1 + MARGIN), axis=0)
+    if count > 1:
+        shares, near = intervals.no_surer(shares, told), np.minimum(near, 1 - 0.5**told)
+    known = np.all(np.isfinite(drawn), axis=0)
+    seen = np.array(values) / min(values) - 1
+    loss = np.where(known, np.mean(np.where(known, drawn, least) / least, axis=0) - 1, seen)
+    return intervals.Chances(shares, near, loss)
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
 def _interval(
-    seen: Floats, drawn: Floats, objective: Objective, *, deterministic: bool
+    seen: Floats, truths: Truths, drawn: Floats | None, objective: Objective, *, level: float, deterministic: bool
 ) -> tuple[float | None, float | None]:
-    if objective == "mean" or deterministic:
-        described = describe(seen, deterministic=deterministic)
-        return described["low"], described["high"]
-    if seen.size < FEWEST_EQUAL:
+    if objective == "mean" or deterministic or drawn is None:
+        found = intervals.of_mean(seen[np.newaxis], truths, level=level, deterministic=deterministic)
+        return _known(found.low[0]), _known(found.high[0])
+    if clusters(truths, seen.size) < intervals.FEWEST_EQUAL:
         return None, None
-    low_s, high_s = np.quantile(drawn, (0.025, 0.975))
+    low_s, high_s = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
     return float(low_s), float(high_s)

@@ -57,11 +57,11 @@ def test_a_change_that_pays_is_found_among_those_that_do_not(many):
     document = whatif_document(swept_of(many, lambda point, _: (0.8 if point == 7 else 1) + draw()))
     assert (document["pays_most"], document["pays"]) == (7, [7])
     most = document["points"][7]
-    assert most["chance"] > 0.99
+    assert most["chance"] > 0.95
     assert most["together"]["low"] < most["gain"]["low"] < 1.25 < most["gain"]["high"] < most["together"]["high"]
     assert document["comparisons"] == NULLS
     assert "pays most: 1.24 (1.23 to 1.26) times as fast" in document["sentence"]
-    assert "the fastest of 21 points with a chance of > 99 %" in document["sentence"]
+    assert "the fastest of 21 points with a chance of 98 %" in document["sentence"]
 
 
 def test_of_two_that_cannot_be_told_apart_both_are_named(many):
@@ -247,7 +247,9 @@ def test_a_few_draws_that_are_alike_by_chance_do_not_pay(tmp_path, replications)
     document = whatif_document(swept_of(plan, lambda point, _: (1.0 - 0.1 * point) * np.ones(replications)))
     assert document["pays"] == []
     assert document["points"][2]["gain"]["low"] is None
-    assert document["points"][2]["chance"] == pytest.approx(1 - 0.5**replications, abs=1e-4)
+    assert document["points"][2]["chance"] == pytest.approx(
+        min(1 - 0.5**replications, 1 - 0.5 / (replications + 1)), abs=1e-4
+    )
     assert document["diminishing"] == []
 
 
