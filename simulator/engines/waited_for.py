@@ -16,6 +16,7 @@ from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.truths import of_replication
 
 __all__ = ["Message", "Part", "WaitedFor", "waited_for"]
 
@@ -91,15 +92,11 @@ def waited_for(
     ScenarioError
         If this replication was not logged.
     """
+    scenario = replace(scenario, seed=runs.seed, truths=runs.truth_count)
+    scenario = of_replication(scenario, first_replication + replication)
     log, causes = explain(scenario, runs, configuration, replication)
     path = causes.path()
-    nominal = _nominal_ticks(
-        replace(scenario, truths=runs.truth_count),
-        configuration,
-        first_replication + replication,
-        seed=runs.seed,
-        tick_s=runs.tick_s,
-    )
+    nominal = _nominal_ticks(scenario, configuration, first_replication + replication, tick_s=runs.tick_s)
     return WaitedFor(
         tuple(Step(log[row], begin, log[row].end_ticks) for row, begin in path),
         tuple(_parts(scenario, runs, configuration, log, causes, path, nominal)),
@@ -151,11 +148,9 @@ def _parts(
     return sorted(parts, key=lambda part: (-part.seconds, part.what, part.where))
 
 
-def _nominal_ticks(
-    scenario: Scenario, configuration: int, replication: int, *, seed: int, tick_s: float
-) -> Mapping[int, int]:
+def _nominal_ticks(scenario: Scenario, configuration: int, replication: int, *, tick_s: float) -> Mapping[int, int]:
     """What each computation takes alone and without load."""
-    one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1, seed=seed)
+    one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1)
     (costs,) = lower(one, draw(one, first=replication), tick_s=tick_s)
     rows = np.flatnonzero(costs.columns.kind == Kind.COMPUTE)
     return dict(zip(rows.tolist(), costs.nominal_ticks[0, 0, : rows.size].tolist(), strict=True))

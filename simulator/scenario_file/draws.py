@@ -14,13 +14,11 @@ from simulator.base import randomness
 from simulator.models.speed import SpeedBand
 from simulator.programs.columns import Columns
 from simulator.scenario_file.scenario import Scenario, truth_count
-from simulator.scenario_file.truths import APPLICATION, TruthKey, application_parts, speed_parts
+from simulator.scenario_file.truths import APPLICATION, SERIES, TruthKey, application_parts, speed_parts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SERIES = 1_000_000
-"""Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 FEW_DRAWS = 2**16
 """Draws up to which each is remembered; more are made together, and as many at once."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simulator.base import randomness
 from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import COMMON, Doubt
-from simulator.models.load import LoadTrace
+from simulator.models.load import AvailabilityRule, LoadTrace, availability
 from simulator.models.neighbours import SharingDomain
 from simulator.models.network import MessageModel, drawn_model
 from simulator.models.speed import SpeedBand
@@ -30,6 +30,10 @@ FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
 APPLICATION = "the application's model"
 """What is drawn for the model of an application that no file holds."""
+SERIES = 1_000_000
+"""Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
+MOST_TRIES = 16
+"""Resampled records of a load up to which one is sought that leaves us something."""
 RULE = "rule by which loads share"
 
 
@@ -171,9 +175,21 @@ def structure_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenari
     domains = tuple(_domain(domain, key, number) for domain in platform.domains)
     pes = platform.pes
     if any(pe.load is not None and pe.load.doubtful for pe in pes):
-        loads: dict[int, Load] = {}
+        loads: dict[tuple[int, int], Load] = {}
         pes = tuple(_loaded(pe, loads, key, number) for pe in pes)
     return replace(scenario, platform=replace(platform, pes=pes, network=network, domains=domains))
+
+
+def of_replication(scenario: Scenario, replication: int) -> Scenario:
+    """The scenario with the links, sharing domains and loads that a replication has, by its number as given to `run`.
+
+    Parameters
+    ----------
+    scenario
+        With the seed and the number of truths of the run.
+    """
+    series, number = divmod(replication, SERIES)
+    return structure_of(scenario, number % truth_count(scenario), series=series)
 
 
 def _network(network: Network, key: TruthKey, number: int) -> Network:
@@ -198,22 +214,30 @@ def _domain(domain: SharingDomain, key: TruthKey, number: int) -> SharingDomain:
     return domain.drawn(key.one(_domain_parts(domain, domain.doubt), number))
 
 
-def _loaded(pe: PE, known: dict[int, Load], key: TruthKey, number: int) -> PE:
+def _loaded(pe: PE, known: dict[tuple[int, int], Load], key: TruthKey, number: int) -> PE:
     if pe.load is None or not pe.load.doubtful:
         return pe
-    if id(pe.load) not in known:
-        known[id(pe.load)] = _load(pe.load, key, number)
-    return replace(pe, load=known[id(pe.load)])
+    at = id(pe.load), pe.cores
+    if at not in known:
+        known[at] = _load(pe.load, pe.cores, key, number)
+    return replace(pe, load=known[at])
 
 
-def _load(load: Load, key: TruthKey, number: int) -> Load:
+def _leaves_some(trace: LoadTrace, rule: AvailabilityRule, cores: int) -> bool:
+    """Whether a load leaves us anything at some time: what ran beside it once ended once."""
+    return bool(np.any(availability(trace.values, rule, cores=cores) > 0))
+
+
+def _load(load: Load, cores: int, key: TruthKey, number: int) -> Load:
     """A load whose trace is a block bootstrap of its record, and whose rule is drawn where nothing says it."""
-    rule = load.rule
+    rule, trace = load.rule, load.trace
     if not load.rule_known:
-        rule = "fair" if key.deviates(RULE)[number] < 0 else "idle"
-    trace = load.trace
+        idle = key.deviates(RULE)[number] > 0 and _leaves_some(trace, "idle", cores)
+        rule = "idle" if idle else "fair"
     if load.recorded and load.draws:
-        trace = resampled_blocks(trace, key.generator(number, load_source(load)))
+        generator = key.generator(number, load_source(load))
+        drawn = (resampled_blocks(trace, generator) for _ in range(MOST_TRIES))
+        trace = next((one for one in drawn if _leaves_some(one, rule, cores)), trace)
     return replace(load, trace=trace, rule=rule, recorded=False, rule_known=True, recording=_record(load))
 
 
@@ -234,21 +258,21 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
     scenario = scenario if truths is None else replace(scenario, truths=truths)
     key, kernel, platform = TruthKey.of(scenario, series), scenario.application.kernel, scenario.platform
     parts: list[Parts] = [application_parts(scenario)] if scenario.application_spreads[0] else []
-    loads: dict[str, tuple[str, Load]] = {}
+    loads: dict[str, tuple[str, Load, int]] = {}
     for name, pe in zip(platform.draw_names, platform.pes, strict=True):
         band = pe.speeds.get(kernel)
         if band is not None and band.doubtful:
             parts.append(speed_parts(band, name))
         if pe.load is not None and pe.load.doubtful:
-            loads.setdefault(load_source(pe.load), (pe.name, pe.load))
+            loads.setdefault(load_source(pe.load), (pe.name, pe.load, pe.cores))
     parts += [_link_parts(one.doubt, one.source, one.name) for one in platform.network.links if one.doubt is not None]
     parts += [_link_parts(one.doubt, one.source, name) for name, one in _models(platform.network) if one.doubt]
     parts += [_domain_parts(one, one.doubt) for one in platform.domains if one.doubt is not None]
     names = dict.fromkeys(name for one in parts for name, share in one if share > 0)
     found = {name: key.deviates(name) for name in names}
-    for pe_name, load in loads.values():
+    for pe_name, load, cores in loads.values():
         if load.recorded and load.draws:
-            means = np.array([_load(load, key, number).trace.mean() for number in range(key.truths)])
+            means = np.array([_load(load, cores, key, number).trace.mean() for number in range(key.truths)])
             spread = float(means.std())
             found[f"load of PE {pe_name}"] = (means - means.mean()) / spread if spread > 0 else means * 0.0
         if not load.rule_known:

@@ -17,6 +17,7 @@ from simulator.results.timelines.table import table
 from simulator.results.timelines.words import View
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.truths import of_replication
 
 __all__ = ["SUFFIXES", "write_timeline"]
 
@@ -62,7 +63,9 @@ def write_timeline(
     if unknown:
         raise ScenarioError(f"configuration {unknown[0]}: not found, {', '.join(runs.configurations)} allowed")
     chosen = [k for k, name in enumerate(runs.configurations) if configurations is None or name in configurations]
-    one = replace(scenario, replications=1, seed=runs.seed, truths=runs.truth_count)
+    scenario = replace(scenario, seed=runs.seed, truths=runs.truth_count)
+    scenario = of_replication(scenario, first_replication + replication)
+    one = replace(scenario, replications=1)
     starts_s = draw(one, first=first_replication + replication).load_starts_s[0].tolist()
     views = _views(scenario, runs, chosen, replication=replication, starts_s=starts_s)
     if ".csv" in path.suffixes[-2:]:

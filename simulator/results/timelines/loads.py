@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from simulator.results.timelines.counters import load_points
 from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.truths import of_replication
 
 __all__ = ["load_profiles"]
 
@@ -20,12 +21,13 @@ def load_profiles(scenario: Scenario, *, replication: int, end_s: float, most: i
     Parameters
     ----------
     scenario
-        With the seed of the run.
+        With the seed and the number of truths of the run.
     replication
         Its number decides where in their traces the loads start.
     end_s
         How long the run is; beyond `most` changes, means over equal steps are given.
     """
+    scenario = of_replication(scenario, replication)
     starts_s = draw(replace(scenario, replications=1), first=replication).load_starts_s[0]
     return {
         pe.name: load_points(pe.load.trace, float(start_s), end_s, most)

@@ -34,7 +34,7 @@ def stepwise(made, draws, runs):
     for costs in lower(made, draws, tick_s=TICK):
         for c, place in enumerate(costs.configurations):
             for r in costs.replications:
-                one = Stepwise(made, costs, c, r, starts=starts[r].tolist(), tick_s=TICK)
+                one = Stepwise(costs.scenario, costs, c, r, starts=starts[r].tolist(), tick_s=TICK)
                 makespan = one.run()
                 if runs is None:
                     continue
