@@ -58,7 +58,7 @@ def test_ols_interval_half_widths_meet_the_fixtures():
         runs = make_runs(values, [float(row["time_s"]) + sign * delta for row, sign in wide])
         wanted = [row for row in targets if (row["case"], row["response"]) == (case, response)]
         found = fit({"t": own[0]["formula"]}, {"t": runs}, method="ols").predict(
-            {name: [float(row[name]) for row in wanted] for name in names}
+            {name: [float(row[name]) for row in wanted] for name in names}, level=0.95
         )
         tolerance = 0.04 if case == "T13-N=11000" else 0.015
         for i, row in enumerate(expected):
@@ -86,8 +86,9 @@ def test_default_beats_the_paper_by_the_bars(result):
 
 def test_default_intervals_tell_the_truth(result):
     overall = result["overall"]
-    assert overall["default"]["inside"] >= 0.92 * overall["count"]
-    assert overall["default"]["median_half_width_percent"] <= 15
+    assert result["level"] == 0.9
+    assert 0.88 * overall["count"] <= overall["default"]["inside"] <= 0.93 * overall["count"]
+    assert overall["default"]["median_half_width_percent"] <= 12.6
     assert overall["paper"]["inside"] < 0.7 * overall["count"]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.regression.blend import Blend, fit_blend
+from simulator.models.regression.candidates import NOISE_WEIGHT
 from simulator.models.regression.least_squares import LinearFit, fit_linear
 from simulator.models.regression.runs import Cells, Floats, Runs, cells_of, resolution_s
 from simulator.models.regression.runtime_model import Part, RuntimeModel, observed_table
@@ -176,21 +177,21 @@ def _restricted(runs: Runs, names: tuple[str, ...]) -> Runs:
 
 
 def _tails(fitted: Blend | LinearFit, runs: Runs, cells: Cells) -> Floats | None:
-    """Residuals of the runs in standard deviations, as `TAILS` equally likely ones; None of too few runs."""
-    seconds = fitted.point(cells.columns())[cells.cell_of_run] if len(cells.time_s) < len(runs.times_s) else None
-    seconds = fitted.point(runs.columns()) if seconds is None else seconds
+    """Residuals of the runs as `TAILS` equally likely ones, as `Part.tails` has them; None of too few runs."""
+    seconds = fitted.point(cells.columns())[cells.cell_of_run]
     usable = (seconds > 0) & (runs.times_s > 0)
     if usable.sum() < FEWEST_TAILS:
         return None
-    away = np.log(runs.times_s[usable] / seconds[usable])
-    if isinstance(fitted, LinearFit) and not fitted.relative:
-        away = (runs.times_s - seconds)[usable]  # alike in seconds, whatever the time
-    away = away - np.median(away)
-    sd = float(np.sqrt(np.mean(away**2)))
-    if not sd > 0:
-        return None
-    places = (np.arange(TAILS) + 0.5) / TAILS
-    return np.asarray(np.quantile(away / sd, places))
+    if isinstance(fitted, LinearFit):
+        used = float(fitted.rank)
+        away = runs.times_s / seconds - 1.0 if fitted.relative else runs.times_s - seconds
+    else:
+        used = max(len(cells.time_s) + NOISE_WEIGHT - float(fitted.weight @ fitted.freedom), 0.0)
+        away = np.log(np.where(usable, runs.times_s / np.where(usable, seconds, 1.0), 1.0))
+    away = away[usable] - np.median(away[usable])
+    # A fit comes nearer to its own runs than to further ones.
+    away = away * np.sqrt(away.size / max(away.size - used, 1.0))
+    return np.asarray(np.quantile(away, (np.arange(TAILS) + 0.5) / TAILS))
 
 
 def _residuals(part: Part, cells: Cells) -> Floats:

@@ -101,7 +101,7 @@ class Part:
     observed_s: Floats
     """Mean, smallest and largest time and number of runs at each of them, shape (cells, 4)."""
     tails: Floats | None = None
-    """Ascending residuals of runs in standard deviations, equally likely; None: normal ones."""
+    """Ascending residuals of runs, equally likely: logarithms, or seconds of `ols`; None: normal ones."""
 
     @property
     def formula(self) -> Formula:
@@ -227,14 +227,13 @@ class RuntimeModel:
         targets = self._targets(values, None)
         columns = dict(zip(self.names, targets.T, strict=True))
         means = np.array([float(part.fit.point(columns)[0]) for part in self.parts])
-        own = np.array([_noise_sd(part.fit, columns) for part in self.parts]) * means / means.sum()
+        tails = [_log_tails(part, columns) for part in self.parts]
+        own = np.array([float(np.sqrt(np.mean(one**2))) for one in tails]) * means / means.sum()
         sd = float(np.sqrt(own @ self.correlation @ own))
-        largest = self.parts[ties.first_most(own)]
         if not sd > NOTHING:
             return None
-        if largest.tails is None:
-            return Noise.normal(sd)
-        return Noise(np.exp(sd * largest.tails))
+        shape = tails[ties.first_most(own)]
+        return Noise(np.exp(shape * sd / np.sqrt(np.mean(shape**2))))
 
     def predict(
         self, values: Mapping[str, ArrayLike], *, level: float = LEVEL, labels: Sequence[str] | None = None
@@ -454,13 +453,21 @@ def _causes(fit: Blend | LinearFit, columns: Mapping[str, Floats]) -> Floats:
     return np.array([float((half / NINETY / np.maximum(np.abs(fit.point(columns)), 1e-300))[0]) ** 2, 0.0, 0.0])
 
 
-def _noise_sd(fit: Blend | LinearFit, columns: Mapping[str, Floats]) -> float:
-    """Standard deviation of the logarithm of one run around its mean at one target."""
+def _log_tails(part: Part, columns: Mapping[str, Floats]) -> Floats:
+    """Residuals of the logarithm of one run of a part at one target, ascending and equally likely."""
+    fit = part.fit
+    if part.tails is not None:
+        if isinstance(fit, Blend):
+            return part.tails
+        mean = 1.0 if fit.relative else max(abs(float(fit.point(columns)[0])), 1e-300)
+        return np.asarray(np.log(np.maximum(1.0 + part.tails / mean, LEAST)))
     if isinstance(fit, Blend):
         _, of_mean, of_run = fit.members(columns)
-        return float(np.sqrt(fit.weight @ (of_run - of_mean)[:, 0]))
-    scale = 1.0 if fit.relative else float(max(abs(fit.point(columns)[0]), 1e-300))
-    return float(np.sqrt(fit.variance)) / scale
+        sd = float(np.sqrt(fit.weight @ (of_run - of_mean)[:, 0]))
+    else:
+        mean = 1.0 if fit.relative else max(abs(float(fit.point(columns)[0])), 1e-300)
+        sd = float(np.sqrt(fit.variance)) / mean
+    return np.log(Noise.normal(sd).factors)
 
 
 def _log_sd(low: float, high: float, mean: float) -> float:

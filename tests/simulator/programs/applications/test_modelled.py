@@ -16,6 +16,7 @@ from simulator.programs.applications import build_program
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import truth_of
 from tests.simulator.platform.platforms import flat, trace
 
 N, PROCESSES = (column.ravel() for column in np.meshgrid([100.0, 200, 400, 800], [1.0, 2, 4, 8]))
@@ -78,7 +79,7 @@ def test_a_scenario_goes_to_a_file_and_back_with_its_model(tmp_path):
 
     load = trace([0, 50.0], [0, 1.0], 100.0)
     parameters = {"N": 333.5, "units": 100}
-    made = modelled(fitted(), [1.0, 0.5], (60, 40), parameters=parameters, loads={1: Load(load, "fair")})
+    made = modelled(fitted(), [1.0, 0.5], (60, 40), parameters=parameters, loads={1: Load(load, "fair", drawn=False)})
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "m.json").write_text(json.dumps(made.application.model.to_dict()))
     (tmp_path / "l.csv").write_text(trace_text(load))
@@ -270,3 +271,13 @@ def test_a_model_that_fits_exactly_draws_nothing(tmp_path):
     scenario = linked(tmp_path, in_parts())
     assert not scenario.doubtful
     assert scenario.deterministic
+
+
+def test_one_truth_of_a_model_is_what_its_runs_share(tmp_path):
+    scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=40)
+    logs = np.log(run(scenario).makespan_s[0])
+    for number in (0, 3):
+        truth = truth_of(scenario, number)
+        assert not truth.doubtful
+        alike = np.log(run(truth).makespan_s[0][number::4])
+        np.testing.assert_allclose(alike, logs[number::4], rtol=1e-6)
