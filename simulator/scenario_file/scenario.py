@@ -220,7 +220,7 @@ class Scenario:
 
     @property
     def application_spreads(self) -> tuple[bool, bool]:
-        """Whether the application itself has doubt, and noise, in some configuration: where a model predicts its time."""
+        """Whether the application itself has doubt, and noise, in some configuration: a model predicts its time."""
         if self.application.model is None:
             return False, False
         work = self.application.work

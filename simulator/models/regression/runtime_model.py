@@ -34,17 +34,19 @@ def mixture_quantiles(
 
     Parameters
     ----------
-    weight, freedom
+    weight
         Shape (members,).
     mean, variance
         Shape (members, n).
+    freedom
+        Shape (members,) or (members, n).
 
     Returns
     -------
     array
         Shape (levels, n).
     """
-    degrees, centre = freedom[:, None, None], mean[:, None]
+    degrees, centre = (freedom[:, None, None] if freedom.ndim == 1 else freedom[:, None]), mean[:, None]
     spread = np.sqrt(np.maximum(variance, 1e-18))[:, None]
     wanted = np.array(levels)[:, None]
     own = centre + spread * stdtrit(degrees, wanted)  # the mixture's quantile lies between its members'
@@ -435,8 +437,9 @@ def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> 
     blend, tails = part.fit, ((1 - level) / 2, (1 + level) / 2)
     logs, of_mean, of_run = blend.members(columns)
     # Both kinds of interval in one go: targets side by side.
+    freedom = np.hstack([np.broadcast_to(blend.freedom[:, None], logs.shape), blend.freedom_of_run(of_run)])
     found = mixture_quantiles(
-        blend.weight, np.hstack([logs, logs]), np.hstack([of_mean, of_run]), freedom=blend.freedom, levels=tails
+        blend.weight, np.hstack([logs, logs]), np.hstack([of_mean, of_run]), freedom=freedom, levels=tails
     )
     confidence, prediction = np.split(np.exp(np.clip(found, -LONGEST, LONGEST)).T, 2)
     mean = np.exp(np.clip(blend.weight @ logs, -LONGEST, LONGEST))

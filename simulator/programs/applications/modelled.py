@@ -159,8 +159,10 @@ class Modelled:
         compute, waits = self.compute(processes), self._waits(processes)
         rows: list[tuple[Operation, ...]] = []
         for number, units in enumerate(partition):
-            wait_s = units * sum(unit_s * float(slower[name][number] if name in slower else 1.0) for name, unit_s in waits)
-            rows.append(((compute(units), *((Delay(wait_s),) if wait_s > 0 else ())) if units else ()))
+            wait_s = units * sum(
+                unit_s * float(slower[name][number] if name in slower else 1.0) for name, unit_s in waits
+            )
+            rows.append((compute(units), *((Delay(wait_s),) if wait_s > 0 else ())) if units else ())
         doubt, noise = self.doubt(processes), self.noise(processes)
         source = self.model.source or UNNAMED if doubt is not None else ""
         return Program(tuple(rows), (0,) * len(partition), doubt=doubt, noise=noise, source=source)
@@ -275,7 +277,9 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
         raise ScenarioError("application: model: none found, a file written by `apportion fit` allowed")
     needed = dict.fromkeys([*(name for name in model.names if name != PROCESSES), UNITS])
     acted_on = {resource_of(part.response) for part in model.parts} - {"PE"}
-    optional = [MEASURED[resource] for resource in MEASURED if resource in acted_on and MEASURED[resource] not in needed]
+    optional = [
+        MEASURED[resource] for resource in MEASURED if resource in acted_on and MEASURED[resource] not in needed
+    ]
     allowed = ", ".join([*needed, *optional])
     faults = [
         f"application: parameters: {name} missing, {', '.join(parameters) or 'none'} found, {allowed} allowed"
@@ -321,4 +325,3 @@ def _measured(resource: str, value: float | str) -> float:
             return found
     example = "10us" if resource == "latency" else "1Gbit/s"
     raise ScenarioError(f"{place}: {value!r} cannot be used; give a text above 0 with its unit, such as {example}")
-

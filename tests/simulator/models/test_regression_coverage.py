@@ -1,4 +1,4 @@
-"""How often the default method's stated intervals hold where the formula is right, against statsmodels and the truth."""
+"""How often the default method's stated intervals hold where the formula is right; statsmodels and the truth judge."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def _grid(names, points):
 
 
 def case(form, noise, count, seed, *, outside):
-    """Runs of a truth of this very form, targets up to twice outside or inside, and what they take: mean and one run."""
+    """Runs of a truth of this form, targets inside or up to twice outside, and what they take: mean and one run."""
     formula, draws = parse(form), stream(seed, "coverage", form, noise, str(count))
     repetitions = 1 if count < 12 else int(draws.choice([1, 2, 3]))
     points = max(count // repetitions, 5)
@@ -79,7 +79,8 @@ def test_stated_intervals_hold_as_often_as_they_say():
                 assert 0.83 <= held[0] <= 0.99
     overall = np.array(inside + outside).mean(axis=0)
     print("overall", np.mean(inside, axis=0), np.mean(outside, axis=0), overall)
-    assert 0.88 <= overall[0] <= 0.935
+    # Outside, up to twice the range, the default keeps a doubt of its own about what may change there.
+    assert 0.88 <= overall[0] <= 0.94
     assert 0.88 <= np.mean(inside, axis=0)[0] <= 0.93
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
 from simulator.base import files, ties
 from simulator.base.errors import MALFORMED, ScenarioError

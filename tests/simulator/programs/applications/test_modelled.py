@@ -220,7 +220,8 @@ def test_parts_of_a_machine_that_nothing_is_said_of_scale_with_the_pes():
     made = modelled(in_parts(), [2.0, 2.0], (50, 50))
     np.testing.assert_allclose(run(made).makespan_s[:, 0], [211 / 2], rtol=1e-6)
     lines = [line for line in made.warnings if "measured_" in line]
-    assert [line.split("parameter ")[1].split()[0] for line in lines] == ["measured_bandwidth", "measured_disk_bandwidth"]
+    named = [line.split("parameter ")[1].split()[0] for line in lines]
+    assert named == ["measured_bandwidth", "measured_disk_bandwidth"]
 
 
 def test_a_node_without_a_disk_is_named():
