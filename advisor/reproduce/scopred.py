@@ -63,7 +63,8 @@ def text(result: dict[str, Any]) -> str:
         lines.append(f"{cell['name']:22}{where}{values}  {low:.2f} to {high:.2f}")
     lines += [
         "",
-        f"{'error in %, mean / worst':26}{'paper':>14}{'ols':>14}{'default':>14}   observed mean in the interval (95, 95, 90 %)",
+        f"{'error in %, mean / worst':26}{'paper':>14}{'ols':>14}{'default':>14}   observed mean in",
+        f"{'':68}   intervals of 95, 95, 90 %",
     ]
     for table in [*result["tables"], result["overall"]]:
         errors = "".join(

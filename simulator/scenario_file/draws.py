@@ -4,7 +4,7 @@ Every draw has a stream of its own, keyed by what it is for, so that adding a PE
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -44,7 +44,7 @@ class Draws:
 
     def of(self, replications: slice | Ints) -> "Draws":
         """Of some of the replications."""
-        return Draws(*(None if part is None else part[replications] for part in vars(self).values()))
+        return replace(self, **{name: part[replications] for name, part in vars(self).items() if part is not None})
 
     def factors(self, program: Columns) -> Floats | None:
         """What the times of a program's computations and delays are multiplied with, (replication,); None: nothing."""

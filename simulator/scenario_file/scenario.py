@@ -211,7 +211,7 @@ class Scenario:
 
     @property
     def noisy(self) -> bool:
-        """Whether runs of one truth differ: by where a load starts, or by the noise of a speed or of the application."""
+        """Whether runs of one truth differ: by where a load starts, or the noise of a speed or of the application."""
         return (
             any(band.noise is not None for band in self.bands)
             or any(pe.load is not None and pe.load.draws for pe in self.platform.pes)
@@ -284,7 +284,7 @@ class Scenario:
         prepared = self.application.prepared
         if prepared is None:
             work = self.application.work
-            return work.program_on(configuration, self.platform) if work.hosted else work.program(configuration)
+            return work.hosted_on(configuration, self.platform) if work.hosted else work.program(configuration)
         return prepared.program_on(configuration, self._resources(configuration))
 
     def _check_grid(self, configuration: Configuration) -> None:

@@ -167,10 +167,8 @@ def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: 
             now[mine] = clocks.barrier[other]
         elif code == POST:
             clocks.arrival[other] = _later(job, clocks, lane, now[mine], row)
-        elif code == SLEEP and what < 0:
-            now[mine] = _later(job, clocks, lane, now[mine], row)
         elif code == SLEEP:
-            now[mine] = _after(clocks, lane, now[mine], job.nominal[clocks.nominal[lane] + what])
+            now[mine] = _slept(job, clocks, lane, now[mine], row, what)
         elif code == UNTIL:
             now[mine] = max(now[mine], job.ticks[clocks.ticks[lane] + row])
         elif code == END:
@@ -201,6 +199,14 @@ def _follow_logged(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks
 def _later(job: Job, clocks: Clocks, lane: int, tick: int, row: int) -> int:
     """The clock after a row's ticks; past its end the run fails."""
     return int(_after(clocks, lane, tick, job.ticks[clocks.ticks[lane] + row]))
+
+
+@callee
+def _slept(job: Job, clocks: Clocks, lane: int, tick: int, row: int, computation: int) -> int:  # noqa: PLR0913, PLR0917
+    """The clock after a delay, which may differ between replications as computations do."""
+    if computation < 0:
+        return _later(job, clocks, lane, tick, row)
+    return int(_after(clocks, lane, tick, job.nominal[clocks.nominal[lane] + computation]))
 
 
 @callee

@@ -475,10 +475,8 @@ def _log_tails(part: Part, columns: Mapping[str, Floats]) -> Floats:
 
 def _log_sd(low: float, high: float, mean: float) -> float:
     """Standard deviation of a logarithm whose 90 % interval is as wide; 0 where it is rounding."""
-    if low <= 0:  # a straight line of `ols` may go there
-        sd = (high - low) / 2 / NINETY / mean
-    else:
-        sd = float(np.log(high / low)) / 2 / NINETY
+    # A straight line of `ols` may go below 0.
+    sd = ((high - low) / mean if low <= 0 else float(np.log(high / low))) / 2 / NINETY
     return sd if sd > NOTHING else 0.0
 
 

@@ -140,7 +140,7 @@ class Modelled:
         """One computation for each process with units, with links and disks as the history's machine had them."""
         return self._program(configuration, {})
 
-    def program_on(self, configuration: Configuration, platform: "Platform") -> Program:
+    def hosted_on(self, configuration: Configuration, platform: "Platform") -> Program:
         """The same with the waits for links and disks of a platform.
 
         Raises
@@ -303,8 +303,8 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     if not isinstance(units, int) or units < 1:
         faults.append(f"application: parameters: units: {units!r} found, an integer of at least 1 allowed")
     measured = {}
-    for resource in MEASURED:
-        if (name := MEASURED[resource]) in optional and name in parameters:
+    for resource, name in MEASURED.items():
+        if name in optional and name in parameters:
             try:
                 measured[resource] = _measured(resource, parameters[name])
             except ScenarioError as error:

@@ -65,7 +65,7 @@ class Work(Protocol):
             If the partition does not fit.
         """
 
-    def program_on(self, configuration: Configuration, platform: "Platform") -> Program:  # noqa: ARG002
+    def hosted_on(self, configuration: Configuration, platform: "Platform") -> Program:  # noqa: ARG002
         """The operations of all processes where they depend on the links and disks of a platform; most do not.
 
         Raises

@@ -77,8 +77,8 @@ def _primes(number: int) -> Floats:
 DRIFT = 0.08
 """Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
 UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
-"""Standard deviation of the log time of kinds that no run used together, which each of their configurations that was run
-makes less of; of a kind that no run used alone."""
+"""Standard deviation of the log time of kinds that no run used together, of which each of their configurations that was
+run leaves less; of a kind that no run used alone."""
 MEMBERS = 64
 """Equally likely truths."""
 CALIBRATION_WEIGHT = 4.0
