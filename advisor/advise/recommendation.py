@@ -215,8 +215,8 @@ def recommend(  # noqa: PLR0913 - all by name
     """Find who should get how much: PEs, processes on each and units of each, compared on the same draws.
 
     Compared are what the searches find, the naive strategies, the scenario's own configurations, and what lies one step
-    from the best of them. Of all these the simplest is recommended that loses at most 1 % to the best in expectation: the
-    fewest PEs, then the fewest processes, then equal units, then the least objective.
+    from the best of them. Of all these the simplest is recommended that loses at most 1 % to the best in expectation:
+    the fewest PEs, then the fewest processes, then equal units, then the least objective.
 
     Parameters
     ----------

@@ -215,13 +215,12 @@ def _pe(pe: PE, name: str, trace: str | None) -> Data:
         written: Data = {"times_s": held.times_s.tolist(), "values": held.values.tolist(), "end_s": held.end_s}
         if held.start_instant is not None:
             written["start"] = held.start_instant.isoformat()
-        if pe.load.recorded:
-            written["recorded"] = True
         entry["load"] = {
             "trace": trace if trace is not None else written,
             **({"rule": pe.load.rule} if pe.load.rule_known else {}),
             "after_end": held.after_end,
             "start": _start(pe.load),
+            **({} if pe.load.recorded == (trace is not None) else {"recorded": pe.load.recorded}),
             **({} if not pe.load.demands else {"demands": demands_data(pe.load.demands)}),
         }
     return entry
@@ -239,7 +238,7 @@ def speed_data(band: SpeedBand) -> Any:
         return band.surface.to_dict()
     if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
         return speed(float(band.mid[0]))
-    return band.to_dict() | ({"source": band.source} if band.source and band.wide else {})
+    return band.to_dict() | ({"source": band.source} if band.doubtful else {})
 
 
 def message_data(model: MessageModel) -> Data:
@@ -257,7 +256,7 @@ def message_data(model: MessageModel) -> Data:
 
 def _source(of: MessageModel | Link) -> Data:
     """What links share their doubt by, where they have some."""
-    return {"source": of.source} if of.doubt is not None and of.source else {}
+    return {} if of.doubt is None else {"source": of.source}
 
 
 def _link(link: Link, *, says_shared: bool = True) -> Data:

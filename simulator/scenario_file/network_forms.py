@@ -13,7 +13,6 @@ from simulator.scenario_file.form import (
     FileName,
     Form,
     Latency,
-    Name,
     Payload,
     Size,
 )
@@ -43,8 +42,8 @@ class _LinkForm(Form):
     """`true`: both directions share it; otherwise each has it for itself."""
     doubt: DoubtForm | None = None
     """What is not known of its times, over bytes."""
-    source: Name | None = None
-    """What all links that name it share most of their doubt by; by default those of one entry do."""
+    source: str | None = None
+    """What all links that name it share most of their doubt by, `""` for each alone; by default those of one entry."""
 
 
 class LineForm(_LinkForm):

@@ -81,9 +81,15 @@ def _message_model(form: LinkForm, source: LinkSource | None) -> MessageModel:
 def _doubted(form: LinkForm, model: MessageModel, *where: str | int) -> MessageModel:
     """The model with the doubt that the entry says, else its own; and what links share it by."""
     doubt = model.doubt if form.doubt is None else form.doubt.doubt()
-    if doubt is None or (form.doubt is None and not form.source and model.source):
+    if doubt is None or (form.doubt is None and form.source is None and model.source):
         return model  # one file's model stays one object: times over several of its links are those over as many hops
-    return replace(model, doubt=doubt, source=form.source or model.source or ".".join(map(str, where)))
+    own = model.source if form.source is None else ""
+    return replace(model, doubt=doubt, source=own or _source_of(form, *where))
+
+
+def _source_of(form: LinkForm, *where: str | int) -> str:
+    """What links of an entry share their doubt by: as it says, else the entry itself."""
+    return ".".join(map(str, where)) if form.source is None else form.source
 
 
 def _measured(
@@ -128,7 +134,7 @@ def link_maker(form: LinkForm, source: LinkSource, *where: str | int, always_sha
         shared = form.shared or always_shared
         if isinstance(form, LineForm):
             doubt = None if form.doubt is None else form.doubt.doubt()
-            of = "" if doubt is None else form.source or ".".join(map(str, where))
+            of = "" if doubt is None else _source_of(form, *where)
             ends = form.latency, form.bandwidth
             return partial(_line, ends=ends, shared=shared, doubt=doubt, source=of)
         model = _doubted(form, _measured(form, source), *where)

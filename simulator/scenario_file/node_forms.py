@@ -39,8 +39,8 @@ class BandForm(Form):
     """What is not known of the middle speed; without it and without noise the whole band is doubt."""
     noise: NoiseForm | None = None
     """How one run differs from the next."""
-    source: Name | None = None
-    """What all PEs that name it share most of their doubt by; by default the PEs of one entry do."""
+    source: str | None = None
+    """What all PEs that name it share most of their doubt by, `""` for each PE alone; by default PEs of one entry."""
 
 
 class FunctionForm(Form):
@@ -154,8 +154,6 @@ class TraceForm(Form):
     """Seconds at which the trace ends."""
     start: Instant | None = None
     """The instant of its time 0 with its zone (`2026-11-21T08:00+01:00`), for loads that start at a time of day."""
-    recorded: bool = False
-    """Whether it is a record, of which truths are drawn as of a file; otherwise it is the load itself."""
 
 
 class LoadForm(Form):
@@ -175,6 +173,9 @@ class LoadForm(Form):
     """Where in the trace a replication starts: `drawn`, anew for each, and once for all PEs of a node that have the
     same recording; `own`, drawn for each PE by itself; `zero`, at its start; an offset into it (`6h`); or a time of
     day (`"14:00"`) or date and time, of a trace that says when it began, in the zone of the trace."""
+    recorded: bool | None = None
+    """Whether the trace is a record, a sample of what the load is like: then each truth has blocks of it in another
+    order, if its start is drawn. If left out, a file is one and a trace written out is not."""
     demands: LoadDemandsForm | None = None
     """What a load of 1 takes of the node's `domains`: `{memory: 5GB/s, L3: 10MiB}`; nothing if left out."""
 

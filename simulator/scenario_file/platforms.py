@@ -309,7 +309,8 @@ def _with_sources(speeds: Mapping[str, SpeedBand], form: PEForm, node: NodeForm)
     for kernel, band in speeds.items():
         said = form.speeds[kernel]
         source = said.model if isinstance(said, ModelForm) else plain_name(entry)
-        found[kernel] = replace(band, source=source) if band.wide and not band.source else band
+        own = isinstance(said, BandForm) and said.source is not None
+        found[kernel] = replace(band, source=source) if band.wide and not (band.source or own) else band
     return found
 
 
@@ -406,7 +407,9 @@ def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _
 def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:
     """A load; None after a fault was noted."""
     with faults.at(*here, "trace"):
-        trace, recorded = _trace(form, named), not isinstance(form.trace, TraceForm) or form.trace.recorded
+        trace, recorded = _trace(form, named), form.recorded
+        if recorded is None:
+            recorded = not isinstance(form.trace, TraceForm)
         rule, said = form.rule or "fair", form.rule is not None
         if not isinstance(form.trace, TraceForm) and trace_column(named.path(form.trace)) == "available":
             rule, said = form.rule or "given", True
@@ -421,7 +424,7 @@ def _load(form: LoadForm, named: NamedFiles, faults: Faults, *, here: tuple[str 
 
 def _trace(form: LoadForm, named: NamedFiles) -> LoadTrace:
     if isinstance(form.trace, TraceForm):
-        if form.rule is None and not form.trace.recorded:
+        if form.rule is None and not form.recorded:
             raise ScenarioError("rule: a load that is written out needs its rule; write fair, idle or given")
         times_s, values = np.array(form.trace.times_s, np.float64), np.array(form.trace.values, np.float64)
         return LoadTrace(times_s, values, form.trace.end_s, form.after_end, form.trace.start)

@@ -43,7 +43,7 @@ RUNS_OF_A_TRUTH = 10
 """Replications of each truth by default, where these differ: truths say more of what is unknown than further runs."""
 STEP_BYTES = 450
 """Memory that a step of a process takes while it is simulated: some three operations of 150 bytes (measured)."""
-DRAWN_BYTES = 40
+DRAWN_BYTES = 32
 """Memory of what is drawn for a PE in a replication: where its load and its speed lie, as seconds and as ticks."""
 TRUTH_BYTES = 32
 """Memory of what is drawn for a PE in a truth: deviates of its kind and its own, and where its speed lies."""

@@ -76,8 +76,8 @@ def run(
         done += len(costs.configurations) * len(costs.replications)
         if progress is not None:
             progress(done, makespans.size)
-    tables = [tuple(_joined(mine, name, makespans.shape[1]) for mine in parts) for name in TIMES]
-    return RunSet(names, tick_s, makespans, *tables, "compiled", scenario.seed, logs)
+    computed, busy, finish = (tuple(_joined(mine, name, makespans.shape[1]) for mine in parts) for name in TIMES)
+    return RunSet(names, tick_s, makespans, computed, busy, finish, "compiled", scenario.seed, logs)
 
 
 def _processors() -> int:

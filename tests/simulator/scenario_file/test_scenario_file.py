@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,7 @@ def test_what_is_written_is_read_back_and_runs_to_the_same_ticks(tmp_path):
     load = trace(np.arange(40) * 0.05, np.arange(40) % 3, 2.0)
     link = LinkModel(np.array([0.1, 1e5, 1e16]), np.array([1e-5, 1 / 3, 7.0]))
     pes = [pe("a", band(1 / 3 * 1e9, 1e9, 1.1e9)), pe("b", 0.7e9, load)]
+    pes[1] = replace(pes[1], load=replace(pes[1].load, recorded=True))  # as a file is
     made = scenario(pes, 100, (60, 40), (100, 0), link=link, replications=5, seed=9)
     (tmp_path / "b.csv").write_text(trace_text(load))
     path = write(tmp_path, dump_scenario(made, traces={"b": "b.csv"}))
