@@ -154,25 +154,24 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
     with kept(options["store"]):
         source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
         asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
-        learnt = 1.0 if replay is not None else _learnt(kernel, output)
-        built, drift = _built(source, asked | {"learnt": learnt}, real=replay is None)
+        built, drift = _built(source, asked, None if replay is not None else _learnt(kernel, output))
     write = None if output is None else partial(save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
-    document |= {} if drift is None else {"drift": drift.to_dict(), "widened_by": learnt}
-    tell = partial(_tell, built, options["store"], drift, learnt)
+    document |= {} if drift is None else {"drift": drift.to_dict()}
+    tell = partial(_tell, built, options["store"], drift)
     finish(document, tell, as_json=as_json, write=write, said=f"model written to {output}")
     if options["store"] is not None and store is None:
         files.remove(options["store"])
 
 
-def _built(source: "Source", asked: dict[str, Any], *, real: bool) -> "tuple[BuiltBand, Drift | None]":
-    """The band; of real runs with the drift that earlier calibrations show, and kept for later ones."""
+def _built(source: "Source", asked: dict[str, Any], learnt: float | None) -> "tuple[BuiltBand, Drift | None]":
+    """The band; of real runs, for which a factor was learnt, with the drift of earlier ones, and kept for later ones."""
     from simulator.calibration import drift_of, fit_speed, keep_speeds
 
-    if not real:
+    if learnt is None:
         return fit_speed(source, **asked), None
     drift = drift_of(source)
-    built = fit_speed(source, drift=drift.sd, **asked)
+    built = fit_speed(source, drift=drift.sd, learnt=learnt, **asked)
     keep_speeds(built)
     return built, drift
 
@@ -290,8 +289,9 @@ def _rule(
     )
 
 
-def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None", learnt: float) -> None:
+def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None") -> None:
     from simulator import units
+    from simulator.calibration import learnt_in
     from simulator.models import noise_and_doubt
 
     ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
@@ -309,7 +309,7 @@ def _tell(built: "BuiltBand", store: Path | None, drift: "Drift | None", learnt:
     print(noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
     if drift is not None and drift.pairs:
         print(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
-    if learnt > 1:
+    if (learnt := learnt_in(built.band.doubt)) > 1:
         print(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion history coverage`")
     for line in built.incomplete:
         print(f"incomplete: {line}")

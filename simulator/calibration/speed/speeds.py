@@ -162,10 +162,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         with settings of its own, such as `RealSource.of_command`.
     method, rule, budget_s, accuracy, verify_largest
         See `bands.build`; what `measure` returned is joined as it is.
-    pe
-        Of several that were measured, the one that is meant.
-    inputs
-        Further files that went into it, for the provenance.
+    pe, inputs
+        Of several that were measured, the one that is meant; further files that went into it, for the provenance.
     drift
         Standard deviation of what the machine will have changed by when the model is used; see `learnt_drift`.
     learnt
