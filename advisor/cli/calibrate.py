@@ -165,7 +165,7 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 
 
 def _built(source: "Source", asked: dict[str, Any], learnt: float | None) -> "tuple[BuiltBand, Drift | None]":
-    """The band; of real runs, for which a factor was learnt, with the drift of earlier ones, and kept for later ones."""
+    """The band; of real runs, which have a learnt factor, with the drift of earlier ones, and kept for later ones."""
     from simulator.calibration import drift_of, fit_speed, keep_speeds
 
     if learnt is None:

@@ -164,10 +164,9 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         See `bands.build`; what `measure` returned is joined as it is.
     pe, inputs
         Of several that were measured, the one that is meant; further files that went into it, for the provenance.
-    drift
-        Standard deviation of what the machine will have changed by when the model is used; see `learnt_drift`.
-    learnt
-        Factor on all doubt, since intervals that were stated before held too seldom; see `widening`.
+    drift, learnt
+        Standard deviation of what the machine changes by until the model is used (`learnt_drift`); factor on all doubt
+        (`widening`).
 
     Raises
     ------

@@ -335,12 +335,8 @@ REFUSES = {
         "repetitions": "--repetitions 0",
         "kernel": "--kernel x",
     },
-<<<<<<< HEAD
     "verify": {"command": '--command "\'"', "budget": "--budget 0s", "level": "--level 2"},
-=======
     "advise": {"measure-next": "--measure-next 1s"},
-    "verify": {"command": '--command "\'"', "budget": "--budget 0s"},
->>>>>>> stated
     "allocate run": {
         "budget": "--budget 0s",
         "limit": "--limit 0s",
