@@ -29,6 +29,8 @@ Parts = tuple[tuple[str, float], ...]
 
 FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
+APPLICATION = "the application's model"
+"""What is drawn for the model of an application that no file holds."""
 SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 KEPT = 64
@@ -94,6 +96,12 @@ def speed_parts(band: SpeedBand, pe: str) -> Parts:
         return ((own, 1.0),)
     common = COMMON if band.doubt is None else band.doubt.common
     return (f"speed of {band.source}", common), (own, 1 - common)
+
+
+def application_parts(scenario: Scenario) -> Parts:
+    """The source of the doubt of the application's own model: its file."""
+    model = scenario.application.model
+    return ((f"model {model.source}" if model is not None and model.source else APPLICATION, 1.0),)
 
 
 def _link_parts(doubt: Doubt, source: str, name: str) -> Parts:
@@ -168,7 +176,10 @@ def truth_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenario:
             pes.append(replace(pe, speeds={**pe.speeds, kernel: truth}))
         else:
             pes.append(pe)
-    return replace(scenario, platform=replace(platform, pes=tuple(pes)), truths=None)
+    application = scenario.application
+    if scenario.application_spreads[0]:
+        application = replace(application, deviate=key.one(application_parts(scenario), number))
+    return replace(scenario, platform=replace(platform, pes=tuple(pes)), application=application, truths=None)
 
 
 def _band(band: SpeedBand, deviate: float) -> SpeedBand:
@@ -289,7 +300,7 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
     """
     scenario = scenario if truths is None else replace(scenario, truths=truths)
     key, kernel, platform = TruthKey.of(scenario, series), scenario.application.kernel, scenario.platform
-    parts: list[Parts] = []
+    parts: list[Parts] = [application_parts(scenario)] if scenario.application_spreads[0] else []
     loads: dict[str, tuple[str, Load, int]] = {}
     for name, pe in zip(platform.draw_names, platform.pes, strict=True):
         band = pe.speeds.get(kernel)

@@ -74,7 +74,7 @@ def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks) -> Floats:
 
 def bands_have_width(scenario: Scenario) -> bool:
     """Whether speeds differ between replications."""
-    return any(band.wide for band in scenario.bands)
+    return any(band.wide for band in scenario.bands) or any(scenario.application_spreads)
 
 
 def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, draws: Draws) -> Floats:
@@ -177,7 +177,8 @@ class Costs:
     nominal_ticks: Ticks
     """Ticks of each computation alone and without load; (configuration or 1, replication or 1, C)."""
     computation: Ticks
-    """Place of each operation in the last axis of `nominal_ticks`, -1 if it is no COMPUTE; (N,)."""
+    """Place of each operation in the last axis of `nominal_ticks`, -1 if it is neither a COMPUTE nor a DELAY that
+    differs between replications; (N,)."""
     ticks: Ticks
     """(configuration or 1, N): DELAY and WAIT_UNTIL as such; of SEND, EXCHANGE and READ_WRITE the time of what is
     sent, or if it is a flow (contention `fair` and a route) its latency, possibly 0; else 0."""
@@ -292,6 +293,9 @@ def _block(
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)
+    if draws.factors(columns) is not None:  # delays that differ from run to run are counted like computations
+        asleep = np.flatnonzero(columns.kind == Kind.DELAY)
+        computation[asleep] = computes.size + np.arange(asleep.size)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
     nominal, farms = _computing(scenario, columns, placement, draws, tick_s=tick_s)
     return Costs(
@@ -344,6 +348,11 @@ def _computing(
     lost = lost_s(scenario, columns, placement)
     if lost is not None:
         seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
+    factors = draws.factors(columns)
+    if factors is not None:
+        waits = columns.amount[columns.kind == Kind.DELAY]
+        waits = np.broadcast_to(waits, (*seconds.shape[:2], waits.size))
+        seconds = np.concatenate((seconds, waits), axis=2) * factors[np.newaxis, :, np.newaxis]
     farms = tuple(
         farm_ticks(scenario, table, placement, lost, draws=draws, tick_s=tick_s) for table in columns.farm_tables
     )
