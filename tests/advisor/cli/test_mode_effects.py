@@ -334,6 +334,7 @@ REFUSES = {
         "repetitions": "--repetitions 0",
         "kernel": "--kernel x",
     },
+    "advise": {"measure-next": "--measure-next 1s"},
     "verify": {"command": '--command "\'"', "budget": "--budget 0s"},
     "allocate run": {
         "budget": "--budget 0s",
