@@ -33,10 +33,6 @@ ONE_VALUE = 0.1
 """Values at an end are one value if they differ by less than this share of a tail, as a share of all they differ by."""
 SMOOTHED = 1.06
 """Silverman's factor of a bandwidth, as a share of the standard deviation, times the number of truths to the -1/5."""
-FAR = 8.0
-"""Standard errors of its paired difference to the best, beyond which a row cannot be the best."""
-FAR_CHANCE = 1e-4
-"""And it is at least so unlikely that it is: few replications say little of a standard error."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +150,8 @@ def chances(
     1987): as if doubt were normal where there are few, by their own shape where there are many. What replications add
     to the difference between rows is taken off, and what they leave open of its centre is added. Without truths what is
     drawn are means: normal weights of replications, widened for few ones by the chi-square of their variance. Nobody is
-    surer than so few truths, or replications, allow. Rows that are alike share their chance; NaN where nothing is told.
+    surer than so few truths, or replications, allow (`surest`). Rows that are alike share one chance, as if they were
+    one row; NaN where nothing is told.
 
     Parameters
     ----------
@@ -165,31 +162,30 @@ def chances(
     """
     first = alike(samples)
     rows = np.unique(first)
-    logs = np.log(samples[rows].mean(axis=1))
     known = _Truths.of(truths, samples.shape[1])
     told = known.count if known is not None else samples.shape[1]
     if deterministic or rows.size == 1:
-        drawn = logs[np.newaxis]
+        centres = np.log(samples[rows].mean(axis=1))
+        surely = likely = _behind(centres[np.newaxis])
     elif told < 2:
         nothing = np.full(first.size, np.nan)
         return Chances(nothing, nothing, nothing)
     else:
         generator = randomness.stream(seed, "chances")
-        drawn = (
-            _drawn_means(samples[rows], generator) if known is None else _drawn_truths(samples[rows], known, generator)
-        )
-    apart = drawn - drawn.min(axis=1, keepdims=True)
-    best = apart <= ties.SAME
+        some = samples[rows]
+        centres = np.log(some.mean(axis=1))
+        around = _of_means(some, generator) if known is None else _of_truths(some, known, generator)
+        # what so few values leave open of their spread, as in Student's t, whose tails have no expectation
+        widened = np.sqrt((told - 1) / generator.chisquare(told - 1, (DRAWS, 1)))
+        surely, likely = _behind(centres + around), _behind(centres + widened * around)
+    best = likely <= ties.SAME
     shares = np.mean(best / best.sum(axis=1, keepdims=True), axis=0)
-    near = np.mean(apart <= np.log1p(margin) + ties.SAME, axis=0)
+    near = np.mean(likely <= np.log1p(margin) + ties.SAME, axis=0)
     if not deterministic and rows.size > 1:
-        shares = no_surer(shares, told)
-        near = np.minimum(near, 1 - 0.5**told) if known is None else near
-    of_row = np.zeros(first.size, dtype=np.int64)
-    of_row[rows] = np.arange(rows.size)
-    place = of_row[first]
-    many = np.bincount(place)
-    return Chances((shares / many)[place], near[place], np.mean(np.expm1(apart), axis=0)[place])
+        most = surest(told, doubted=known is not None)
+        shares, near = no_surer(shares, most), np.minimum(near, most)
+    place = np.searchsorted(rows, first)
+    return Chances(shares[place], near[place], np.mean(np.expm1(surely), axis=0)[place])
 
 
 def alike(samples: Floats) -> NDArray[np.int64]:
@@ -206,13 +202,18 @@ def alike(samples: Floats) -> NDArray[np.int64]:
     return found
 
 
-def no_surer(chances: Floats, count: int) -> Floats:
-    """Chances as sure as so many truths or replications can make them, what is beyond shared by the others; (row,).
+def surest(count: int, *, doubted: bool = False) -> float:
+    """The largest chance that so many replications, or truths where there is doubt, can tell.
 
-    At most 1 - 0.5^n for a few, so likely is it that n do not all fall on one side of the typical one, and at most
-    1 - 0.5 / (n + 1) for many, which is what is left if one in twice as many would be the other way round.
+    1 - 0.5^n for replications: so likely is it that n do not all fall on one side of the typical one. 1 - 0.5 / (n + 1)
+    for truths, as if half a truth more were the other way round: what is drawn anew may have another one.
     """
-    top, most = int(np.argmax(chances)), min(1 - 0.5**count, 1 - 0.5 / (count + 1))
+    return 1 - 0.5 / (count + 1) if doubted and count > 1 else 1 - 0.5**count
+
+
+def no_surer(chances: Floats, most: float) -> Floats:
+    """Chances of which none is larger than `surest`, what is beyond shared by the others; (row,)."""
+    top = int(np.argmax(chances))
     if chances.size < 2 or chances[top] <= most:
         return chances
     found: Floats = chances + (chances[top] - most) / (chances.size - 1)
@@ -340,50 +341,35 @@ def _half(samples: Floats, scale: Floats, level: float) -> Floats:
     return half if count >= FEWEST_EQUAL else np.where(np.ptp(samples, axis=1) <= EQUAL * scale, np.nan, half)
 
 
-def _drawn_means(samples: Floats, generator: np.random.Generator) -> Floats:
-    """Logarithms of what the means of rows may be, for all that replications tell; (draw, row)."""
+def _behind(drawn: Floats) -> Floats:
+    """How far each row is behind the least of its draw; (draw, row)."""
+    return np.asarray(drawn - drawn.min(axis=1, keepdims=True))
+
+
+def _of_means(samples: Floats, generator: np.random.Generator) -> Floats:
+    """Draws of how far the logarithms of means may be off, less what all rows share; (draw, row)."""
     count, means = samples.shape[1], samples.mean(axis=1)
     rest = (samples / means[:, np.newaxis] - 1) / np.sqrt(count * (count - 1))
-    near = _may_be_best(np.log(means), rest - rest[np.argmin(means)], count)
-    weights = generator.standard_normal((DRAWS, count)) * _widened(count, generator)
-    drawn = np.tile(np.log(means), (DRAWS, 1))
-    drawn[:, near] += weights @ rest[near].T
-    return drawn
+    weights = generator.standard_normal((DRAWS, count))
+    return np.asarray(weights @ (rest - rest[np.argmin(means)]).T)
 
 
-def _drawn_truths(samples: Floats, known: _Truths, generator: np.random.Generator) -> Floats:
-    """Logarithms of what rows may take in a truth, less what all have in common; (draw, row)."""
+def _of_truths(samples: Floats, known: _Truths, generator: np.random.Generator) -> Floats:
+    """Draws of how far the logarithms of rows are from those of their means in a truth; as `_of_means`."""
     count = known.count
     means, _ = known.split(samples)
     whole = samples.mean(axis=1)
     best = int(np.argmin(whole))
-    centres = np.log(whole / whole[best])
     logs = np.log(means / means[best])
     own = samples / whole[:, np.newaxis] - samples[best] / whole[best]
     around = logs - logs.mean(axis=1, keepdims=True)
     seen = np.sum(around**2, axis=1) / (count - 1)
     added = np.minimum(known.split(own)[1] / known.each, seen)
     factor = np.sqrt(np.divide(seen - added + added / count, seen, out=np.zeros_like(seen), where=seen > 0))
-    rest = factor[:, np.newaxis] * around
     smooth = min(1.0, SMOOTHED * count**-0.2)
-    picked = generator.integers(0, count, DRAWS)
-    normal = generator.standard_normal((DRAWS, count)) / np.sqrt(count - 1)
-    weights = smooth * normal
-    weights[np.arange(DRAWS), picked] += np.sqrt(1 - smooth**2)
-    return np.asarray(centres + (weights * _widened(count, generator)) @ rest.T)
-
-
-def _widened(count: int, generator: np.random.Generator) -> Floats:
-    """What so many values leave open of their spread: factors on deviates; (draw, 1)."""
-    return np.asarray(np.sqrt((count - 1) / generator.chisquare(count - 1, (DRAWS, 1))))
-
-
-def _may_be_best(logs: Floats, apart: Floats, count: int) -> NDArray[np.bool_]:
-    """Rows that are not too far behind the best by their paired differences, (row, replication), to be drawn at all."""
-    from scipy.special import stdtrit
-
-    spread = np.sqrt(np.sum(apart**2, axis=1))
-    return np.asarray(logs - logs.min() <= max(FAR, float(stdtrit(count - 1, 1 - FAR_CHANCE))) * spread)
+    weights = smooth * generator.standard_normal((DRAWS, count)) / np.sqrt(count - 1)
+    weights[np.arange(DRAWS), generator.integers(0, count, DRAWS)] += np.sqrt(1 - smooth**2)
+    return np.asarray(weights @ (factor[:, np.newaxis] * around).T)
 
 
 def _points(samples: Floats) -> Interval:

@@ -1,7 +1,7 @@
 """The ranking of candidates by simulated runs: the best, how sure that is, what it may miss, and what it cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -237,9 +237,11 @@ def ranking_of(
     if deterministic or paired:
         seen = samples.makespans_s[:, :1] if deterministic else samples.makespans_s
         told = intervals.chances(seen, truths, seed=seed, margin=MARGIN, deterministic=deterministic)
+        first = intervals.alike(seen)
+        told = replace(told, best=told.best / np.bincount(first)[first])
     else:
         drawn = plausible(samples, objective, randomness.stream(seed, "ranking"), draws=DRAWS, truths=truths)
-        told = _chances(drawn, values, clusters(truths, int(samples.runs.max())))
+        told = _chances(drawn, values, truths, int(samples.runs.max()))
     ranked = []
     for place, candidate in enumerate(samples.order.tolist()):
         ends: tuple[float | None, float | None] = (None, None)
@@ -258,9 +260,11 @@ def ranking_of(
     return Ranking(tuple(ranked), samples.finalists, objective, bound_s, samples.evaluations, seed, samples)
 
 
-def _chances(drawn: Floats, values: Sequence[float], told: int) -> intervals.Chances:
+def _chances(drawn: Floats, values: Sequence[float], truths: Truths, runs: int) -> intervals.Chances:
     """What draws of objectives, (draw, candidate), say; the loss of one that was not drawn is what was seen of it."""
     count = len(values)
+    told = clusters(truths, runs)
+    surest = intervals.surest(told, doubted=truths is not None)
     if told < 2 and count > 1:
         nothing = np.full(count, np.nan)
         return intervals.Chances(nothing, nothing, nothing)
@@ -268,7 +272,7 @@ def _chances(drawn: Floats, values: Sequence[float], told: int) -> intervals.Cha
     best = (drawn == least) / np.sum(drawn == least, axis=1, keepdims=True)
     shares, near = best.mean(axis=0), np.mean(drawn <= least * (1 + MARGIN), axis=0)
     if count > 1:
-        shares, near = intervals.no_surer(shares, told), np.minimum(near, 1 - 0.5**told)
+        shares, near = intervals.no_surer(shares, surest), np.minimum(near, surest)
     known = np.all(np.isfinite(drawn), axis=0)
     seen = np.array(values) / min(values) - 1
     loss = np.where(known, np.mean(np.where(known, drawn, least) / least, axis=0) - 1, seen)

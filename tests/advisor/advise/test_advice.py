@@ -1,4 +1,4 @@
-"""Advice of every kind: never worse than the baselines, above its bound, within memory, and on the Pareto front."""
+"""Advice of every kind: within 1 % of the best candidate, above its bound, within memory, on the Pareto front."""
 
 from dataclasses import replace
 
@@ -30,22 +30,26 @@ def drawn(number, *, application="matmul", parameters=None):
             one = replace(one, load=replace(one.load, trace=trace(np.arange(40) * 0.05, load.values > 1, 2.0)))
         pes.append(replace(one, cores=int(generator.integers(1, 3))))
     made = scenario(pes, int(generator.integers(60, 160)), link=LINK, replications=12, seed=number)
+    made = replace(made, truths=6)
     return made if parameters is None else replace(made, application=Application(application, "dgemm", parameters))
 
 
 @pytest.mark.parametrize("objective", ["mean", "p95", "worst"])
 @pytest.mark.parametrize("vary", [("partition",), ("allocation",), ("partition", "allocation")], ids="+".join)
 @pytest.mark.parametrize("number", range(2))
-def test_never_worse_than_the_best_baseline_and_above_the_bound(number, vary, objective):
+def test_within_one_percent_of_the_best_candidate_and_above_the_bound(number, vary, objective):
     found = recommend(drawn(number), vary=vary, objective=objective, runs=60)
     both = {"functional", "one-per-core", "per-core-by-speed", "fastest-node", "slurm-cyclic"}
     more = {("partition",): {"functional", "refined"}, ("allocation",): ALLOCATIONS}.get(vary, both)
     assert set(found.baselines) >= NAMES | more
-    assert all(gain.mean >= 1 for gain in found.baselines.values())
-    values = statistic(found.runs.makespan_s, objective)
-    assert found.ranking.best.value_s == values.min()
+    assert all(gain.mean >= 0.99 for gain in found.baselines.values())
+    values = statistic(found.runs.makespan_s, objective, found.runs.truths)
+    best = found.ranking.best
+    assert best.value_s <= values.min() * 1.01
+    assert best.value_s == values.min() or best.expected_loss <= 0.01
+    assert found.configuration.name in found.ties
     assert found.runs.makespan_s.min() >= found.ranking.bound_s
-    assert found.ranking.regret == pytest.approx(values.min() / found.ranking.bound_s - 1)
+    assert found.ranking.regret == pytest.approx(best.value_s / found.ranking.bound_s - 1)
     assert sum(entry["p_best"] for entry in found.ranked()) == pytest.approx(1)
     assert all(entry.agrees for entry in found.confirmations)
     assert len(found.confirmations) == min(2, len(found.candidates))
@@ -58,7 +62,7 @@ def test_advice_for_equal_work_varies_the_allocation():
     assert usual_vary(made) == ("allocation",)
     assert most_processes(made, ("allocation",)) == 4
     found = recommend(made, vary=usual_vary(made), runs=60)
-    assert all(gain.mean >= 1 for gain in found.baselines.values())
+    assert all(gain.mean >= 0.99 for gain in found.baselines.values())
     assert {"speed-ratio", "greedy", "one-per-pe"} <= set(found.baselines)
     assert all(max(one.partition) - min(one.partition) <= 1 for one in found.candidates)
     assert any("gives each process as much as any other" in line for line in found.strategies.left_out)
@@ -75,7 +79,7 @@ def test_the_document_ranks_with_chances_and_knows_what_is_certain():
     entries = {entry["name"]: entry for entry in document["baselines"]}
     assert entries["one-per-pe"]["same_as"] == "equal"
     assert entries["one-per-pe"]["gain_of_recommended"] == entries["equal"]["gain_of_recommended"]
-    loaded = recommend(drawn(0), replications=1)
+    loaded = recommend(replace(drawn(0), truths=None), replications=1)
     assert all(entry["p_best"] is None for entry in loaded.ranked())
 
 

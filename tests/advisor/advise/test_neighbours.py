@@ -7,7 +7,7 @@ import pytest
 from advisor import explain, recommend
 from advisor.advise.explanation.sharing import bindings
 from advisor.advise.simulated import kinds_of
-from advisor.advise.strategies import at_work, worth_most
+from advisor.advise.strategies import at_work, simplest, tied
 from advisor.report.explanation_text import sharing_lines
 from simulator import Configuration, load_scenario, read_template, run
 
@@ -76,14 +76,22 @@ def test_the_first_pes_of_a_kind_lie_in_different_domains(channels):
     assert sorted(len(one.pes) for one in kinds_of(unlike)) == [2, 2, 12]
 
 
-def test_processes_have_to_be_worth_it(channels):
-    some = [Configuration(str(count), (1,) * count, tuple(range(count))) for count in (16, 8, 4)]
-    assert worth_most(channels, some, [1.0, 1.004, 1.006]) == 1
-    assert worth_most(channels, some, [1.0, 1.006, 1.004]) == 2
-    assert worth_most(channels, some, [1.0, 1.006, 1.006]) == 0
-    assert worth_most(channels, [*some, replace(some[1], name="other")], [1.0, 1.004, 1.2, 1.003]) == 3
-    plain = replace(channels, platform=replace(channels.platform, domains=()))
-    assert worth_most(plain, some, [1.0, 1.0001, 1.0001]) == 0
+def test_the_simplest_of_a_tie_has_the_fewest_pes_then_processes_then_equal_units():
+    few = Configuration("few", (2, 3, 3), (0, 0, 1))
+    fewer = Configuration("fewer", (4, 0, 4), (0, 1, 1))
+    equal = Configuration("equal", (4, 4), (0, 1))
+    uneven, pes = Configuration("uneven", (3, 5), (0, 1)), Configuration("pes", (3, 3, 2), (0, 1, 2))
+    assert simplest([pes, few], [1.0, 2.0]) == 1
+    assert simplest([few, fewer], [1.0, 2.0]) == 1
+    assert simplest([uneven, equal], [1.0, 2.0]) == 1
+    assert simplest([fewer, equal], [2.0, 1.0]) == 1  # the same but for time
+    assert simplest([equal, fewer], [1.0, 1.0 + 1e-12]) == 0
+
+
+def test_a_tie_is_what_loses_one_percent_at_most_to_the_best():
+    assert tied([1.0, 1.005, 1.02], [0.002, 0.01, 0.011]) == [0, 1]
+    assert tied([1.0, 1.005, 1.02], [0.02, 0.03, 0.04]) == [0]  # the best stays, however unsure
+    assert tied([1.0, 1.005, 1.02], [None, None, None]) == [0, 1]
 
 
 def test_the_explanation_names_the_domain_that_binds(channels):
