@@ -16,7 +16,7 @@ from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import COMMON, Doubt
 from simulator.models.load import AvailabilityRule, LoadTrace, availability
 from simulator.models.neighbours import SharingDomain
-from simulator.models.network import MessageModel, drawn_model
+from simulator.models.network import LinkModel, MessageModel, PacketModel, drawn_model
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load
@@ -95,6 +95,29 @@ def _link_parts(doubt: Doubt, source: str, name: str) -> Parts:
     if not source:
         return ((f"link {name}", 1.0),)
     return (f"links {source}", doubt.common), (f"link {name}", 1 - doubt.common)
+
+
+def _counts_hops(model: MessageModel) -> bool:
+    """Whether a route over several of its links counts their number, so that they have one model in every truth."""
+    return not isinstance(model, LinkModel | PacketModel) and model.knows_hops
+
+
+def _parts_of(link: Link, doubt: Doubt) -> Parts:
+    if link.model is not None and _counts_hops(link.model):
+        return ((f"links {link.source or link.name}", 1.0),)
+    return _link_parts(doubt, link.source, link.name)
+
+
+def _links(network: Network) -> list[Link]:
+    """The links that a truth draws: one of those that are alike by their topology."""
+    found: list[Link] = []
+
+    def note(link: Link) -> Link:
+        found.append(link)
+        return link
+
+    network.with_links(note)
+    return found
 
 
 def _domain_parts(domain: SharingDomain, doubt: Doubt) -> Parts:
@@ -182,19 +205,25 @@ def of_replication(scenario: Scenario, replication: int) -> Scenario:
 
 
 def _network(network: Network, key: TruthKey, number: int) -> Network:
+    models: dict[int, MessageModel] = {}
+
     def link(one: Link) -> Link:
         if one.doubt is None:
             return one
-        return one.drawn(key.one(_link_parts(one.doubt, one.source, one.name), number))
+        deviate = key.one(_parts_of(one, one.doubt), number)
+        if one.model is None or not _counts_hops(one.model):
+            return one.drawn(deviate)
+        drawn = models.setdefault(id(one.model), drawn_model(one.model, deviate))
+        return Link.of_model(one.name, drawn, shared=one.shared)
 
     def model(name: str, one: MessageModel) -> MessageModel:
         if one.doubt is None:
             return one
         return drawn_model(one, key.one(_link_parts(one.doubt, one.source, name), number))
 
-    models = {name: model(name, one) for name, one in _models(network)}
+    ends = {name: model(name, one) for name, one in _models(network)}
     found = network.with_links(link)
-    return replace(found, model=models.get("network"), loopback=models.get("loopback"))
+    return replace(found, model=ends.get("network"), loopback=ends.get("loopback"))
 
 
 def _domain(domain: SharingDomain, key: TruthKey, number: int) -> SharingDomain:
@@ -254,7 +283,7 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
             parts.append(speed_parts(band, name))
         if pe.load is not None and pe.load.doubtful:
             loads.setdefault(load_source(pe.load), (pe.name, pe.load, pe.cores))
-    parts += [_link_parts(one.doubt, one.source, one.name) for one in platform.network.links if one.doubt is not None]
+    parts += [_parts_of(one, one.doubt) for one in _links(platform.network) if one.doubt is not None]
     parts += [_link_parts(one.doubt, one.source, name) for name, one in _models(platform.network) if one.doubt]
     parts += [_domain_parts(one, one.doubt) for one in platform.domains if one.doubt is not None]
     names = dict.fromkeys(name for one in parts for name, share in one if share > 0)

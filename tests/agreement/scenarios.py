@@ -3,10 +3,14 @@
 Times are a few ticks each, so that many things fall into the same instant: that is where engines differ.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
+from simulator.models.doubt import Doubt, Noise
 from simulator.models.load import LoadTrace
+from simulator.models.neighbours import ShareTable, SharingDomain
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network, Star
@@ -205,6 +209,46 @@ def farm(draw, made, everyone):
     operation = Farm(volumes, 1.0, draw(st.integers(1, 3)), draw(few) * TICK, group)
     for process in group:
         made[process].append(operation)
+
+
+doubts = st.builds(Doubt.constant, st.sampled_from([0.05, 0.5]), common=st.sampled_from([0.0, 0.8, 1.0]))
+noises = st.none() | st.builds(Noise.normal, st.sampled_from([0.1, 0.4]), count=st.just(4))
+
+
+@st.composite
+def doubtful(draw):
+    """As `scenarios`, with doubt of anything, and one to five truths."""
+    made = draw(scenarios())
+    platform = made.platform
+    pes = tuple(draw(_doubtful_pe(one)) for one in platform.pes)
+    network = platform.network
+    if draw(st.booleans()):
+        doubt, source = draw(doubts), draw(st.sampled_from(["", "links"]))
+        network = network.with_links(lambda one: replace(one, doubt=doubt, source=source))
+    for name in ("model", "loopback"):
+        one = getattr(network, name)
+        if one is not None and draw(st.booleans()):
+            network = replace(network, **{name: replace(one, doubt=draw(doubts))})
+    domains = ()
+    if draw(st.booleans()):
+        law = ShareTable((1.0, 0.75, 0.5))
+        domains = (SharingDomain("clock", "clock", "clock", tuple(range(len(pes))), law, draw(st.none() | doubts)),)
+    platform = replace(platform, pes=pes, network=network, domains=domains)
+    return replace(
+        made, platform=platform, truths=draw(st.none() | st.integers(1, 5)), replications=draw(st.integers(1, 7))
+    )
+
+
+@st.composite
+def _doubtful_pe(draw, one):
+    band = one.speeds["k"]
+    if draw(st.booleans()):
+        band = replace(band, doubt=draw(doubts), noise=draw(noises), source=draw(st.sampled_from(["", "kind"])))
+    load = one.load
+    if load is not None:
+        known = load.rule == "given" or draw(st.booleans())
+        load = replace(load, recorded=draw(st.booleans()), rule_known=known)
+    return replace(one, speeds={"k": band}, load=load)
 
 
 @st.composite

@@ -1,6 +1,7 @@
 """Both engines on random programs: identical ticks for every operation of every process, and the same errors."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from simulator.platform.nodes import PE, Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Exchange, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
-from tests.agreement.scenarios import scenarios
+from simulator.scenario_file.truths import truth_of
+from tests.agreement.scenarios import doubtful, scenarios
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "60"))
 MANY = 5_000
@@ -57,6 +59,34 @@ def test_random_programs_agree(scenario):
 @given(scenario=scenarios(careless=True))
 @quick
 def test_programs_that_may_deadlock_agree(scenario):
+    assert_same(scenario)
+
+
+@given(scenario=doubtful())
+@quick
+def test_random_programs_agree_on_all_truths(scenario):
+    assert_same(scenario)
+
+
+@given(scenario=doubtful())
+@settings(quick, max_examples=15)
+def test_a_truth_alone_is_what_it_is_among_the_others(scenario):
+    """Where nothing doubts speeds, to the tick: links, domains and loads of a truth are those of its replications."""
+    sure = tuple(replace(pe, speeds={"k": SpeedBand.constant(1e12)}) for pe in scenario.platform.pes)
+    scenario = replace(scenario, platform=replace(scenario.platform, pes=sure), replications=5, truths=2)
+    try:
+        runs = run(scenario, engine="process")
+        alone = run(truth_of(scenario, 1), engine="compiled")
+    except ApportionError:
+        return
+    if runs.tick_s == alone.tick_s:
+        assert np.array_equal(runs.makespan_ticks[:, 1::2], alone.makespan_ticks[:, 1::2])
+
+
+@pytest.mark.slow
+@given(scenario=doubtful())
+@thorough
+def test_thousands_of_random_programs_agree_on_all_truths(scenario):
     assert_same(scenario)
 
 

@@ -21,7 +21,7 @@ from simulator.base import randomness
 from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import Doubt
 from simulator.models.neighbours import Bandwidth, ShareTable, SharingDomain
-from simulator.models.network import KnotsModel, PacketModel, drawn_model
+from simulator.models.network import KnotsModel, PacketModel, PiecewiseModel, drawn_model
 from simulator.platform.networks import Link, Network, Star
 from simulator.programs.program import Compute, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario, truth_count
@@ -240,3 +240,14 @@ def test_a_replication_has_the_structure_of_its_truth():
     assert len({*first, *search}) == 12
     for number, expected in ((1, first[1]), (13, first[1]), (1_000_003, search[3])):
         assert of_replication(made, number).platform.pes[0].load.trace.content == expected
+
+
+def test_links_of_one_model_that_counts_hops_stay_one():
+    """Two links of it are two hops, not twice one."""
+    model = PiecewiseModel(
+        np.zeros(0), np.array([1e-4]), np.array([1e-8]), np.array([1e-5]), np.array([0.0]), doubt=DOUBT
+    )
+    links = tuple(Link.of_model(f"l{i}", model) for i in range(2))
+    made = sending(Network(Star(links)))
+    z = deviates(made)["links l0"]
+    assert np.allclose(run(made, engine="process").makespan_s[0], (1.2e-4) * np.exp(0.2 * z), rtol=1e-6)
