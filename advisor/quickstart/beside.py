@@ -1,6 +1,7 @@
 """What the PEs of this machine lose to each other: sharing domains within the budget, and speeds without them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,4 +38,4 @@ def without_neighbours(band: SpeedBand, model: NeighboursModel | None, kernel: s
     if model is None or not model.sharing or kernel not in model.kernels:
         return band
     kept = np.array([model.together_share(kernel, float(size), pes) for size in band.sizes])
-    return SpeedBand(band.sizes, band.low / kept, band.mid / kept, band.high / kept)
+    return replace(band, low=band.low / kept, mid=band.mid / kept, high=band.high / kept)

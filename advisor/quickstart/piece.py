@@ -1,7 +1,7 @@
 """A short real piece of the application, which checks and corrects measured speeds before anything is predicted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,4 +81,6 @@ def run_pieces(
 
 def corrected(band: SpeedBand, ratio: float) -> SpeedBand:
     """A band whose speeds are all multiplied."""
-    return band if ratio == 1.0 else SpeedBand(band.sizes, band.low * ratio, band.mid * ratio, band.high * ratio)
+    if ratio == 1.0:
+        return band
+    return replace(band, low=band.low * ratio, mid=band.mid * ratio, high=band.high * ratio)

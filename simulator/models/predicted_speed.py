@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt
 from simulator.models.memory.levels import (
     SWEEP_WORDS,
     WORD_BYTES,
@@ -212,7 +213,28 @@ def rescaled(
     factors = np.divide(before, after, out=np.ones_like(before), where=after > 0)
     low, mid, high = (np.interp(grid, band.sizes, curve) * factors for curve in (band.low, band.mid, band.high))
     shares = np.divide(memory_s[1], after, out=np.zeros_like(after), where=after > 0)
-    return Rescaled(SpeedBand(grid, low, mid, high), compute_s, cut_off, factors, shares)
+    moved = SpeedBand(grid, low, mid, high, doubt=band.doubt, noise=band.noise, source=band.source)
+    if moved.stated and model is not None and model.doubt is not None:
+        moved = _doubting_memory(moved, use, model.doubt, np.abs(np.log(factors)), shares)
+    return Rescaled(moved, compute_s, cut_off, factors, shares)
+
+
+def _doubting_memory(band: SpeedBand, use: MemoryUse, memory: Doubt, changed: Floats, shares: Floats) -> SpeedBand:
+    """A rescaled band with what is not known of accesses: their doubt by their share of the time, where speeds changed.
+
+    Where the changed levels leave a speed as it was measured, it is known as before; the larger the change, the more
+    of the model's doubt counts, up to all of it.
+    """
+    words = use.footprint_share * band.sizes
+    added = memory.at(words) * shares * np.minimum(1.0, changed / np.log(2))
+    known = np.zeros(band.sizes.size) if band.doubt is None else band.doubt.at(band.sizes)
+    sd = np.hypot(known, added)
+    rows = band.sizes.size > 0 and sd > 0
+    part = float(np.mean(np.divide(added**2, sd**2, out=np.zeros_like(sd), where=rows)))
+    sources = {} if band.doubt is None else {name: share * (1 - part) for name, share in band.doubt.sources.items()}
+    common = 1.0 if band.doubt is None else band.doubt.common
+    sources |= {"memory": part} if part else {}
+    return replace(band, doubt=Doubt(band.sizes, sd, common * (1 - part) + part, sources)).shown()
 
 
 def moved_s(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.calibration.bands.built import BuiltBand
-from simulator.calibration.bands.curve import SLOPE_FLOOR, Curve
+from simulator.calibration.bands.curve import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
 from simulator.calibration.bands.source import Floats, PointMeasured
 from simulator.models.doubt import DRIFT, Doubt, Noise
 from simulator.models.speed import LEAST_HALF_WIDTH
@@ -167,13 +167,22 @@ def _parts(built: BuiltBand, curve: Curve, sampling: Floats, drift: float) -> tu
     if curve.x.size > 1:
         place = np.clip(np.searchsorted(curve.x, x, side="right") - 1, 0, curve.x.size - 2)
         share = np.clip((x - curve.x[place]) / np.diff(curve.x)[place], 0.0, 1.0)
-        form = BUMP * curve.errors()[0][place] * 4 * share * (1 - share)
+        form = BUMP * _errors(curve, sampling)[place] * 4 * share * (1 - share)
     return np.exp(x), {
         "sampling": np.interp(x, curve.x, sampling),
         "form": form,
         "extrapolation": np.minimum(MOST_SD, _beyond(built, curve, x)),
         "drift": np.full(x.size, drift),
     }
+
+
+def _errors(curve: Curve, sampling: Floats) -> Floats:
+    """Mean error between neighbours, without what errors of points explain of their deviations; (points - 1,)."""
+    hidden = HIDDEN_PER_OCTAVE * np.diff(curve.x) / np.log(2)
+    seen = float(np.mean(curve.deviations[1:-1] ** 2)) if curve.x.size > 2 else 0.0
+    explained = 1.5 * float(np.mean(sampling**2))  # a point, and the mean of two beside it
+    left = np.sqrt(max(0.0, 1 - explained / seen)) if seen > 0 else 1.0
+    return np.asarray(hidden + left * (curve.errors()[0] - hidden))
 
 
 def _beyond(built: BuiltBand, curve: Curve, x: Floats) -> Floats:
