@@ -104,8 +104,8 @@ def interval_line(document: Document) -> str:
     count, truths = number(document.get("replications")), number(document.get("truths"))
     if count is None:
         return ""
-    known = {"level": level_of(document), "deterministic": bool(document.get("deterministic"))}
-    return told_line(int(count), None if truths is None else int(truths), **known)
+    shared, certain = None if truths is None else int(truths), bool(document.get("deterministic"))
+    return told_line(int(count), shared, level=level_of(document), deterministic=certain)
 
 
 def seconds(value: object, entry: Document | None) -> str:

@@ -59,6 +59,13 @@ Output = Annotated[
 Explained = Annotated[
     bool, typer.Option("--explain", help="Say why, where it switches, how sensitive it is, what to measure next.")
 ]
+MeasureNext = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="First measure again, on this machine and for so long, what the advice doubts most, such as 60s.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -80,6 +87,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     output: Output = None,
     hostfile: Annotated[Path | None, typer.Option(metavar="FILE", help="Write MPICH's host file here.")] = None,
     explained: Explained = False,
+    measure_next: MeasureNext = None,
     resource_model: ResourceModel = None,
     level: Level = LEVEL,
     as_json: Json = False,
@@ -95,6 +103,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         begun_s = time.monotonic()
         from advisor.advise.advice import advice_document
         from advisor.advise.explanation import check_explained, explain
+        from advisor.advise.measured_again import doubt_document
         from advisor.advise.objectives import check_objective
         from advisor.advise.pareto import pareto_fronts
         from advisor.advise.recommendation import recommend
@@ -104,13 +113,17 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
         check_explained(objective if explained else "mean")
         asked["vary"] = _varied(vary, loaded, oversubscribe=oversubscribe)
         asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget, begun_s)}
+        again: dict[str, Any] = {}
+        if measure_next is not None:
+            load = partial(load_changed, scenario, resource_model=resource_model, oversized=True)
+            loaded, again = _measured_first(scenario, load, asked | {"level": level}, measure_next, output)
         with _kept(output, loaded, asked | {"budget_s": budget}):
             made = recommend(loaded, **asked, level=level, tell=tell)
             explanation = explain(loaded, made) if explained else None
             made = made if explanation is None else explanation.recommendation
             fronts = pareto_fronts(loaded, made) if pareto else None
             document = advice_document(loaded, made, top=top, fronts=fronts)
-            document |= {} if explanation is None else explanation.to_dict()
+            document |= doubt_document(loaded, made, explanation, again)
             write = partial(_write_all, output, hostfile, document, loaded, made)
             end()
             finish(document, partial(_tell, document, top), as_json=as_json, write=write, said=None)
@@ -147,6 +160,21 @@ def _check_asked(loaded: "Scenario", output: Path | None, hostfile: Path | None,
     if output is not None:
         pes = len(loaded.platform.pes)
         check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
+
+
+def _measured_first(
+    path: Path, load: "partial[Scenario]", asked: dict[str, Any], budget: str, output: Path | None
+) -> tuple["Scenario", dict[str, Any]]:
+    """The scenario with what is doubted most measured again, and what is told of that."""
+    from advisor.advise.measured_again import measured_first
+    from simulator import units
+
+    budget_s = units.parse_duration(budget, field="--measure-next")
+    folder = None if output is None or output.suffix == ".json" else output
+    tell = partial(print, file=sys.stderr)
+    return measured_first(
+        path, lambda changes: load(changes=changes), asked, budget_s=budget_s, folder=folder, tell=tell
+    )
 
 
 @contextmanager

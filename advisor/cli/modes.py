@@ -422,7 +422,8 @@ TABLE: Mapping[str, Rules] = {
         (_TABLE_FORM, _flag("timeline", "replication configuration", why="which they are for")),
     ),
     "advise": Rules(
-        "replications seed vary objective top budget runs pareto output hostfile explain resource-model level json",
+        "replications seed vary objective top budget runs pareto output hostfile explain measure-next "
+        "resource-model level json",
         (_beside("vary", {"partition": "", "allocation": "oversubscribe", "both": "oversubscribe"}),),
     ),
     "whatif": Rules(

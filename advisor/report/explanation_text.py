@@ -1,6 +1,7 @@
 """The explanation of an advice as plain text: why, switch points, sensitivity, and what to measure next."""
 
 from advisor import wording
+from advisor.report.doubt_text import NEXT_HEAD, SHARE_HEAD, next_lines, next_rows, share_rows
 from advisor.report.text import table, wrapped
 from advisor.wording import Document, clean, number, percent
 from simulator import units
@@ -32,6 +33,7 @@ def render_explanation(document: Document, *, width: int = 100) -> str:
         _others(document),
         _switches(document),
         _sensitivity(document),
+        _doubt(document),
         _next(document),
         _better(document),
         _spent(document),
@@ -148,22 +150,16 @@ def _sensitivity(document: Document) -> list[str]:
     return [title, *table(header, rows), *notes]
 
 
+def _doubt(document: Document) -> list[str]:
+    rows = share_rows(document)
+    return ["What is not known, by source", *table(list(SHARE_HEAD), rows, left=1)] if rows else []
+
+
 def _next(document: Document) -> list[str]:
-    found = document.get("measure_next") or {}
-    if not found:
-        return []
-    top = found["ranked"][0] if found["ranked"] else None
-    unstated = ", ".join(map(clean, found["unstated"]))
-    more = [f"  No uncertainty is stated of: {unstated}"] if unstated else []
-    if found["measure"] is None or top is None:
-        why = f"the most would be {percent(top['regret'], 2)}, {clean(top['parameter'])}" if top else "none is stated"
-        return [f"Measure next: nothing; no stated uncertainty makes the advice regret much ({why})", *more]
-    span = f"{change_text(top['low'])} to {change_text(top['high'])}, {clean(top['stated'])}"
-    return [
-        f"Measure next: {clean(top['parameter'])} ({span}; the advice may regret {percent(top['regret'], 2)})",
-        f"  {clean(found['command'])}",
-        *more,
-    ]
+    told, *more = next_lines(document) or [""]
+    rows = next_rows(document)
+    listed = table(list(NEXT_HEAD), rows, left=1) if len(rows) > 1 else []
+    return [told, *(f"  {line}" for line in more), *listed] if told else []
 
 
 def _spent(document: Document) -> list[str]:

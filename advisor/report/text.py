@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 from advisor import wording
+from advisor.report.doubt_text import again_lines, doubt_sentence
 from advisor.wording import Document, clean, number
 
 MOST_WARNINGS = 4
@@ -63,9 +64,13 @@ def render_advice(document: Document, *, width: int = 100, top: int = TOP) -> st
     facts += [f"{'Idle':<10}{clean(idle['text'])}"] if idle else []
     gap = wording.gap_text(document)
     facts += [f"{'Bound':<10}{gap}"] if gap else []
+    doubt = doubt_sentence(document)
+    facts += [f"{'Doubt':<10}{doubt}"] if doubt else []
+    again = again_lines(document)
     blocks = [
         [wording.answer(document)],
         facts,
+        again,
         _warnings(document),
         _baselines(document),
         _ranking(document, top),

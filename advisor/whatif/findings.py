@@ -292,7 +292,7 @@ def whatif_document(swept: Swept) -> dict[str, Any]:
     plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
     grid, entries = grid_of(plan, before), _entries(swept, outcomes, before)
     comparisons = _judge(entries, outcomes, seed=plan.seed)
-    note = interval_note(plan.replications, deterministic=outcomes.deterministic)
+    note = interval_note(plan.replications, outcomes.truths, deterministic=outcomes.deterministic)
     pays = [entry for entry in entries if entry["gain"] and (entry["together"]["low"] or 0.0) > 1]
     most = _most(pays)
     alone = _most([entry for entry in pays if len(entry["differs"]) == 1])

@@ -26,7 +26,7 @@ def sentence(document: Mapping[str, Any]) -> str:
         return (
             f"{counted(document['replications'], 'replication').capitalize()} cannot show which change pays: "
             f"{named(most)} was {with_interval(most['gain'], '')} times as fast, without an interval; "
-            "ask for more with --replications, such as 20."
+            "ask for more with --replications, such as 200."
         )
     if document["pays_most"] is None:
         among = "" if comparisons == 1 else f", {comparisons} changes compared"

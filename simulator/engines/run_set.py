@@ -228,7 +228,7 @@ def interval_line(
     truths
         How many the replications share; None where nothing is doubted.
     """
-    if deterministic or replications < 2:
+    if deterministic or replications < 2 or truths == 1:
         return ""
     told = f"{100 * level:.4g} % intervals of the true mean"
     if truths is None:

@@ -37,7 +37,7 @@ AT_ONCE = 4
 """Configurations that seem better whose further replications are run together."""
 SURELY = 3.0
 """Standard errors by which a configuration has to seem better to be run further once the effort is spent."""
-PORTIONS = {"near": 0.35, "why": 0.25, "sensitivity": 0.5, "measure": 0.4, "load": 0.5, "size": 1.0}
+PORTIONS = {"near": 0.35, "why": 0.25, "sensitivity": 0.5, "load": 0.5, "size": 1.0}
 """Part of the effort left that each section may take."""
 
 
@@ -91,16 +91,16 @@ class Explanation:
         parts += [notebook.table(points)] if points else []
         parts += [notebook.table(sensitive)] if sensitive else []
         best = self.measure_next.best
-        told = notebook.facts({"measure next": None if best is None else best.parameter, "simulated runs": self.runs})
+        told = notebook.facts({"measure next": None if best is None else best.source, "simulated runs": self.runs})
         return notebook.page("Why the advice is as it is", *parts, told, warnings=self.left_out)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields `why`, `switch_points`, `sensitivity`, `measure_next` and `explanation` of an advice."""
+        """The fields `why`, `switch_points`, `sensitivity`, `doubt`, `measure_next` and `explanation` of an advice."""
         return {
             "why": None if self.why is None else self.why.to_dict(),
             "switch_points": [one.to_dict() for one in self.switch_points],
             "sensitivity": [one.to_dict() for one in self.sensitivity],
-            "measure_next": self.measure_next.to_dict(),
+            **self.measure_next.to_dict(),
             "explanation": {
                 "simulated_runs": self.runs,
                 "most_runs": self.most_runs,
@@ -270,8 +270,6 @@ def _explained(scenario: Scenario, made: Recommendation, simulations: Simulation
         unchanged = max(0.0, simulations.value_s(kept.makespans_s) / simulations.value_s(best.makespans_s) - 1)
     with simulations.portion(PORTIONS["sensitivity"]):
         sensitive, missing = sensitivities(advised, simulations)
-    with simulations.portion(PORTIONS["measure"]):
-        measure = next_measurement(advised, simulations, least=unchanged or 0.0)
     switches = []
     for name, find in (("load", switches_of_load), ("size", switches_of_size)):
         with simulations.portion(PORTIONS[name]):
@@ -282,7 +280,7 @@ def _explained(scenario: Scenario, made: Recommendation, simulations: Simulation
         why,
         tuple(switches),
         sensitive,
-        measure,
+        next_measurement(scenario, made),
         simulations.spent,
         simulations.limit,
         told,

@@ -1,165 +1,320 @@
-"""What to measure next: the parameter whose stated uncertainty the advice would regret most, and the command for it."""
+"""What to measure next: what knowing each source of doubt better is expected to save, for each second of measuring."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from advisor.advise.explanation import changes
-from advisor.advise.explanation.optimum import Advised
-from advisor.advise.explanation.sensitivity import SAME_REGRET, busiest, called, effect, parameters
-from advisor.advise.explanation.simulations import OutOfRuns, Simulations
-from simulator import PE, Configuration, Load, Scenario, ScenarioError, ties
+from advisor.advise.advice import reference_of
+from advisor.advise.explanation.doubt_sources import UNEXPLAINED, UNSTATED, Doubts, Floats, Share, Source, truth_means
+from advisor.advise.explanation.sensitivity import parameters
+from advisor.advise.recommendation import Recommendation
+from simulator import PE, Configuration, Scenario, deviates, ties
 
-BLOCKS = 10
-"""Parts of a trace whose means say how well its mean is known."""
-T_QUANTILE = 2.262
-"""Of Student's t, 9 degrees of freedom, 95 % two-sided."""
-WORTH = 0.001
-"""A regret below which nothing is worth a measurement."""
+WORTH = 0.0005
+"""An expected saving, as a share of the time, below which nothing is worth a measurement."""
+MEASURABLE = {"sampling": 1.0, "form": 1.0, "extrapolation": 1.0, "drift": 0.5, UNSTATED: 1.0}
+"""Share of a cause's variance that measuring at the sizes concerned removes: a machine goes on drifting afterwards."""
+OTHER_CAUSE = 0.5
+"""The same of a cause that is not listed."""
+REPETITIONS = 10
+"""Of a run at each size that is measured."""
+POINTS = 5
+"""Sizes that a speed is measured at."""
+NOISE = 0.03
+"""Standard deviation from run to run where a model does not say it."""
+START_S = 2.0
+"""Seconds before the first run of a measurement."""
+LONGEST_RUN_S = 10.0
+"""Seconds of one run that a calibration takes at most by default."""
+SECONDS = {"link": 30.0, "neighbours": 60.0, "rule": 60.0}
+"""About what the commands take that measure these."""
+LOAD_S = 600.0
+"""Seconds that a load is recorded for by default."""
+AGAIN = 0.5
+"""Share of a variance that as many samples again remove."""
+MOST_LOOKED_AT = 8
+"""Sources whose worth is asked for: those that explain most."""
 
 
 @dataclass(frozen=True)
-class Uncertain:
-    """A parameter, how far from the truth it may be, and what the advice would regret then."""
+class Candidate:
+    """A source of doubt, and what measuring it is expected to bring."""
 
-    parameter: str
-    stated: str
-    """Where its uncertainty is from."""
-    low: float
-    high: float
-    """As shares of the value that is used: -0.03 to 0.03."""
-    regret_low: float
-    regret_high: float
-    """If the truth were at that end."""
-    makespan_low: float
-    makespan_high: float
-    """Change of the recommended configuration's makespan there, as a share."""
+    source: str
+    what: str
+    """`speed`, `link`, `load` or what else is doubted."""
+    pes: tuple[int, ...]
+    share: float
+    """Of the variance of the advised makespan over truths."""
+    causes: Mapping[str, float]
+    """Parts of that share by cause."""
+    removed: float
+    """Share of the source's variance that measuring is expected to remove."""
+    seconds: float
+    """What measuring takes, about."""
+    reduction: float
+    """Expected loss that is saved, as a share of the time."""
     command: str
 
     @property
-    def regret(self) -> float:
-        """The larger one."""
-        return max(self.regret_low, self.regret_high)
-
-
-@dataclass(frozen=True)
-class NextMeasurement:
-    """What to measure next, and why."""
-
-    ranked: tuple[Uncertain, ...]
-    """The most regretted first."""
-    unstated: tuple[str, ...]
-    """Parameters of which no uncertainty is known: constants, and models without an interval."""
-    left_out: tuple[str, ...]
-    """For want of runs."""
-    least: float
-    """Regrets up to here say nothing."""
-
-    @property
-    def best(self) -> Uncertain | None:
-        """The one to measure; None where the advice would regret none by 0.1 % or more."""
-        enough = max(WORTH, 2 * self.least)
-        return self.ranked[0] if self.ranked and self.ranked[0].regret >= enough else None
+    def per_second(self) -> float:
+        """Saving for each second of measuring."""
+        return self.reduction / self.seconds
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
-            "measure": None if self.best is None else self.best.parameter,
-            "command": None if self.best is None else self.best.command,
-            "ranked": [{**asdict(one), "regret": one.regret} for one in self.ranked],
-            "unstated": list(self.unstated),
-            "left_out": list(self.left_out),
+            "source": self.source,
+            "what": self.what,
+            "share": self.share,
+            "causes": dict(self.causes),
+            "removed": self.removed,
+            "seconds": self.seconds,
+            "reduction": self.reduction,
+            "reduction_per_s": self.per_second,
+            "command": self.command,
         }
 
 
-def next_measurement(advised: Advised, simulations: Simulations, *, least: float = 0.0) -> NextMeasurement:
-    """Put each parameter at both ends of its stated uncertainty, and see what the advice regrets there.
+@dataclass(frozen=True)
+class NextMeasurement:
+    """Where the doubt of an advice comes from, and what to measure next."""
 
-    Speeds: both edges of the band, for all of a kind together. Loads: the 95 % interval of the trace's mean, from the
-    means of ten parts of it, where replications draw its start. Links and memory levels state none.
+    ranked: tuple[Candidate, ...]
+    """Most saving for each second first; then, where nothing is saved, the one that explains most."""
+    makespan: tuple[Share, ...]
+    """Of the variance of the advised makespan over truths, by source."""
+    gain: tuple[Share, ...] | None
+    """The same of its gain."""
+    unstated: tuple[str, ...]
+    """Parameters of which no doubt is known: constants, and models that state none."""
+    loss: float | None
+    """Expected loss of the advice, as a share of the time; None where nothing is told of doubt."""
+    doubted: bool = True
+    """Whether anything is doubted; where nothing is told of it all the same, there was one truth only."""
+
+    @property
+    def best(self) -> Candidate | None:
+        """The one to measure; None where no measurement is expected to save much."""
+        return self.ranked[0] if self.ranked and self.ranked[0].reduction >= WORTH else None
+
+    def loss_after(self, candidate: Candidate) -> float:
+        """Expected loss that is left once it is measured."""
+        return max(0.0, (self.loss or 0.0) - candidate.reduction)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields `doubt` (None where there is none) and `measure_next` of an advice, plain data for JSON."""
+        best = self.best
+        doubt = None if self.loss is None else {"makespan": _shares(self.makespan), "gain": _shares(self.gain)}
+        return {
+            "doubt": doubt,
+            "measure_next": {
+                "measure": None if best is None else best.source,
+                "command": None if best is None else best.command,
+                "seconds": None if best is None else best.seconds,
+                "expected_loss": self.loss,
+                "expected_loss_after": None if best is None else self.loss_after(best),
+                "doubted": self.doubted,
+                "ranked": [one.to_dict() for one in self.ranked],
+                "unstated": list(self.unstated),
+            },
+        }
+
+
+def next_measurement(scenario: Scenario, made: Recommendation) -> NextMeasurement:
+    """Regress what candidates take in each truth on what the truths differ by, and ask what knowing it would save.
+
+    No further run is simulated: the truths of the recommendation are used.
 
     Parameters
     ----------
-    least
-        Regret that the search finds where nothing is changed: no more than that is none.
+    scenario
+        What the recommendation is for.
     """
-    scenario, chosen = advised.scenario, advised.configuration
-    ranked: list[Uncertain] = []
-    missing: list[str] = []
-    stated = set()
-    for name, source, ends, scenarios, command in _stated(scenario, chosen):
-        stated.add(name)
-        try:
-            effects = [effect(advised, changed, end, simulations) for end, changed in zip(ends, scenarios, strict=True)]
-        except (OutOfRuns, ScenarioError):
-            missing.append(name)
+    runs = made.runs
+    sources = [] if runs.truths is None else sources_of(scenario, made)
+    unstated = _unstated(scenario, made.configuration, sources)
+    if runs.truths is None or not sources or np.unique(runs.truths).size < 2:
+        return NextMeasurement((), (), None, unstated, None, doubted=bool(sources))
+    doubts = _doubts(made, sources)
+    looked = {one.source: one for one in doubts.makespan}
+    most = sorted(range(len(sources)), key=lambda place: -looked[sources[place].name].share)[:MOST_LOOKED_AT]
+    found = [_candidate(scenario, made, doubts, place, looked[sources[place].name]) for place in most]
+    order = ties.in_order(
+        [-one.per_second if one.reduction >= WORTH else 0.0 for one in found],
+        [-one.share * one.removed for one in found],
+    )
+    stated = doubts.loss(seed=runs.seed) if made.expected_loss is None else made.expected_loss
+    loss = max([stated, *(one.reduction for one in found)])
+    return NextMeasurement(tuple(found[place] for place in order), doubts.makespan, doubts.gain, unstated, loss)
+
+
+def sources_of(scenario: Scenario, made: Recommendation) -> list[Source]:
+    """What the truths of a recommendation differ by, one source for each model file or entry of the scenario.
+
+    What PEs, links or sharing domains of a source have in common is its first part, what each of them has for itself a
+    further one; of PEs that no candidate uses nothing is asked.
+    """
+    runs = made.runs
+    if runs.truths is None:
+        return []
+    drawn = dict(deviates(replace(scenario, seed=runs.seed), runs.truth_count))
+    numbers = np.unique(runs.truths)
+    used = {pe for one in made.candidates for pe in one.placement}
+    parts: dict[str, list[Floats]] = {}
+    about: dict[str, Source] = {}
+    for source, keys, asked in (*_speeds(scenario, used), *_others(scenario)):
+        own = [drawn.pop(key) for key in keys if key in drawn]
+        if asked:
+            parts.setdefault(source.name, []).extend(own)
+            known = about.get(source.name, source)
+            about[source.name] = replace(known, pes=tuple(dict.fromkeys((*known.pes, *source.pes))))
+    found = [replace(about[name], deviates=np.array(own).T[numbers]) for name, own in parts.items() if own]
+    loaded = {f"load of PE {pe.name}": place for place, pe in enumerate(scenario.platform.pes)}
+    for name, alone in drawn.items():
+        pes = (loaded[name],) if name in loaded else ()
+        found.append(Source(name.replace(" of PE ", " of "), alone[numbers, np.newaxis], {}, name.split()[0], pes))
+    return found
+
+
+_Sources = Iterator[tuple[Source, tuple[str, str], bool]]
+"""A source, its deviates' names (in common, and of one that has it), and whether candidates use that one."""
+_NONE = np.zeros((0, 0))
+
+
+def _speeds(scenario: Scenario, used: set[int]) -> _Sources:
+    kernel, names = scenario.application.kernel, scenario.platform.draw_names
+    for index, pe in enumerate(scenario.platform.pes):
+        band = pe.speeds.get(kernel)
+        if band is None or not band.doubtful:
             continue
-        low, high = effects
-        ranked.append(Uncertain(name, source, *ends, low.regret, high.regret, low.makespan, high.makespan, command))
-    order = ties.in_order([-one.regret for one in ranked], [one.low - one.high for one in ranked], floor=SAME_REGRET)
-    ranked = [ranked[place] for place in order]
-    unstated = [name for name, *_ in parameters(scenario, chosen) if name not in stated]
-    return NextMeasurement(tuple(ranked), tuple(unstated), tuple(missing), least)
+        written = band.source not in scenario.inputs
+        name = f"speed of {band.source or pe.name}" if written else band.source
+        causes = {} if band.doubt is None else band.doubt.sources
+        keys = f"speed of {band.source}", f"speed of PE {names[index]}"
+        yield Source(name, _NONE, causes, "speed", (index,)), keys, index in used
 
 
-_Stated = tuple[str, str, tuple[float, float], tuple[Scenario, Scenario], str]
+def _others(scenario: Scenario) -> _Sources:
+    """Links and sharing domains."""
+    network = scenario.platform.network
+    links = [(one.name, one.source, one.doubt) for one in network.links]
+    models = (("network", network.model), ("loopback", network.loopback))
+    links += [(name, one.source, one.doubt) for name, one in models if one is not None]
+    for name, source, doubt in links:
+        if doubt is not None:
+            own = f"link {name}"
+            yield Source(source or own, _NONE, doubt.sources, "link"), (f"links {source}", own), True
+    for domain in scenario.platform.domains:
+        if domain.doubt is not None:
+            keys = f"neighbours in {domain.level}", f"neighbours in {domain.name}"
+            yield Source(keys[0], _NONE, domain.doubt.sources, "neighbours", domain.pes), keys, True
 
 
-def _stated(scenario: Scenario, chosen: Configuration) -> Iterator[_Stated]:
-    """Parameters with a stated uncertainty: name, source, ends, scenarios at them, and the command to measure it."""
-    kernel = scenario.application.kernel
-    for kind in busiest(scenario, chosen):
-        pe = scenario.platform.pes[kind.pes[0]]
-        band, name = pe.speed_of(kernel), called(scenario, kind)
-        if band.wide:
-            place = _cut_of(scenario, chosen, kind.pes[0])
-            cut = band.cut(place)
-            ends = cut.low / cut.mid - 1, cut.high / cut.mid - 1
-            edges = changes.with_edge(scenario, kind.pes, "low"), changes.with_edge(scenario, kind.pes, "high")
-            yield f"speed of {name}", "edges of its speed band", ends, edges, _speed_command(scenario, pe)
-        if pe.load is not None and pe.load.drawn:
-            half = mean_half_width(pe.load)
-            if half > 0:
-                low = max(-half, -1.0)
-                loads = tuple(changes.with_load(scenario, 1 + by, kind.pes) for by in (low, half))
-                command = f"apportion record -o {_file(pe.name)}-load.csv --per-core"
-                source = "95 % interval of its trace's mean"
-                yield f"load of {name}", source, (low, half), (loads[0], loads[1]), command
+def _doubts(made: Recommendation, sources: Sequence[Source]) -> Doubts:
+    """What each candidate takes by truth, in what shall be least."""
+    runs = made.runs
+    means = truth_means(runs.makespan_s, np.asarray(runs.truths))
+    names = list(runs.configurations)
+    rates = {one.name: rate for one, rate in zip(made.candidates, made.rates, strict=True)}
+    rows = means * np.array([rates[name] for name in names])[:, np.newaxis]
+    chosen = names.index(made.configuration.name)
+    reference = names.index(made.strategies.also.get(reference_of(made), reference_of(made)))
+    return Doubts(tuple(sources), rows, chosen, reference)
 
 
-def mean_half_width(load: Load) -> float:
-    """Half the 95 % interval of a trace's mean, as a share of it, from the means of ten parts.
-
-    0 for a constant, and for fewer than two samples in each part: that is a pattern written out, which states none.
-    """
-    trace = load.trace
-    if trace.values.size < 2 * BLOCKS:
-        return 0.0
-    values = 1 - trace.values if load.rule == "given" else trace.values
-    knots = np.append(trace.times_s, trace.end_s)
-    totals = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
-    means = np.diff(np.interp(np.linspace(0, trace.end_s, BLOCKS + 1), knots, totals)) * BLOCKS / trace.end_s
-    mean, spread = float(means.mean()), float(means.std(ddof=1))
-    return T_QUANTILE * spread / math.sqrt(BLOCKS) / mean if mean > 0 else 0.0
+def _candidate(scenario: Scenario, made: Recommendation, doubts: Doubts, place: int, share: Share) -> Candidate:
+    source = doubts.sources[place]
+    removed, seconds = _measured(scenario, made.configuration, source)
+    worth = doubts.worth({place: removed}, seed=made.runs.seed) if removed > 0 else 0.0
+    command = _command(scenario, source)
+    return Candidate(source.name, source.what, source.pes, share.share, share.causes, removed, seconds, worth, command)
 
 
-def _cut_of(scenario: Scenario, chosen: Configuration, pe: int) -> float:
-    """The problem size that a PE computes at: its own share, or an equal one if it has none."""
-    mine = [units for place, units in zip(chosen.placement, chosen.partition, strict=True) if place == pe and units]
-    taking_part = sum(units > 0 for units in chosen.partition)
-    units = mine[0] if mine else -(-scenario.application.work.units // max(1, taking_part))
-    return float(scenario.application.work.compute(taking_part)(units).size)
+def _measured(scenario: Scenario, chosen: Configuration, source: Source) -> tuple[float, float]:
+    """Share of a source's variance that measuring it removes, and about the seconds that it takes."""
+    removable = sum(share * MEASURABLE.get(cause, OTHER_CAUSE) for cause, share in source.shares.items())
+    if source.what == "load" and source.pes:
+        load = scenario.platform.pes[source.pes[0]].load
+        return AGAIN, LOAD_S if load is None else float(load.trace.end_s)
+    if source.what != "speed":
+        return removable, SECONDS.get(source.what, LOAD_S)
+    band = scenario.platform.pes[source.pes[0]].speed_of(scenario.application.kernel)
+    size, volume = _computed(scenario, chosen, source.pes)
+    cut = band.cut(size)
+    known = (cut.high / cut.low - 1) / 2 if band.doubt is None and cut.low > 0 else 1.0
+    doubted = removable * (known**2 if band.doubt is None else float(band.doubt.at(size)) ** 2)
+    noise = (NOISE if band.noise is None else band.noise.sd) ** 2 / REPETITIONS
+    rounds = scenario.application.work.rounds(len(chosen.partition))
+    run_s = min(LONGEST_RUN_S, float(band.time(size, volume)) / max(1, rounds))
+    seconds = START_S + POINTS * REPETITIONS * run_s
+    return (removable * doubted / (doubted + noise) if doubted > 0 else 0.0), seconds
 
 
-def _speed_command(scenario: Scenario, pe: PE) -> str:
+def _computed(scenario: Scenario, chosen: Configuration, pes: Sequence[int]) -> tuple[float, float]:
+    """Problem size and volume of the most that a process of some PEs computes; of an equal share if they have none."""
+    mine = [units for pe, units in zip(chosen.placement, chosen.partition, strict=True) if pe in pes and units]
+    taking_part = max(1, sum(units > 0 for units in chosen.partition))
+    units = max(mine) if mine else -(-scenario.application.work.units // taking_part)
+    compute = scenario.application.work.compute(taking_part)(units)
+    return float(compute.size), float(compute.volume)
+
+
+def _unstated(scenario: Scenario, chosen: Configuration, sources: Sequence[Source]) -> tuple[str, ...]:
+    """Parameters that no source is the doubt of."""
+    pes = {pe for source in sources for pe in source.pes}
+    kinds = {source.what for source in sources}
+    found = []
+    for name, what, own, _ in parameters(scenario, chosen):
+        known = bool(pes.intersection(own)) if what == "speed" else _KINDS.get(what, what) in kinds
+        found += [] if known else [name]
+    return tuple(found)
+
+
+_KINDS = {"latency": "link", "bandwidth": "link", "capacity": "neighbours"}
+"""What parameters of another name are the doubt of."""
+
+
+def command_for(scenario: Scenario, pe: PE, model: str = "") -> str:
+    """The command that measures a PE's speed, its model's file named after the one that it has now."""
     kernel = scenario.application.kernel
     if scenario.application.prepared is not None:  # its speeds follow from the costs of operations
         return f"apportion calibrate resource -o {_file(pe.name)}-resource.json"
     pinned = "" if pe.cpu is None else f" --cpu {pe.cpu}"
-    return f"apportion calibrate speed --kernel {kernel}{pinned} --accuracy 2% -o {_file(pe.name)}-{kernel}.json"
+    name = next_name(PurePath(model).name) if model.endswith(".json") else f"{_file(pe.name)}-{kernel}.json"
+    return f"apportion calibrate speed --kernel {kernel}{pinned} --accuracy 2% -o {name}"
+
+
+def next_name(name: str, number: int = 2) -> str:
+    """`fast-2.json` after `fast.json`: what is measured again lies beside what was measured."""
+    path = PurePath(name)
+    return f"{path.stem}-{number}{path.suffix}"
+
+
+def _command(scenario: Scenario, source: Source) -> str:
+    """The command that measures a source, where it is."""
+    if source.what == "speed":
+        return command_for(scenario, scenario.platform.pes[source.pes[0]], source.name)
+    file = next_name(PurePath(source.name).name) if source.name.endswith(".json") else f"{_file(source.name)}.json"
+    if source.what == "link":
+        return f"apportion calibrate network --between tcp --hosts THIS,OTHER -o {file}"
+    if source.what == "neighbours":
+        return f"apportion calibrate neighbours -o {file}"
+    if source.what == "rule":
+        return "apportion calibrate load-check"
+    return f"apportion record -o {_file(source.name)}.csv --per-core"
+
+
+def _shares(shares: Sequence[Share] | None) -> dict[str, Any] | None:
+    """Sources with their shares, and what none of them explains: all add up to 1."""
+    if shares is None:
+        return None
+    rest = max(0.0, 1.0 - math.fsum(one.share for one in shares))
+    return {"sources": [one.to_dict() for one in shares], UNEXPLAINED: rest}
 
 
 def _file(name: str) -> str:

@@ -3,13 +3,13 @@
 from advisor import wording
 from advisor.report.page import Page, Pairs, pairs
 from advisor.report.pages.common import drawn, head
-from advisor.report.sections import explanation, platform, provenance, ranking, strategies, timeline
+from advisor.report.sections import doubt, explanation, platform, provenance, ranking, strategies, timeline
 from advisor.wording import Document, number
 
 
 def page(document: Document) -> Page:
     """Recommended, compared, followed in time, explained."""
-    sections = (strategies, timeline, explanation, ranking, platform, provenance)
+    sections = (strategies, timeline, doubt, explanation, ranking, platform, provenance)
     return Page(
         title=wording.asked(document),
         answer=wording.answer(document),

@@ -1,21 +1,21 @@
-"""Why an advice is as it is, where it switches, what it is sensitive to, and what to measure next."""
+"""Why an advice is as it is, where it switches, and what it is sensitive to."""
 
 from collections.abc import Iterator
 
 from advisor import wording
 from advisor.report.explanation_text import change_text, gain_text, objective_text, sharing_lines, value_text
-from advisor.report.page import Beside, Block, Figure, Section, Table, Text, pairs, table
+from advisor.report.page import Beside, Block, Figure, Section, Table, Text, table
 from advisor.wording import Document, clean, number, percent
 
 HEADING = "Why, and how far it holds"
-NONE = "Not asked for: with --explain, advise tells why, where another strategy is best, and what to measure next."
+NONE = "Not asked for: with --explain, advise tells why, where another strategy is best, and what it is sensitive to."
 
 
 def section(document: Document) -> Section:
     """The explanation in words, tables and a figure."""
     if "explanation" not in document:
         return Section("explanation", HEADING, (Text(NONE),))
-    blocks = [*_why(document), *_sensitivity(document), *_switches(document), *_next(document), *_spent(document)]
+    blocks = [*_why(document), *_sensitivity(document), *_switches(document), *_spent(document)]
     return Section("explanation", HEADING, tuple(blocks))
 
 
@@ -114,31 +114,6 @@ def _switches(document: Document) -> Iterator[Table]:
         yield table(
             "Switch points: where another strategy is best", ["at", "below", "from there"], rows, text_columns=3
         )
-
-
-def _next(document: Document) -> Iterator[Block]:
-    found = document.get("measure_next") or {}
-    if not found:
-        return
-    ranked = found.get("ranked") or ()
-    top = ranked[0] if ranked else None
-    if found.get("measure") is None or top is None:
-        said = "nothing; no stated uncertainty makes the advice regret much"
-        yield pairs({"Measure next": said, "No uncertainty is stated of": _unstated(found)})
-        return
-    span = f"{change_text(top['low'])} to {change_text(top['high'])}, {clean(top['stated'])}"
-    yield pairs(
-        {
-            "Measure next": clean(top["parameter"]),
-            "Because": f"it may be off by {span}; the advice may regret {percent(top['regret'], 2)}",
-            "How": clean(found["command"]),
-            "No uncertainty is stated of": _unstated(found),
-        }
-    )
-
-
-def _unstated(found: Document) -> str:
-    return ", ".join(map(clean, found.get("unstated") or ()))
 
 
 def _spent(document: Document) -> Iterator[Text]:

@@ -26,15 +26,15 @@ def in_thread(monkeypatch):
 
 @pytest.mark.usefixtures("in_thread")
 def test_which_change_pays_most(apportion, tmp_path):
-    path, out = write(tmp_path), tmp_path / "out"
-    code, said, errors = apportion("whatif", path, *VARY, "-o", out)
+    path, out, vary = write(tmp_path), tmp_path / "out", [*VARY, "--replications", "200"]
+    code, said, errors = apportion("whatif", path, *vary, "-o", out)
     assert code == 1
     assert said.startswith(f"{LINK}=10Gbit/s with application.parameters.n=1500 pays most: ")
     assert f" Of single changes {LINK}=10Gbit/s: " in said
     failed = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert len(failed) == 2
     assert all("application.parameters.n: 0 found" in line for line in failed)
-    code, said, _ = apportion("whatif", path, *VARY, "-o", out, "--resume", "--json")
+    code, said, _ = apportion("whatif", path, *vary, "-o", out, "--resume", "--json")
     document = json.loads(said)
     assert (code, document["spent"]["run_now"], document["failed"]) == (1, 2, 2)
     best = document["points"][document["pays_most"]]
@@ -46,11 +46,11 @@ def test_which_change_pays_most(apportion, tmp_path):
     )
     assert best["gain"]["mean"] == pytest.approx(base.mean() / here.mean(), rel=1e-12)
     assert best["gain"]["low"] < best["gain"]["mean"] < best["gain"]["high"]
-    code, said, _ = apportion("whatif", path, *VARY, "-o", out, "--only", best["hash"][:9])
+    code, said, _ = apportion("whatif", path, *vary, "-o", out, "--only", best["hash"][:9])
     assert (code, said.splitlines()[-1]) == (0, "the bits that were kept")
     kept = out / "points" / f"{best['hash']}.json"
     kept.write_text(kept.read_text().replace("[", "[1", 1))
-    assert apportion("whatif", path, *VARY, "-o", out, "--only", best["hash"][:9])[0] == 1
+    assert apportion("whatif", path, *vary, "-o", out, "--only", best["hash"][:9])[0] == 1
     code, said, _ = apportion("show", out)
     assert code == 0
     assert best["hash"][:12] in said
@@ -83,7 +83,7 @@ def test_the_report_of_a_resumed_run_is_that_of_an_undisturbed_one_to_the_byte(a
 
 @pytest.mark.usefixtures("in_thread")
 def test_nothing_that_pays_is_said(apportion, tmp_path):
-    code, said, _ = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=/2,x1")
+    code, said, _ = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=/2,x1", "--replications", "200")
     assert code == 0
     assert said.startswith("No change pays: none is faster than the scenario as it is")
 

@@ -61,7 +61,8 @@ def test_what_is_lost_to_a_load_is_told():
     _, _, document = simulated("three-pes.yaml", 5)
     parts = {part["where"]: part for entry in document["timelines"] for part in entry["waits_for"]}
     assert parts["busy"]["held_up_s"] > 0.3 * parts["busy"]["seconds"]
-    assert parts["steady"]["held_up_s"] == 0
+    others = [part["held_up_s"] for where, part in parts.items() if where != "busy"]
+    assert others == [0] * len(others) != []
 
 
 def test_messages_join_the_right_processes(shown):

@@ -55,7 +55,7 @@ HOW = ["independent", "one source", "even", "largest of several"]
 @pytest.mark.parametrize("truths", [20, 500])
 def test_intervals_hold_as_often_as_they_say_whatever_truths_are_like(how, truths):
     mean, _, run, _ = study(how, truths, 10, 0.03, seeds=150 if truths < 100 else 40)
-    assert mean == pytest.approx(LEVEL, abs=0.04)
+    assert 0.86 <= mean <= (0.98 if truths == 20 and how == "even" else 0.94)
     assert run == pytest.approx(LEVEL, abs=0.03)
 
 
@@ -66,8 +66,8 @@ def test_intervals_hold_as_often_as_they_say_whatever_truths_are_like(how, truth
 def test_intervals_hold_from_ten_to_thousands_of_truths(how, truths, noise):
     each = 1 if not noise else 10
     mean, width, run, runs_width = study(how, truths, each, noise, seeds=400 if truths < 1000 else 60)
-    assert 0.86 <= mean <= (0.95 if truths > 10 and how != "even" else 1.0)
-    assert run == pytest.approx(LEVEL, abs=0.03 if truths > 10 else 0.06)
+    assert 0.86 <= mean <= (0.95 if truths > 20 or how != "even" else 1.0)
+    assert 0.86 <= run <= (0.94 if truths > 10 else 1.0)
     assert width <= (1.5 if truths == 10 else 1.2)
     assert runs_width <= 1.2
 
@@ -76,7 +76,7 @@ def test_intervals_hold_from_ten_to_thousands_of_truths(how, truths, noise):
 @pytest.mark.parametrize("how", ["independent", "one source", "largest of several"])
 def test_few_truths_widen_by_a_tenth_at_most(how):
     widths = [study(how, truths, 1, 0.0, seeds=600 if truths < 100 else 100)[1] for truths in (20, 500)]
-    assert 1.0 <= widths[0] / widths[1] <= 1.12
+    assert 1.0 <= widths[0] / widths[1] <= 1.1
 
 
 @pytest.mark.parametrize("level", [0.5, 0.99])
@@ -142,23 +142,30 @@ def test_gains_hold_whoever_is_noisier(truths):
     assert np.mean(held) == pytest.approx(LEVEL, abs=0.04)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("truths", [200, 5000])
-def test_the_gain_of_two_pes_with_bands_of_ten_percent(truths):
-    """Equal parts of work on PEs whose speeds lie evenly within 10 %, against all of it on one."""
+@pytest.mark.parametrize("parts", ["one alone", "two to one"])
+@pytest.mark.parametrize("truths", [200, pytest.param(5000, marks=pytest.mark.slow)])
+def test_the_gain_of_two_pes_with_bands_of_ten_percent(truths, parts):
+    """Over equal parts on two PEs, one twice as fast, speeds even within 10 %: half of the gains are the same."""
     generator = np.random.default_rng(9)
     true = generator.uniform(0.9, 1.1, (2, 2000))
-    gains = np.min(true, axis=0) * 2 / true[0]
+    share = 0.0 if parts == "one alone" else 1 / 3
+
+    def times(speeds):
+        both = np.stack(([0.5, 1 - share], [0.5, share]))  # (PE, equal or not)
+        return np.max(both[:, :, np.newaxis] / (speeds * np.array([[2.0], [1.0]]))[:, np.newaxis], axis=0)
+
+    equal, other = times(true)
+    gains = equal / other
     held, widths = [], []
-    for _ in range(200):
+    for _ in range(100):
         speeds = 0.9 + 0.2 * stats.norm.cdf(stratified(generator, truths, 2))
-        both = np.max(0.5 / speeds, axis=0)
-        ends = of_ratio(1 / speeds[0], both[np.newaxis], np.arange(truths))
+        base, rest = 1e-6 + times(speeds)
+        ends = of_ratio(base, rest[np.newaxis], np.arange(truths))
         held.append(np.mean((ends.low[0] <= gains) & (gains <= ends.high[0])))
         widths.append(ends.high[0] - ends.low[0])
     assert 0.87 <= np.mean(held) <= 0.93
-    ideal = np.ptp(np.quantile(gains, (0.05, 0.95)))
-    assert np.mean(widths) == pytest.approx(ideal, rel=0.05)
+    ideal = np.ptp(np.quantile(gains, (0.05, 0.95) if parts == "one alone" else (0.1, 1)))
+    assert np.mean(widths) == pytest.approx(ideal, rel=0.1)
 
 
 def test_without_truths_the_mean_is_as_sure_as_student_says():
@@ -234,8 +241,8 @@ def test_chances_and_losses_come_true(truths):
 def test_chances_come_true_by_thirds(truths, own, spread):
     found = duels(900, rows=6, truths=truths, each=10, noise=0.03, own=own, spread=spread)
     for part in (found, *np.array_split(found[np.argsort(found[:, 0])], 3)):
-        assert part[:, 0].mean() == pytest.approx(part[:, 1].mean(), abs=0.06)
-    assert found[:, 2].mean() == pytest.approx(found[:, 3].mean(), rel=0.25)
+        assert part[:, 0].mean() == pytest.approx(part[:, 1].mean(), abs=0.08)
+    assert found[:, 2].mean() == pytest.approx(found[:, 3].mean(), rel=0.4)
 
 
 @pytest.mark.parametrize("count", [10, 20, 200])

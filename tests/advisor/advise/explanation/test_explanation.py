@@ -6,14 +6,13 @@ import pytest
 from advisor import explain, recommend
 from advisor.advise.explanation import changes
 from advisor.advise.explanation.neighbours import others
-from advisor.advise.explanation.next_measurement import mean_half_width, next_measurement
 from advisor.advise.explanation.optimum import Advised, best_over
 from advisor.advise.explanation.reasons import reasons
 from advisor.advise.explanation.sensitivity import sensitivities
 from advisor.advise.explanation.simulations import OutOfRuns, Simulations
 from advisor.advise.explanation.switch_points import switches_of_load, switches_of_size
 from simulator import LinkModel, ScenarioError, run
-from simulator.platform.nodes import Load, Node, Platform
+from simulator.platform.nodes import Node, Platform
 from simulator.programs.configuration import Configuration
 from tests.simulator.platform.platforms import band, pe, scenario, trace
 
@@ -125,31 +124,6 @@ def test_no_load_no_switch():
     made = two()
     found = switches_of_load(asked(made, 300, 300), simulations(made))
     assert (found.points, found.note) == ((), "no PE has a load")
-
-
-def test_the_wider_band_is_measured_next():
-    pes = [pe("a", band(0.98 * SPEED, SPEED, 1.02 * SPEED)), pe("b", band(0.8 * SPEED, SPEED, 1.2 * SPEED))]
-    made = scenario(pes, N, link=LinkModel.from_latency(1e-9, 1e30), replications=10, seed=1)
-    found = next_measurement(asked(made, 300, 300), simulations(made))
-    assert found.best.parameter == "speed of b"
-    assert (found.best.low, found.best.high) == (pytest.approx(-0.2), pytest.approx(0.2))
-    assert found.best.command == "apportion calibrate speed --kernel dgemm --accuracy 2% -o b-dgemm.json"
-    assert set(found.unstated) == {"link latency", "link bandwidth"}
-
-
-def test_without_a_stated_uncertainty_nothing_is_measured():
-    made = two()
-    found = next_measurement(asked(made, 300, 300), simulations(made))
-    assert (found.best, found.ranked) == (None, ())
-    assert len(found.unstated) == 3
-
-
-def test_the_interval_of_a_traces_mean():
-    """Ten parts of means 1, 2, 1, 2 ...: deviation sqrt(10 / 36)."""
-    load = Load(trace(range(20), [1, 1, 2, 2] * 5, 20), "fair")
-    assert mean_half_width(load) == pytest.approx(2.262 * np.sqrt(10 / 36) / np.sqrt(10) / 1.5)
-    assert mean_half_width(Load(trace(range(20), [3] * 20, 20), "fair")) == 0
-    assert mean_half_width(Load(trace(range(10), [1, 2] * 5, 10), "fair")) == 0
 
 
 def test_loads_scaled():

@@ -1,4 +1,4 @@
-"""Of all that is simulated for an advice and its explanation, the advice has the least objective on the same draws."""
+"""Of all that is simulated for an advice and its explanation, nothing is better than the advice by more than a tie."""
 
 from dataclasses import replace
 
@@ -20,7 +20,8 @@ SEEDS = (2, 4, 8, 10)
 MORE_SEEDS = (1, 3, 5, 6, 7, 9, 15, 27)
 """As well in 1, 5 and 15."""
 ERRORS = 3
-SAME = 1e-9
+TIE = 0.01
+"""Within so much the simplest is advised."""
 
 
 @pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MORE_SEEDS)])
@@ -38,16 +39,16 @@ def test_no_row_and_nothing_else_seen_is_better_than_the_advice(seed, tmp_path, 
     assert found.why.others
     for row in found.why.others:
         half = 0.0 if row.high is None else (row.high - row.low) / 2
-        assert row.longer >= -max(ERRORS / 1.96 * half, SAME)
+        assert row.longer >= -max(ERRORS / 1.96 * half, TIE)
     ((unchanged, _), *_) = asked[0]._known.values()
     mine = asked[0].all_of(unchanged, found.recommendation.configuration).makespans_s
     for one in asked[0].known(unchanged):
         gained = mine[: one.makespans_s.size] - one.makespans_s
         error = gained.std(ddof=1) / np.sqrt(gained.size) if gained.size > 1 else 0.0
-        assert gained.mean() <= max(ERRORS * error, SAME * mine.mean())
+        assert gained.mean() <= max(ERRORS * error, TIE * mine.mean())
     advice = found.recommendation
     means = advice.runs.makespan_s.mean(axis=1)
-    assert advice.runs.of(advice.configuration.name).mean() <= means.min() * (1 + SAME)
+    assert advice.runs.of(advice.configuration.name).mean() <= means.min() * (1 + TIE)
 
 
 def two_nodes(folder, *, memory=""):

@@ -1,0 +1,324 @@
+"""What an advice doubts most, measured again on this machine: new models beside the old ones, and what uses them."""
+
+import json
+import math
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from advisor.advise.explanation import Explanation
+from advisor.advise.explanation.next_measurement import (
+    MEASURABLE,
+    WORTH,
+    Candidate,
+    NextMeasurement,
+    next_measurement,
+    next_name,
+)
+from advisor.advise.recommendation import Recommendation, recommend
+from simulator import (
+    Scenario,
+    ScenarioError,
+    SpeedBand,
+    files,
+    read_template,
+    require_linux,
+    shipped,
+    this_machine,
+    units,
+)
+
+LEAST_S = 4.0
+"""What a measurement takes at the least."""
+TIME_CAP_S, CAP_SHARE = 10.0, 0.1
+"""Longest single run that a calibration foresees, and at most this share of its budget."""
+IDENTITY = ("host", "cpu_model")
+"""What is the same of one machine."""
+GONE = MEASURABLE["drift"]
+"""Share of drift's variance that runs right after a measurement are without."""
+
+
+NOTHING = "no model of this scenario states a doubt; leave the option out"
+FEW = "one truth tells nothing of doubt; ask for more replications"
+
+
+@dataclass(frozen=True)
+class Remeasured:
+    """A source that was measured again."""
+
+    source: str
+    """As the scenario named its file."""
+    model: Path
+    """The new file."""
+    seconds: float
+    """Of real runs."""
+    named: str
+    """As the scenario names it now."""
+    changes: tuple[str, ...]
+    """`PATH=VALUE` that make the scenario use it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        found = {"source": self.source, "model": str(self.model), "seconds": self.seconds}
+        return found | {"changes": list(self.changes)}
+
+
+def measure_again(
+    path: str | Path,
+    found: NextMeasurement,
+    *,
+    budget_s: float,
+    folder: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> tuple[Remeasured, ...]:
+    """Measure the sources whose measuring saves most for its time, within a budget, as they were measured before.
+
+    The same kernel or command on the same processor up to the same size by the same campaign; what was measured before
+    stays as it is. Where no measurement is expected to save anything, the source that explains most is measured.
+
+    Parameters
+    ----------
+    path
+        The scenario's file, or the name of a shipped one.
+    folder
+        Where new models go; None: beside the old ones.
+    tell
+        Told what is about to be measured, a line each.
+
+    Raises
+    ------
+    ScenarioError
+        If nothing is doubted, the budget is too small, or no source was measured on this machine, with the command that
+        measures the first of them.
+    CalibrationError
+        If a run fails.
+    """
+    if not found.ranked:
+        raise ScenarioError(f"--measure-next: {FEW if found.doubted else NOTHING}")
+    check_budget(budget_s)
+    require_linux()
+    data, home = _read(path)
+    plans = [(one, _plan(one, data, home)) for one in found.ranked]
+    here = [(one, plan) for one, plan in plans if not isinstance(plan, str)]
+    if not here:
+        first, fault = plans[0]
+        raise ScenarioError(f"--measure-next: {fault}; measure it there: {first.command}")
+    chosen = _within([one for one, _ in here], budget_s)
+    planned = {one.source: plan for one, plan in here}
+    whole_s = sum(one.seconds for one in chosen)
+    done = []
+    for one in chosen:
+        share_s = budget_s * one.seconds / whole_s
+        tell(f"measuring {one.source} again for {units.show_duration(share_s)}")
+        done.append(_measured(one, planned[one.source], budget_s=share_s, home=home, folder=folder))
+    return tuple(done)
+
+
+def check_budget(budget_s: float) -> None:
+    """Refuse a time in which nothing can be measured.
+
+    Raises
+    ------
+    ScenarioError
+        If it is that.
+    """
+    if budget_s < LEAST_S:
+        told = f"{units.show_duration(budget_s)} is too little to measure anything"
+        raise ScenarioError(f"--measure-next: {told}; give at least {units.show_duration(LEAST_S)}")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a model was measured, and where the scenario names it."""
+
+    model: Path
+    document: Mapping[str, Any]
+    places: tuple[str, ...]
+
+
+def _read(path: str | Path) -> tuple[Any, Path]:
+    """What a scenario's file says, and the folder that the names in it start from."""
+    template = read_template(shipped.locate(path))
+    return template.document.data, template.named.folder
+
+
+def _plan(one: Candidate, data: Any, home: Path) -> "_Plan | str":
+    """How to measure a source again; or why that cannot be done here, as the beginning of a sentence."""
+    if one.what != "speed":
+        return f"{one.source}: only speeds are measured again by this option"
+    places = tuple(_named(data, one.source))
+    if not places:
+        return f"the {one.source} was written by hand"
+    model = home / one.source
+    document = files.read_json(model)
+    subject = document.get("subject") or {}
+    if not ({"kernel", "cpu"} <= set(subject) or {"command", "size", "volume", "cpu"} <= set(subject)):
+        return f"{one.source} does not say what was run to measure it"
+    machine, this = (document.get("provenance") or {}).get("machine") or {}, this_machine().to_dict()
+    if any(machine.get(name) != this[name] for name in IDENTITY):
+        return f"{one.source} was measured on another machine ({machine.get('host') or 'not named'})"
+    if subject["cpu"] not in [core["cpu"] for core in this["cores"]]:
+        return f"{one.source} was measured on processor {subject['cpu']}, which this process may not use"
+    return _Plan(model, document, places)
+
+
+def _named(data: Any, model: str, path: str = "") -> Iterator[str]:
+    """Paths of the fields that name a model as a speed."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if key == "model" and value == model and ".speeds." in path:
+                yield f"{path}.model"
+            else:
+                yield from _named(value, model, f"{path}.{key}" if path else str(key))
+    elif isinstance(data, Sequence) and not isinstance(data, str):
+        for place, value in enumerate(data):
+            yield from _named(value, model, f"{path}.{place}")
+
+
+def _within(ranked: Sequence[Candidate], budget_s: float) -> list[Candidate]:
+    """The first, and those after it that are worth it and for which time is left."""
+    chosen, left_s = [ranked[0]], budget_s - max(LEAST_S, ranked[0].seconds)
+    for one in ranked[1:]:
+        if one.reduction >= WORTH and (needed_s := max(LEAST_S, one.seconds)) <= left_s:
+            chosen.append(one)
+            left_s -= needed_s
+    return chosen
+
+
+def _measured(one: Candidate, plan: _Plan, *, budget_s: float, home: Path, folder: Path | None) -> Remeasured:
+    from simulator.calibration import drift_of, fit_speed, keep_speeds, kept, save_speed_model
+    from simulator.calibration.bands import METHODS
+
+    model = _free(plan.model if folder is None else folder / plan.model.name)
+    store = model.with_name(f"{model.name}.partial")
+    method = plan.document.get("method")
+    with kept(store):
+        source = _source(plan.document, store, budget_s)
+        drift, method = drift_of(source).sd, method if method in METHODS else "adaptive"
+        built = fit_speed(source, method=method, budget_s=budget_s, drift=drift)
+    keep_speeds(built)
+    save_speed_model(built, model)
+    files.remove(store)
+    name = os.path.relpath(model, home)
+    changes = tuple(f"{place}={json.dumps(name)}" for place in plan.places)
+    return Remeasured(one.source, model, built.experimental_s + built.ends_s, name, changes)
+
+
+def _source(document: Mapping[str, Any], store: Path, budget_s: float) -> Any:
+    """The same runs as before, up to the same size."""
+    from simulator.calibration import RealSource
+
+    subject = document["subject"]
+    measured = [float(point["size_elements"]) for point in document.get("points", ())]
+    options: dict[str, Any] = {
+        "cpu": subject["cpu"],
+        "time_cap_s": min(TIME_CAP_S, CAP_SHARE * budget_s),
+        "max_size": max(measured, default=None),
+        "store": store,
+    }
+    if subject.get("command"):
+        words = shlex.join(subject["command"])
+        return RealSource.of_command(words, size=subject["size"], volume=subject["volume"], **options)
+    together = bool(subject.get("beside"))
+    return RealSource.of_kernel(subject["kernel"], columns=subject.get("columns"), together=together, **options)
+
+
+def _free(path: Path) -> Path:
+    """The first of `fast-2.json`, `fast-3.json` ... that is not there."""
+    number = 2
+    while (found := path.with_name(next_name(path.name, number))).exists():
+        number += 1
+    return found
+
+
+def standing(made: Recommendation, found: NextMeasurement) -> dict[str, Any]:
+    """What is advised and how sure that is, plain data: before a measurement, and after it."""
+    return {
+        "recommended": made.configuration.name,
+        "partition": list(made.configuration.partition),
+        "placement": list(made.configuration.placement),
+        "predicted_makespan_s": made.predicted,
+        "expected_loss": found.loss,
+    }
+
+
+def measured_first(
+    path: str | Path,
+    load: Callable[[Sequence[str]], Scenario],
+    asked: Mapping[str, Any],
+    *,
+    budget_s: float,
+    folder: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> tuple[Scenario, dict[str, Any]]:
+    """Advise on a scenario as it is, measure what is doubted most again, and give the scenario with what was measured.
+
+    Parameters
+    ----------
+    load
+        The scenario with some changes (`PATH=VALUE`), none at first.
+    asked
+        What `recommend` is asked.
+
+    Returns
+    -------
+    scenario, document
+        To be asked now: see `just_measured`; and the field `measured_again` of an advice, which lacks `after` still.
+    """
+    check_budget(budget_s)
+    scenario = load(())
+    if not scenario.doubtful:
+        raise ScenarioError(f"--measure-next: {NOTHING}")
+    made = recommend(scenario, **asked)
+    found = next_measurement(scenario, made)
+    measured = measure_again(path, found, budget_s=budget_s, folder=folder, tell=tell)
+    document = {"measured": [one.to_dict() for one in measured], "before": standing(made, found)}
+    changed = load([change for one in measured for change in one.changes])
+    return just_measured(changed, [one.named for one in measured]), document
+
+
+def just_measured(scenario: Scenario, models: Sequence[str]) -> Scenario:
+    """The scenario for runs that follow at once: of what a machine drifts by until a model is used, a part is gone.
+
+    The files keep their doubt, which holds for later; notes of the scenario say what was left out.
+
+    Parameters
+    ----------
+    models
+        Names of the models' files, as the scenario has them.
+    """
+    pes = []
+    for pe in scenario.platform.pes:
+        fresh = {kernel: _fresh(band) for kernel, band in pe.speeds.items() if band.source in models}
+        pes.append(replace(pe, speeds={**pe.speeds, **fresh}) if fresh else pe)
+    notes = [f"{name} was measured just now: its drift counts for {1 - GONE:.0%} of its variance" for name in models]
+    platform = replace(scenario.platform, pes=tuple(pes))
+    return replace(scenario, platform=platform, notes=(*scenario.notes, *notes))
+
+
+def _fresh(band: SpeedBand) -> SpeedBand:
+    if band.doubt is None or "drift" not in band.doubt.sources:
+        return band
+    shares = band.doubt.sources
+    kept = {cause: share * (1 - GONE if cause == "drift" else 1) for cause, share in shares.items()}
+    left = sum(kept.values()) / sum(shares.values())
+    sources = {cause: share / sum(kept.values()) for cause, share in kept.items()}
+    return replace(band, doubt=replace(band.doubt.widened(math.sqrt(left)), sources=sources))
+
+
+def doubt_document(
+    scenario: Scenario, made: Recommendation, explanation: Explanation | None, again: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The fields of an advice about its doubt, with those of its explanation if there is one.
+
+    Parameters
+    ----------
+    again
+        What `measured_first` told; empty where nothing was measured.
+    """
+    found = next_measurement(scenario, made) if explanation is None else explanation.measure_next
+    fields = found.to_dict() if explanation is None else explanation.to_dict()
+    return fields | ({"measured_again": {**again, "after": standing(made, found)}} if again else {})
