@@ -153,7 +153,7 @@ class NamedFiles:
         """A run-time model that `apportion fit` wrote."""
         from simulator.models.regression.file import load_runtime_model  # only here: SciPy is slow to import
 
-        return load_runtime_model(self.path(name))
+        return replace(load_runtime_model(self.path(name)), source=name)
 
     def resource_model(self, name: str) -> HardwareModel:
         """What operations cost on a PE; the same object for the same file."""

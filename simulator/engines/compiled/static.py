@@ -202,7 +202,7 @@ def _later(job: Job, clocks: Clocks, lane: int, tick: int, row: int) -> int:
 
 
 @callee
-def _slept(job: Job, clocks: Clocks, lane: int, tick: int, row: int, computation: int) -> int:  # noqa: PLR0913, PLR0917
+def _slept(job: Job, clocks: Clocks, lane: int, tick: int, row: int, computation: int) -> int:
     """The clock after a delay, which may differ between replications as computations do."""
     if computation < 0:
         return _later(job, clocks, lane, tick, row)

@@ -188,7 +188,7 @@ class RuntimeModel:
     """Correlation of the parts' residuals, shape (parts, parts), 0 or more."""
     warnings: tuple[str, ...]
     source: str = field(default="", compare=False)
-    """The file that it was read from: what uses it shares its doubt."""
+    """The file that holds it, as a scenario names it: what uses it shares its doubt."""
 
     @cached_property
     def known_spreads(self) -> dict[tuple[tuple[str, float], ...], tuple[Doubt | None, Noise | None]]:
@@ -415,7 +415,6 @@ def model_from_dict(document: Mapping[str, Any], *, place: str = "model") -> Run
                 high=np.array(document["high"], dtype=np.float64),
                 correlation=np.array(document["correlation"], dtype=np.float64),
                 warnings=tuple(document["warnings"]),
-                source=place,
             )
         )
     except MALFORMED as error:

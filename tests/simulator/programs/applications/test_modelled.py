@@ -15,8 +15,10 @@ from simulator.platform.nodes import PE, Platform
 from simulator.programs.applications import build_program
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute
+from simulator.scenario_file.draws import draw
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import truth_of
+from tests.simulator.engines.test_stepwise import check_one
 from tests.simulator.platform.platforms import flat, trace
 
 N, PROCESSES = (column.ravel() for column in np.meshgrid([100.0, 200, 400, 800], [1.0, 2, 4, 8]))
@@ -266,6 +268,19 @@ def test_both_engines_draw_the_same_of_a_model(tmp_path):
     scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=20)
     one, other = (run(scenario, engine=engine) for engine in ("process", "compiled"))
     assert np.array_equal(one.makespan_ticks, other.makespan_ticks)
+
+
+def test_the_stepwise_reading_agrees(tmp_path):
+    scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=3)
+    check_one(scenario, draw(scenario))
+
+
+def test_draws_do_not_depend_on_where_the_files_are(tmp_path):
+    found = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        found.append(run(linked(tmp_path / name, in_parts(noise=0.05, repetitions=3))).makespan_ticks)
+    assert np.array_equal(*found)
 
 
 def test_a_model_that_fits_exactly_draws_nothing(tmp_path):
