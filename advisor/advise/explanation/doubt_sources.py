@@ -71,6 +71,16 @@ def truth_means(samples: Floats, truths: NDArray[np.int64]) -> Floats:
     return np.array([np.bincount(places, weights=row, minlength=numbers.size) / counts for row in samples])
 
 
+def mean_error(samples: Floats, truths: NDArray[np.int64]) -> float:
+    """Variance of the mean of a truth by its replications (the Monte Carlo error), 0 where truths have one; (R,)."""
+    numbers, places = np.unique(truths, return_inverse=True)
+    counts = np.bincount(places)
+    means = np.bincount(places, weights=samples) / counts
+    free = samples.size - numbers.size
+    within = float(((samples - means[places]) ** 2).sum() / free) if free > 0 else 0.0
+    return within * float(np.mean(1 / counts))
+
+
 class Regression:
     """Truth means of some rows as a sum of low polynomials of each source's deviates.
 
@@ -104,11 +114,17 @@ class Regression:
         """Variance of each row that each source explains, less what chance would; (source, row), at least 0."""
         return np.array([self._signal(place, *self._fitted)[0] for place in range(len(self.sources))])
 
-    def shares(self, row: int) -> tuple[Share, ...]:
-        """Who explains how much of the variance of a row over truths, largest first; with the rest they add up to 1."""
-        whole = float(np.var(self.rows[row], ddof=1))
-        parts = self.explained()[:, row] / whole if whole > 0 else np.zeros(len(self.sources))
-        parts = parts / max(1.0, float(parts.sum()))
+    def shares(self, row: int, *, error: float = 0.0) -> tuple[Share, ...]:
+        """Who explains how much of the variance of a row over truths, largest first; with the rest they add up to 1.
+
+        Parameters
+        ----------
+        error
+            Variance of a truth's mean by its replications (the Monte Carlo error), which is no doubt and taken off.
+        """
+        parts = self.explained()[:, row]
+        whole = max(float(np.var(self.rows[row], ddof=1)) - error, float(parts.sum()))
+        parts = parts / whole if whole > 0 else parts
         found = [
             Share(source.name, part, {cause: part * share for cause, share in source.shares.items()})
             for source, part in zip(self.sources, parts.tolist(), strict=True)
@@ -238,18 +254,21 @@ class Doubts:
     """The row that is advised."""
     reference: int
     """The row that gains are counted from."""
+    errors: tuple[float, float] = (0.0, 0.0)
+    """Variance of a truth's makespan and of its gain by its replications; see `mean_error`."""
 
     @cached_property
     def makespan(self) -> tuple[Share, ...]:
         """Shares of the variance of what the advised row takes."""
-        return Regression(self.sources, self.rows[[self.chosen]]).shares(0)
+        return Regression(self.sources, self.rows[[self.chosen]]).shares(0, error=self.errors[0])
 
     @cached_property
     def gain(self) -> tuple[Share, ...] | None:
         """Shares of the variance of its gain over the reference; None where that is the advised row itself."""
         if self.reference == self.chosen:
             return None
-        return Regression(self.sources, (self.rows[self.reference] / self.rows[self.chosen])[np.newaxis]).shares(0)
+        gains = self.rows[self.reference] / self.rows[self.chosen]
+        return Regression(self.sources, gains[np.newaxis]).shares(0, error=self.errors[1])
 
     @cached_property
     def decision(self) -> Regression:

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from advisor.advise.advice import reference_of
-from advisor.advise.explanation.doubt_sources import UNEXPLAINED, UNSTATED, Doubts, Floats, Share, Source, truth_means
+from advisor.advise.explanation.doubt_sources import (
+    UNEXPLAINED,
+    UNSTATED,
+    Doubts,
+    Floats,
+    Share,
+    Source,
+    mean_error,
+    truth_means,
+)
 from advisor.advise.explanation.sensitivity import parameters
 from advisor.advise.recommendation import Recommendation
 from simulator import PE, Configuration, Scenario, deviates, ties
@@ -224,7 +233,12 @@ def _doubts(made: Recommendation, sources: Sequence[Source]) -> Doubts:
     rows = means * np.array([rates[name] for name in names])[:, np.newaxis]
     chosen = names.index(made.configuration.name)
     reference = names.index(made.strategies.also.get(reference_of(made), reference_of(made)))
-    return Doubts(tuple(sources), rows, chosen, reference)
+    mine, other = (runs.makespan_s[row] * rates[names[row]] for row in (chosen, reference))
+    truths = np.asarray(runs.truths)
+    gain = rows[reference].mean() / rows[chosen].mean()
+    apart = gain * (other / rows[reference].mean() - mine / rows[chosen].mean())
+    errors = mean_error(mine, truths), mean_error(apart, truths)
+    return Doubts(tuple(sources), rows, chosen, reference, errors)
 
 
 def _candidate(scenario: Scenario, made: Recommendation, doubts: Doubts, place: int, share: Share) -> Candidate:
