@@ -159,3 +159,15 @@ def test_what_replications_leave_open_of_a_mean_is_no_doubt():
     found = Doubts(sources(deviates), row, 0, 0, (error, 0.0)).makespan
     assert [one.share for one in found] == [pytest.approx(0.5, abs=0.06)] * 2
     assert mean_error(row[0], np.arange(400)) == 0
+
+
+@pytest.mark.parametrize("truths", [20, 200])
+def test_a_maximum_is_followed_by_few_truths(truths):
+    """One PE of two limits from where its deviate is above 0 on: nine tenths and more of it by polynomials."""
+    shares = []
+    for seed in range(20):
+        deviates = stratified(truths, 2, seed)
+        row = np.maximum(1.0, 1 + 0.05 * deviates[:, 0]) + 0.001 * np.random.default_rng(seed).standard_normal(truths)
+        found = {one.source: one.share for one in Regression(sources(deviates), row[np.newaxis]).shares(0)}
+        shares.append(found["a"])
+    assert np.mean(shares) > 0.9
