@@ -9,7 +9,7 @@ LOCK := .ci/requirements.lock
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test cores lint verify bench versions clean lock
+.PHONY: help demo test cores coverage lint verify bench versions clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -22,6 +22,11 @@ test: lint  ## set up, then lint, types and all tests but the slow ones
 
 cores: $(VENV)/.ok  ## the tests of models and choices as other processors compute: three core types of OpenBLAS
 	@$(BIN)/python -m tests.core_types
+
+coverage: $(VENV)/.ok  ## how often stated intervals hold: bands, then 500 made-up clusters, calm and upset; two hours
+	@$(BIN)/python -m tests.coverage_study --band
+	@$(BIN)/python -m tests.coverage_study
+	@$(BIN)/python -m tests.coverage_study --upset
 
 lint: $(VENV)/.ok  ## ruff (rules and format) and mypy
 	@$(BIN)/ruff check --quiet .

@@ -36,7 +36,7 @@ def predict(
 ) -> None:
     """Predict times with confidence and prediction intervals, in the order of the targets.
 
-    Example: apportion predict model.json --at targets.csv --level 0.9
+    Example: apportion predict model.json --at targets.csv --level 0.95
     """
     from simulator import ScenarioError, files
     from simulator.calibration import model_kind
@@ -172,7 +172,7 @@ def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
 
 def _time_lines(entry: dict[str, Any], level: float) -> Iterator[str]:
     where = ", ".join(f"{name} = {value:g}" for name, value in entry["at"].items())
-    (low, high), (least, most) = entry["confidence"], entry["prediction"]
+    low, high, least, most = (entry[name] for name in ("low", "high", "run_low", "run_high"))
     outside = ", outside the training range" if entry["outside_training_range"] else ""
     yield (
         f"{where}: {entry['mean']:.4g} s, mean {low:.4g} to {high:.4g} s, one run {least:.4g} to {most:.4g} s "

@@ -39,6 +39,8 @@ from simulator.calibration import (
     Competitor,
     Measurement,
     Ranks,
+    keep_calibration,
+    learnt_drift,
     measure_link,
     measure_speeds,
     measured_bands,
@@ -103,6 +105,7 @@ def _loop(state: Quickstart, ranks: Ranks, competitor: Competitor) -> dict[str, 
     with state.stage("measure"):
         n = _measure(state, ranks, competitor)
         _check_by_a_piece(state, ranks, n)
+        _keep_speeds(state, n)
     with state.stage("simulate"):
         state.on_progress("simulate", MEASURE + LINK)
         scenario = _scenario(state, n)
@@ -180,9 +183,24 @@ def _check_by_a_piece(state: Quickstart, ranks: Ranks, n: int) -> None:
     state.save()
 
 
+def _subject(kernel: str, n: int) -> dict[str, Any]:
+    """What speeds are compared by with those of earlier quickstarts on this machine."""
+    return {"model": "speed", "kernel": kernel, "quickstart": True, "columns": n if kernel == KERNEL else None}
+
+
+def _keep_speeds(state: Quickstart, n: int) -> None:
+    """Keep the speeds of the first PE, so that later calibrations learn from them how far this machine drifts."""
+    for kernel in (KERNEL, "matmul"):
+        own = [m for m in state.measured if m.point.kernel == kernel and m.pe == state.names[0]]
+        speeds = {m.point.size: m.cut().mid for m in sorted(own, key=lambda m: m.point.size)}
+        if speeds:
+            keep_calibration(_subject(kernel, n), list(speeds), list(speeds.values()))
+
+
 def _scenario(state: Quickstart, n: int) -> Scenario:
     """The models as a platform of unequal PEs, and the application on it; speeds as real pieces correct them."""
-    found = measured_bands(state.measured, columns={KERNEL: n})
+    drifts = {kernel: learnt_drift(_subject(kernel, n)).sd for kernel in (KERNEL, "matmul")}
+    found = measured_bands(state.measured, columns={KERNEL: n}, drifts=drifts)
     for piece in state.pieces:
         found[piece.pe, KERNEL] = corrected(found[piece.pe, KERNEL], piece.ratio)
     for key, band in found.items():  # all PEs were at work; what that costs is in the domains

@@ -62,7 +62,7 @@ def study(seed: int = 1) -> list[dict[str, Any]]:
     -------
     list
         Per family: number of forecasts, and by method mean and worst error in percent, share of the truths inside the
-        95 % prediction interval, and its median half-width in percent.
+        90 % prediction interval, and its median half-width in percent.
     """
     gathered: dict[str, dict[str, list[Any]]] = {}
     for split in [*_measured(), *_made_up(seed)]:

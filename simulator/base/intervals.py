@@ -24,7 +24,9 @@ FEWEST_EQUAL = 6
 EQUAL = 1e-12
 """Spread, as a share of the values, below which replications are equal."""
 FEW = 12
-"""Values below which a quantile is not read off them."""
+"""Values up to which quantiles are not read off them; of n values a part `FEW / n` is as if they were normal."""
+SAME_PLACE = 0.005
+"""Part of an interval within which values at its end are one, as gains that one of two PEs alone decides are."""
 WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
 DRAWS = 2_000
@@ -288,17 +290,30 @@ def _no_less(found: Floats, error: Floats) -> Floats:
 def _quantiles(values: Floats, counts: Floats, level: float) -> Interval:
     """Both ends of a row's interval, as if its values were so many independent ones; values (row, n), counts (row,).
 
-    Between the plotting positions of Hazen, which are right for values that are stratified, and of Weibull, which are
-    right for independent ones; a straight line beyond the outermost. Less than `FEW` are taken for normal ones, or for
-    lognormal ones where all are positive: Student's t.
+    Up to `FEW` values are taken for normal ones, or for lognormal ones where all are positive: Student's t. Of many,
+    quantiles are read off: between the plotting positions of Hazen, which are right for values that are stratified, and
+    of Weibull, which are right for independent ones; a straight line beyond the outermost. In between it is a mean.
     """
-    size = values.shape[1]
-    tail = (1 - level) / 2
-    if size < FEW:
-        return _of_few(values, level)
+    size, tail = values.shape[1], (1 - level) / 2
+    few = _of_few(values, level)
+    if size <= FEW:
+        return few
     ordered = np.sort(values, axis=1)
+    turned = -ordered[:, ::-1]
     beyond = (0.5 - tail) * WIDENED / np.maximum(counts, 1.0)
-    return Interval(_at(ordered, tail - beyond), -_at(-ordered[:, ::-1], tail - beyond))
+    low, high = _at(ordered, tail - beyond), -_at(turned, tail - beyond)
+    below, above = (_heaped(rows, tail, SAME_PLACE * (high - low)) for rows in (ordered, turned))
+    if np.any(below | above):  # nothing lies beyond a heap at one end, so that as much more may beyond the other one
+        whole = _at(ordered, 2 * tail - beyond), -_at(turned, 2 * tail - beyond)
+        low = np.where(below, ordered[:, 0], np.where(above, whole[0], low))
+        high = np.where(above, ordered[:, -1], np.where(below, whole[1], high))
+    share = FEW / size
+    return Interval(low + share * (few.low - low), high + share * (few.high - high))
+
+
+def _heaped(ordered: Floats, tail: float, near: Floats) -> NDArray[np.bool_]:
+    """Whether the least values of ascending rows are one: more than a tail, not counting the very first; (row,)."""
+    return np.asarray(ordered[:, int(tail * ordered.shape[1]) + 1] - ordered[:, 0] <= near)
 
 
 def _at(ordered: Floats, tails: Floats) -> Floats:

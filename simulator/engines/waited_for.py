@@ -153,7 +153,7 @@ def _nominal_ticks(scenario: Scenario, configuration: int, replication: int, *, 
     one = replace(scenario, configurations=(scenario.configurations[configuration],), replications=1)
     (costs,) = lower(one, draw(one, first=replication), tick_s=tick_s)
     rows = np.flatnonzero(costs.columns.kind == Kind.COMPUTE)
-    return dict(zip(rows.tolist(), costs.nominal_ticks[0, 0].tolist(), strict=True))
+    return dict(zip(rows.tolist(), costs.nominal_ticks[0, 0, : rows.size].tolist(), strict=True))
 
 
 def _span(log: tuple[LoggedOperation, ...], causes: Causes, sent: int, received: int) -> tuple[int, int]:

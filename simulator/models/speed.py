@@ -319,7 +319,7 @@ class SpeedBand:
         """The band that `to_dict` wrote."""
         sizes, low, mid, high = (np.asarray(data[name], np.float64) for name in ("sizes", "low", "mid", "high"))
         noise = None if data.get("noise") is None else Noise.from_dict(data["noise"])
-        return cls(sizes, low, mid, high, doubt=doubt_of(data), noise=noise)
+        return cls(sizes, low, mid, high, doubt=doubt_of(data), noise=noise, source=str(data.get("source") or ""))
 
 
 @dataclass(frozen=True)
@@ -369,7 +369,9 @@ class SpeedSurface:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return {"columns": list(self.columns), "bands": [band.to_dict() for band in self.bands]}
+        sources = ({"source": band.source} if band.source and band.wide else {} for band in self.bands)
+        bands = [band.to_dict() | source for band, source in zip(self.bands, sources, strict=True)]
+        return {"columns": list(self.columns), "bands": bands}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SpeedSurface":

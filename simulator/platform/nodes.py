@@ -329,6 +329,12 @@ class Platform:
         return np.array([known.get(name, math.inf) for name in self.node_names])
 
     @cached_property
+    def load_samples(self) -> int:
+        """Samples of the traces of all loads, each load counted once."""
+        loads = {id(pe.load): pe.load for pe in self.pes if pe.load is not None}.values()
+        return sum(load.trace.times_s.size for load in loads)
+
+    @cached_property
     def known_nodes(self) -> tuple[Node, ...]:
         """One node per node number."""
         known = {node.name: node for node in self.nodes}

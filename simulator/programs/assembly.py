@@ -378,6 +378,8 @@ def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[s
         customs=tuple(state.customs),
         footprints_bytes=footprints,
         polls=program.polls,
+        doubt=program.doubt,
+        noise=program.noise,
     )
     made.check()
     return made

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt, Noise
 
 
 class Kind(IntEnum):
@@ -93,6 +94,9 @@ class Columns:
     footprints_bytes: NDArray[np.int64]
     """(P,)."""
     polls: bool
+    doubt: Doubt | None = None
+    """As `Program.doubt`."""
+    noise: Noise | None = None
 
     @property
     def processes(self) -> int:

@@ -12,6 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.models.doubt import Doubt, Noise
+
 Numbers = float | NDArray[np.float64] | NDArray[np.int64]
 """One number for all, or an array (iterations..., process)."""
 Whole = int | NDArray[np.int64]
@@ -224,6 +226,12 @@ class Program:
     """Memory that each process holds."""
     polls: bool = False
     """Whether a process that waits for others keeps its PE busy, as most MPI libraries do."""
+    doubt: Doubt | None = None
+    """What is not known of the times of its computations and delays, which all share it; None: nothing."""
+    noise: Noise | None = None
+    """How these times differ from run to run beside what PEs and links do; None: not at all."""
+    source: str = ""
+    """What the doubt is shared by: the file of the model that made the program."""
 
     @classmethod
     def everywhere(

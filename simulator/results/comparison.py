@@ -1,8 +1,8 @@
 """Two scenarios, or two sets of runs, on the same draws: how much longer the second one takes, and how sure that is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from simulator.base.errors import ScenarioError
 from simulator.engines.run import run
 from simulator.engines.run_set import RunSet, interval_note, rows_of
 from simulator.scenario_file.load import load_scenario
-from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.scenario import Scenario, truth_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,9 +124,8 @@ def compare(
     known = first if isinstance(first, RunSet) or isinstance(second, Scenario) else second
     count = len(known.of(known.configurations[0])) if isinstance(known, RunSet) else known.replications
     count, drawn = replications or count, known.seed if seed is None else seed
-    one, other = (
-        asked if isinstance(asked, RunSet) else run(asked, replications=count, seed=drawn) for asked in (first, second)
-    )
+    shared: dict[str, Any] = {"replications": count, "seed": drawn, "truths": _truths(first, second, count)}
+    one, other = (asked if isinstance(asked, RunSet) else run(replace(asked, **shared)) for asked in (first, second))
     draws = [(runs.makespan_ticks.shape[1], runs.seed) for runs in (one, other)]
     if draws[0] != draws[1]:
         shown = " and ".join(f"{count} replications of seed {of}" for count, of in draws)
@@ -142,6 +141,17 @@ def compare(
         Difference(a if a == b else f"{a} / {b}", one.of(a), other.of(b), certain, truths) for a, b in names
     )
     return Comparison(differences, *draws[0])
+
+
+def _truths(first: Scenario | RunSet, second: Scenario | RunSet, count: int) -> int | None:
+    """How many truths the replications of both share: of runs that are there, else of the first that is doubted."""
+    known = [asked.truth_count for asked in (first, second) if isinstance(asked, RunSet)]
+    known += [truth_count(replace(asked, replications=count)) for asked in (first, second) if _doubtful(asked)]
+    return next((found for found in known if found is not None), None)
+
+
+def _doubtful(asked: Scenario | RunSet) -> TypeGuard[Scenario]:
+    return isinstance(asked, Scenario) and asked.doubtful
 
 
 def _loaded(asked: Compared) -> Scenario | RunSet:

@@ -4,7 +4,7 @@ Every draw has a stream of its own, keyed by what it is for, so that adding a PE
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from simulator.base import randomness
 from simulator.models.speed import SpeedBand
+from simulator.programs.columns import Columns
 from simulator.scenario_file.scenario import Scenario, truth_count
-from simulator.scenario_file.truths import SERIES, TruthKey, speed_parts
+from simulator.scenario_file.truths import APPLICATION, SERIES, TruthKey, application_parts, speed_parts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,12 +37,24 @@ class Draws:
     """Number of the truth of each replication, (replication,); None where nothing is doubted."""
     series: Ints | None = None
     """The series that each replication belongs to, as `truths`."""
+    application_deviates: Floats | None = None
+    """Standard normal deviate of the doubt of the application's own model, (replication,); None: 0 everywhere."""
+    application_positions: Floats | None = None
+    """Where in the application's own noise each run lies, from 0 to 1, (replication,); None: 0.5 everywhere."""
 
     def of(self, replications: slice | Ints) -> "Draws":
         """Of some of the replications."""
-        noise = None if self.noise_positions is None else self.noise_positions[replications]
-        truths, series = (None if one is None else one[replications] for one in (self.truths, self.series))
-        return Draws(self.load_starts_s[replications], self.band_positions[replications], noise, truths, series)
+        return replace(self, **{name: part[replications] for name, part in vars(self).items() if part is not None})
+
+    def factors(self, program: Columns) -> Floats | None:
+        """What the times of a program's computations and delays are multiplied with, (replication,); None: nothing."""
+        found = None
+        if program.doubt is not None and self.application_deviates is not None:
+            found = program.doubt.factor(1.0, self.application_deviates)
+        if program.noise is not None and self.application_positions is not None:
+            noise = program.noise.at(self.application_positions)
+            found = noise if found is None else found * noise
+        return found
 
     def speeds(self, band: SpeedBand, pe: int, sizes: Floats) -> Floats:
         """Speeds of a PE with this band at problem sizes (S,) in each run; (replication, S)."""
@@ -92,7 +105,28 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
     for clock, drawn in _drawn(scenario, list(of_clock), first, "load"):
         for index, end_s in of_clock[clock]:
             starts[:, index] = drawn * end_s
-    return Draws(starts, positions, noise, truths, series)
+    return Draws(starts, positions, noise, truths, series, *_of_application(scenario, first, truths, series))
+
+
+def _of_application(
+    scenario: Scenario, first: int, truths: Ints | None, of_series: Ints | None
+) -> tuple[Floats | None, Floats | None]:
+    """Deviates of the doubt of the application's model, and positions in its noise; see `Draws`."""
+    doubtful, noisy = scenario.application_spreads
+    deviates = positions = None
+    if doubtful and truths is not None and of_series is not None:
+        deviates = np.empty(truths.size)
+        for series in np.unique(of_series).tolist():
+            rows = np.flatnonzero(of_series == series)
+            drawn = TruthKey.of(scenario, series).deviate(application_parts(scenario))
+            deviates[rows] = drawn[truths[rows]]
+    if noisy:
+        numbers = range(first, first + scenario.replications)
+        if len(numbers) <= FEW_DRAWS:
+            positions = np.array([_uniform(scenario.seed, number, APPLICATION, "noise") for number in numbers])
+        else:
+            positions = randomness.firsts(scenario.seed, [(number, APPLICATION, "noise") for number in numbers])
+    return deviates, positions
 
 
 def _placed(scenario: Scenario) -> list[int]:

@@ -21,6 +21,7 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Listed
 from simulator.platform.nodes import Node, Platform
 from simulator.programs.applications import Parameters, Work, make_work
+from simulator.programs.applications.modelled import Modelled
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration
@@ -65,6 +66,8 @@ class Application:
     """How its kernel uses memory, for what processes lose that share a level."""
     prepared: SegWork | None = None
     """What it computes and sends, where that is a software execution graph under a template."""
+    deviate: float | None = None
+    """In one truth: where in the doubt of its model that lies, in standard deviations; None: the model is doubted."""
 
     @classmethod
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
@@ -87,7 +90,8 @@ class Application:
         ScenarioError
             If there is no such application, or its parameters or the model do not fit it.
         """
-        return self.prepared or make_work(self.name, self.parameters, self.model)
+        found = self.prepared or make_work(self.name, self.parameters, self.model)
+        return found if self.deviate is None or not isinstance(found, Modelled) else found.truth(self.deviate)
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ class Scenario:
     @property
     def doubtful(self) -> bool:
         """Whether something that does not change from run to run is not known for certain, so that truths are drawn."""
-        return self.structured or any(band.doubtful for band in self.bands)
+        return self.structured or any(band.doubtful for band in self.bands) or self.application_spreads[0]
 
     @property
     def structured(self) -> bool:
@@ -207,10 +211,22 @@ class Scenario:
 
     @property
     def noisy(self) -> bool:
-        """Whether runs of one truth differ: by where a load starts, or by the noise of a speed."""
-        return any(band.noise is not None for band in self.bands) or any(
-            pe.load is not None and pe.load.draws for pe in self.platform.pes
+        """Whether runs of one truth differ: by where a load starts, or the noise of a speed or of the application."""
+        return (
+            any(band.noise is not None for band in self.bands)
+            or any(pe.load is not None and pe.load.draws for pe in self.platform.pes)
+            or self.application_spreads[1]
         )
+
+    @property
+    def application_spreads(self) -> tuple[bool, bool]:
+        """Whether the application itself has doubt, and noise, in some configuration: a model predicts its time."""
+        if self.application.model is None:
+            return False, False
+        work = self.application.work
+        counts = {sum(units > 0 for units in configuration.partition) for configuration in self.configurations}
+        spreads = [(work.doubt(count), work.noise(count)) for count in counts if count]
+        return any(doubt is not None for doubt, _ in spreads), any(noise is not None for _, noise in spreads)
 
     @property
     def bands(self) -> list[SpeedBand]:
@@ -267,7 +283,8 @@ class Scenario:
         )
         prepared = self.application.prepared
         if prepared is None:
-            return self.application.work.program(configuration)
+            work = self.application.work
+            return work.hosted_on(configuration, self.platform) if work.hosted else work.program(configuration)
         return prepared.program_on(configuration, self._resources(configuration))
 
     def _check_grid(self, configuration: Configuration) -> None:
@@ -287,6 +304,8 @@ class Scenario:
     def program_key(self, configuration: Configuration) -> Hashable:
         """What the program of a configuration depends on: equal keys, equal programs."""
         if self.application.prepared is None:
+            if self.application.model is not None and self.application.work.hosted:
+                return configuration.divided, tuple(configuration.placement)
             return configuration.divided
         return configuration.divided, tuple(map(id, self._resources(configuration)))
 

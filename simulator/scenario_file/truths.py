@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import randomness
+from simulator.base.identity import Same
 from simulator.load_traces import resampled_blocks
 from simulator.models.doubt import COMMON, Doubt
 from simulator.models.load import AvailabilityRule, LoadTrace, availability
@@ -19,7 +20,7 @@ from simulator.models.neighbours import SharingDomain
 from simulator.models.network import LinkModel, MessageModel, PacketModel, drawn_model
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
-from simulator.platform.nodes import PE, Load
+from simulator.platform.nodes import PE, Load, Platform
 from simulator.scenario_file.scenario import Scenario, truth_count
 
 Floats = NDArray[np.float64]
@@ -28,8 +29,14 @@ Parts = tuple[tuple[str, float], ...]
 
 FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
+APPLICATION = "the application's model"
+"""What is drawn for the model of an application that no file holds."""
 SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
+KEPT = 64
+"""Platforms of truths that are remembered: a search asks for the same ones again and again."""
+FEW_SAMPLES = 2**16
+"""Samples of all traces of a platform up to which they are."""
 MOST_TRIES = 16
 """Resampled records of a load up to which one is sought that leaves us something."""
 RULE = "rule by which loads share"
@@ -89,6 +96,12 @@ def speed_parts(band: SpeedBand, pe: str) -> Parts:
         return ((own, 1.0),)
     common = COMMON if band.doubt is None else band.doubt.common
     return (f"speed of {band.source}", common), (own, 1 - common)
+
+
+def application_parts(scenario: Scenario) -> Parts:
+    """The source of the doubt of the application's own model: its file."""
+    model = scenario.application.model
+    return ((f"model {model.source}" if model is not None and model.source else APPLICATION, 1.0),)
 
 
 def _link_parts(doubt: Doubt, source: str, name: str) -> Parts:
@@ -163,7 +176,10 @@ def truth_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenario:
             pes.append(replace(pe, speeds={**pe.speeds, kernel: truth}))
         else:
             pes.append(pe)
-    return replace(scenario, platform=replace(platform, pes=tuple(pes)), truths=None)
+    application = scenario.application
+    if scenario.application_spreads[0]:
+        application = replace(application, deviate=key.one(application_parts(scenario), number))
+    return replace(scenario, platform=replace(platform, pes=tuple(pes)), application=application, truths=None)
 
 
 def _band(band: SpeedBand, deviate: float) -> SpeedBand:
@@ -183,13 +199,22 @@ def structure_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenari
         return scenario
     platform = scenario.platform
     key = TruthKey.of(scenario, series)
+    made = _structured_again if platform.load_samples <= FEW_SAMPLES else _structured
+    return replace(scenario, platform=made(Same(platform), key, number))
+
+
+def _structured(of: Same[Platform], key: TruthKey, number: int) -> Platform:
+    platform = of.value
     network = _network(platform.network, key, number) if platform.network.doubtful else platform.network
     domains = tuple(_domain(domain, key, number) for domain in platform.domains)
     pes = platform.pes
     if any(pe.load is not None and pe.load.doubtful for pe in pes):
         loads: dict[tuple[int, int], Load] = {}
         pes = tuple(_loaded(pe, loads, key, number) for pe in pes)
-    return replace(scenario, platform=replace(platform, pes=pes, network=network, domains=domains))
+    return replace(platform, pes=pes, network=network, domains=domains)
+
+
+_structured_again = lru_cache(maxsize=KEPT)(_structured)
 
 
 def of_replication(scenario: Scenario, replication: int) -> Scenario:
@@ -275,7 +300,7 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
     """
     scenario = scenario if truths is None else replace(scenario, truths=truths)
     key, kernel, platform = TruthKey.of(scenario, series), scenario.application.kernel, scenario.platform
-    parts: list[Parts] = []
+    parts: list[Parts] = [application_parts(scenario)] if scenario.application_spreads[0] else []
     loads: dict[str, tuple[str, Load, int]] = {}
     for name, pe in zip(platform.draw_names, platform.pes, strict=True):
         band = pe.speeds.get(kernel)

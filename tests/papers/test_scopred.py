@@ -58,7 +58,7 @@ def test_ols_interval_half_widths_meet_the_fixtures():
         runs = make_runs(values, [float(row["time_s"]) + sign * delta for row, sign in wide])
         wanted = [row for row in targets if (row["case"], row["response"]) == (case, response)]
         found = fit({"t": own[0]["formula"]}, {"t": runs}, method="ols").predict(
-            {name: [float(row[name]) for row in wanted] for name in names}
+            {name: [float(row[name]) for row in wanted] for name in names}, level=0.95
         )
         tolerance = 0.04 if case == "T13-N=11000" else 0.015
         for i, row in enumerate(expected):
@@ -86,8 +86,9 @@ def test_default_beats_the_paper_by_the_bars(result):
 
 def test_default_intervals_tell_the_truth(result):
     overall = result["overall"]
-    assert overall["default"]["inside"] >= 0.92 * overall["count"]
-    assert overall["default"]["median_half_width_percent"] <= 15
+    assert result["level"] == 0.9
+    assert 0.88 * overall["count"] <= overall["default"]["inside"] <= 0.93 * overall["count"]
+    assert overall["default"]["median_half_width_percent"] <= 12.6
     assert overall["paper"]["inside"] < 0.7 * overall["count"]
 
 
@@ -97,13 +98,13 @@ def test_default_holds_on_splits_and_truths_seen_during_development(splits):
     assert len(measured) == 12
     assert np.mean([row["mean_percent"] for row in measured]) <= 5
     assert max(row["worst_percent"] for row in measured) <= 25
-    assert min(row["inside_percent"] for row in measured) >= 90
-    assert np.mean([row["inside_percent"] for row in measured]) >= 95
+    assert min(row["inside_percent"] for row in measured) >= 85
+    assert np.mean([row["inside_percent"] for row in measured]) >= 90
     exact = {"exactly N/P": 3, "Amdahl, 1 % serial": 10, "Amdahl, 5 % serial": 5, "P^-0.9": 5, "P^-1.1": 5}
     for family, bound in exact.items():
         assert splits[family]["default"]["mean_percent"] <= bound
         assert splits[family]["default"]["inside_percent"] >= 92
-    assert splits["missing 0.4 log2 P"]["default"]["inside_percent"] >= 92
+    assert splits["missing 0.4 log2 P"]["default"]["inside_percent"] >= 88
 
 
 def test_one_bad_run_of_three_costs_at_most_one_and_a_half_points():

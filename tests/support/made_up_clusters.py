@@ -252,8 +252,7 @@ def speed_rows(cluster, kind, draws):
 def link_rows(cluster, draws):
     """Rows (bytes, seconds) of messages, each size several times."""
     size = np.repeat(np.unique(2 ** np.arange(0, 28)), SAMPLES)
-    late = np.abs(draws.standard_normal(size.size)) * cluster.link.noise
-    return size, cluster.link.time_s(size) * np.exp(cluster.link.noise * draws.standard_normal(size.size) / 2 + late)
+    return size, cluster.link.time_s(size) * np.exp(cluster.link.noise * draws.standard_normal(size.size))
 
 
 def load_rows(cluster, kind, draws):

@@ -111,7 +111,7 @@ def _point(point: PointMeasured, cut: Cut) -> dict[str, Any]:
         "wall_s": list(point.wall_s),
         "cost_s": point.cost_s,
         "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
-    }
+    } | ({"visits": list(point.visits)} if point.visits else {})
 
 
 def save_speed_model(built: BuiltBand, path: str | Path) -> None:

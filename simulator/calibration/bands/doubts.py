@@ -26,6 +26,8 @@ NORMAL_90 = 1.6448536269514722
 """Standard deviations that hold 90 % of a normal distribution."""
 MOST_FACTORS = 256
 """Of noise; of more, so many equally likely ones."""
+BETWEEN = 0.05
+"""Standard deviation from visit to visit where no point had two: machines have phases of seconds to minutes."""
 PRIOR = 4.0
 """Repetitions that the scatter of all points counts as, beside those of one."""
 WAITED = 0.1
@@ -55,6 +57,8 @@ class Scatter:
 
 def scatter_of(points: Sequence[PointMeasured]) -> Scatter:
     """Noise and sampling error of points, in their order."""
+    if any(len(point.visits) != sum(point.visits) for point in points):
+        return _by_visits(points)
     times = [_times(point) for point in points]
     logs = [np.log(row / np.median(row)) for row in times]
     several = [row for row in logs if row.size > 1]
@@ -75,6 +79,37 @@ def scatter_of(points: Sequence[PointMeasured]) -> Scatter:
     each = np.sqrt((PRIOR * sd**2 + degrees * own**2) / (PRIOR + degrees))
     median = np.sqrt(1 + (np.pi / 2 - 1) * np.maximum(0.0, 1 - 2 / counts))  # of a median over that of a mean
     return Scatter(np.exp(pooled), each * median / np.sqrt(counts), alike)
+
+
+def _by_visits(points: Sequence[PointMeasured]) -> Scatter:
+    """The same where samples were taken several in a row: what differs from visit to visit decides."""
+    rows = [_of_visits(point) for point in points]
+    middles = [np.array([np.median(row) for row in visits]) for visits in rows]
+    within = [(row - np.median(row)) * _stretch(row.size) for visits in rows for row in visits if row.size > 1]
+    apart = [(found - np.median(found)) * _stretch(found.size) for found in middles if found.size > 1]
+    degrees = sum(found.size - 1 for found in middles)
+    seen = _spread(np.concatenate(apart)) if apart else 0.0
+    between = float(np.sqrt((PRIOR * BETWEEN**2 + degrees * seen**2) / (PRIOR + degrees)))
+    inside = _spread(np.concatenate(within)) if within else 0.0
+    wider = np.hypot(inside, between) / inside if inside > 0 else 1.0
+    pooled = []
+    for visits, middle in zip(rows, middles, strict=True):
+        logs = np.concatenate(visits) - np.median(middle)
+        pooled.append(logs * (_stretch(middle.size) if middle.size > 1 else wider))
+    counts = np.array([middle.size for middle in middles])
+    median = np.sqrt(1 + (np.pi / 2 - 1) * np.maximum(0.0, 1 - 2 / counts))
+    return Scatter(np.exp(np.sort(np.concatenate(pooled))), between * median / np.sqrt(counts), 0.0)
+
+
+def _of_visits(point: PointMeasured) -> list[Floats]:
+    """Logarithms of the times of each visit."""
+    logs = np.log(_times(point))
+    return np.split(logs, np.cumsum(point.visits or (1,) * logs.size)[:-1])
+
+
+def _stretch(count: int) -> float:
+    """By how much more numbers scatter than their distances from the middle of so many."""
+    return float(np.sqrt(1 / (1 - 1 / max(2, count))))
 
 
 def _times(point: PointMeasured) -> Floats:

@@ -70,10 +70,11 @@ class KeptReplay:
 
     def measure(self, size: float) -> PointMeasured:
         """The recorded time at a size; see `ReplaySource.measure`."""
-        if size not in self._store.points:
-            self._store.keep(self._source.measure(size))
-        self._used.add(size)
-        return self._store.points[size]
+        found = self._source.measure(size)
+        if found.size not in self._store.points:
+            self._store.keep(found)
+        self._used.add(found.size)
+        return self._store.points[found.size]
 
     def cost_s(self, times_s: Floats) -> Floats:
         """A point costs its time once."""

@@ -34,6 +34,8 @@ class PointMeasured:
     wall_s: tuple[float, ...]
     cost_s: float
     """Experimental seconds that the point took, all samples together."""
+    visits: tuple[int, ...] = ()
+    """How many samples each visit took in a row, in their order; empty where each sample is a visit of its own."""
 
     @property
     def ideal_s(self) -> float:
@@ -62,7 +64,8 @@ class PointMeasured:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> "PointMeasured":
         """The inverse of `to_dict`."""
-        return cls(**document | {name: tuple(document[name]) for name in ("cpu_s", "wall_s")})
+        columns = {name: tuple(document.get(name, ())) for name in ("cpu_s", "wall_s", "visits")}
+        return cls(**document | columns)
 
 
 class Source(Protocol):

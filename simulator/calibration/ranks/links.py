@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 import numpy as np
 
 from simulator.calibration.ranks.ranks import Ranks
+from simulator.models.doubt import Doubt
+from simulator.models.held_out import Floats, doubt_of_errors
 from simulator.models.network import LinkModel, fit_link
 
 SIZES_BYTES = tuple(4**power for power in range(5, 14))
@@ -46,7 +49,21 @@ def measure_link(
         with around():
             for size in generator.permutation(SIZES_BYTES).tolist():
                 times[size] += [ranks.ping(size, peer=peer) for peer in peers]
-    return fit_link(SIZES_BYTES, [_inner_mean(times[size]) for size in SIZES_BYTES])
+    link = fit_link(SIZES_BYTES, [_inner_mean(times[size]) for size in SIZES_BYTES])
+    return replace(link, doubt=_doubt(link, [np.array(times[size]) for size in SIZES_BYTES]), source="link")
+
+
+def _doubt(link: LinkModel, times_s: Sequence[Floats]) -> Doubt:
+    """What is not known of the knots' times: the errors of their means, and half of what each is off its neighbours.
+
+    Between knots a line is half as long as the one that leaves a knot out.
+    """
+    scatter = [float(np.sqrt(np.pi / 2) * np.mean(np.abs(np.log(row / np.median(row))))) for row in times_s]
+    errors = [sd / np.sqrt(row.size) for sd, row in zip(scatter, times_s, strict=True)]
+    x, y = np.log(link.sizes_bytes), np.log(link.times_s)
+    share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+    off = y[1:-1] - (y[:-2] + share * (y[2:] - y[:-2]))
+    return doubt_of_errors(link.sizes_bytes[1:-1], off / 2, sampling=float(np.sqrt(np.mean(np.square(errors)))))
 
 
 def _inner_mean(times_s: Sequence[float]) -> float:

@@ -2,17 +2,19 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.calibration.bands import BuiltBand, PointMeasured, apart
 from simulator.calibration.bench.disturbance import clean_samples, is_disturbed, may_be_off
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels import KERNELS
 from simulator.calibration.ranks.ranks import Ranks
+from simulator.models.doubt import COMMON, DRIFT
 from simulator.models.speed import Cut, SpeedBand, cut_from_samples
 
 LEAST_SAMPLE_S = 0.02
@@ -182,21 +184,55 @@ def measure_speeds(
 
 
 def measured_bands(
-    measured: Sequence[Measurement], *, columns: Mapping[str, int] | None = None
+    measured: Sequence[Measurement],
+    *,
+    columns: Mapping[str, int] | None = None,
+    drifts: Mapping[str, float] | None = None,
 ) -> dict[tuple[str, str], SpeedBand]:
-    """The speed band of every (PE, kernel) through its measured cuts.
+    """The speed band of every (PE, kernel) through its measured cuts, noise and doubt apart.
+
+    What the PEs of a machine have in common of their doubt is all but the errors of their own medians, and of the rest
+    the share that is assumed of PEs of a kind.
 
     Parameters
     ----------
     columns
         Kernel -> the order n that its cuts are taken of: panels of one order say nothing of another's. Kernels that
         are not named join cuts of all orders.
+    drifts
+        Kernel -> standard deviation of what the machine changes by until the bands are used; by default `DRIFT`.
     """
-    found: dict[tuple[str, str], list[Cut]] = {}
+    found: dict[tuple[str, str], list[Measurement]] = {}
     for one in measured:
         if (columns or {}).get(one.point.kernel, one.point.n) == one.point.n:
-            found.setdefault((one.pe, one.point.kernel), []).append(one.cut())
-    return {key: SpeedBand.through(cuts) for key, cuts in found.items()}
+            found.setdefault((one.pe, one.point.kernel), []).append(one)
+    several = len({pe for pe, _ in found}) > 1
+    return {
+        key: _stated(own, (drifts or {}).get(key[1], DRIFT), source=key[1] if several else "")
+        for key, own in found.items()
+    }
+
+
+def _stated(own: Sequence[Measurement], drift: float, *, source: str) -> SpeedBand:
+    """The band through the cuts of one PE; a source where others of its machine were measured too."""
+    ordered = sorted(own, key=lambda one: one.point.size)
+    cuts, samples = [one.cut() for one in ordered], [one.clean for one in ordered]
+    points = [
+        PointMeasured(
+            one.point.size,
+            one.point.volume,
+            tuple(usage.cpu_s for usage in clean),
+            tuple(usage.cpu_s for usage in clean),
+            float(one.wall_s.sum()),
+        )
+        for one, clean in zip(ordered, samples, strict=True)
+    ]
+    built = BuiltBand("measured", SpeedBand.through(cuts), tuple(points), tuple(cuts), 0.0, "")
+    band = apart(built, drift=drift).band
+    if not source or band.doubt is None:
+        return band
+    shared = COMMON * (1 - band.doubt.sources.get("sampling", 0.0))
+    return replace(band, doubt=replace(band.doubt, common=shared), source=source)
 
 
 def _sample(ranks: Ranks, point: Point, inner: int) -> list[Usage]:

@@ -4,7 +4,7 @@ import copy
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -33,6 +33,8 @@ MEMORY_SHARE = 0.5
 """Share of the memory available now that a kernel may take."""
 OVERRUN = 3.0
 """A single run that lasts this many times the time cap is stopped: its prediction was far off, or it never ends."""
+MOST_VISITS, VISIT_SAMPLES = 6, 2
+"""How often a point is visited at most, and how many samples a further visit takes."""
 PANEL_HALVINGS = 6
 """How often the rows of panels are halved: below, calls cost more than rows."""
 SLACK_BYTES = 64 * 2**20
@@ -322,6 +324,45 @@ class RealSource:
             known = self._store.open.get(n)
             self._store.keep(visit(self._child.running(), self._subject, n=n, effort=self._effort, known=known))
         return self._store.points.get(n) or self._store.open[n]
+
+    def revisit(self, budget_s: float) -> tuple[PointMeasured, ...]:
+        """Visit the points used once more each, in passes of random order, as long as a budget lasts.
+
+        A machine has quick and slow phases of seconds to minutes, which samples in a row cannot show. Visits that the
+        store holds from before count.
+
+        Returns
+        -------
+        tuple
+            All points used, those that were visited again with more samples.
+
+        Raises
+        ------
+        CalibrationError
+            If a run fails.
+        """
+        generator, begin = stream(self._seed, self._subject.label, "visits"), time.monotonic()
+        for done in range(1, MOST_VISITS):
+            waiting = sorted(n for n, point in self._used.items() if len(point.visits) <= done)
+            for index in generator.permutation(len(waiting)):
+                n = waiting[index]
+                before = self._used[n]
+                foretold = (VISIT_SAMPLES + 1) * before.inner * before.samples[-1].wall_s
+                if time.monotonic() - begin + foretold <= budget_s:
+                    self._used[n] = self._visited(before)
+            self._store.sync()
+        return tuple(point.measured() for point in self._used.values())
+
+    def _visited(self, point: RealPoint) -> RealPoint:
+        """A finished point after one more visit, kept."""
+        runner, reused = self._child.running(), point.n in self._store.before
+        for number in range(VISIT_SAMPLES):
+            point = visit(runner, self._subject, n=point.n, effort=self._effort, known=point, prepared=number > 0)
+        point = replace(point, ended_by=point.ended_by or "visits")
+        self._store.keep(point)
+        if reused:
+            self._store.before.add(point.n)
+        return point
 
     def known(self, size: float) -> RealPoint | None:
         """What the store holds of a problem size, finished or not; nothing is run."""

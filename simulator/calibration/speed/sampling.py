@@ -82,6 +82,8 @@ class RealPoint:
     """Date and time in UTC."""
     load_average: float
     """Mean runnable processes over the last minute, at the start."""
+    visits: tuple[int, ...] = ()
+    """How many samples each visit took in a row; empty in files of before: all were taken in one."""
 
     @property
     def key(self) -> int:
@@ -105,9 +107,13 @@ class RealPoint:
         load that was there by chance.
         """
         samples = clean_samples(self.samples)
+        clean = {id(sample) for sample in samples}
+        of_visit = np.repeat(np.arange(len(self.visits) or 1), self.visits or (len(self.samples),))
+        kept = [place for sample, place in zip(self.samples, of_visit.tolist(), strict=True) if id(sample) in clean]
+        visits = tuple(count for count in np.bincount(kept).tolist() if count)
         cpu_s = tuple(sample.cpu_s for sample in samples)
         wall_s = cpu_s if all_disturbed(self.samples) else tuple(sample.wall_s for sample in samples)
-        return PointMeasured(self.size, self.volume, cpu_s, wall_s, self.cost_s)
+        return PointMeasured(self.size, self.volume, cpu_s, wall_s, self.cost_s, visits)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the interval is there for the reader only."""
@@ -118,7 +124,10 @@ class RealPoint:
     def from_dict(cls, document: dict[str, Any]) -> "RealPoint":
         """The inverse of `to_dict`."""
         fields = {name: value for name, value in document.items() if name != "interval_percent"}
-        return cls(**fields | {"samples": tuple(Usage(**sample) for sample in fields["samples"])})
+        samples, visits = tuple(Usage(**sample) for sample in fields["samples"]), tuple(fields.get("visits", ()))
+        if visits and sum(visits) != len(samples):
+            raise ValueError(f"visits of {sum(visits)} samples, {len(samples)} are there")
+        return cls(**fields | {"samples": samples, "visits": visits})
 
 
 def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> RealPoint:
@@ -167,7 +176,9 @@ def visit(
             if known.inner > 1:  # short runs feel cold caches; a long one warms up by itself
                 runner.sample(1)
         sample = one_of(runner.sample(known.inner), known.inner)
-        point = replace(known, samples=(*known.samples, sample))
+        visits = known.visits or (len(known.samples),)
+        visits = (*visits[:-1], visits[-1] + 1) if prepared else (*visits, 1)
+        point = replace(known, samples=(*known.samples, sample), visits=visits)
     if point.samples[-1].cpu_s <= 0:
         raise CalibrationError(f"{subject.label}: n = {n}: no CPU time seen, runs of a microsecond or more needed")
     point = replace(point, cost_s=(known.cost_s if known else 0.0) + time.monotonic() - begin)
@@ -182,7 +193,7 @@ def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) ->
     kept = warm.wall_s > effort.long_run_s
     inner, used = (1, warm) if kept else inner_runs(runner, warm.wall_s, effort.least_sample_s)
     sample = one_of(used or runner.sample(inner), inner)
-    return RealPoint(n, subject.size(n), subject.volume(n), inner, (sample,), 0.0, "", kept, started, load)
+    return RealPoint(n, subject.size(n), subject.volume(n), inner, (sample,), 0.0, "", kept, started, load, (1,))
 
 
 def _ended_by(point: RealPoint, effort: Effort) -> str:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 TABLE_WIDTH = 0.05
 """Half width of the cuts of a recorded table, which has one time per size."""
+AGAIN = 0.25
+"""Share of the time that a band took which visiting its points again may take where no budget is stated."""
 TIME_CAP_S = 10.0
 """Longest foretold single run at the largest size where neither cap nor budget is stated."""
 
@@ -187,9 +189,29 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         built = build(
             source, method=method, rule=rule, budget_s=budget_s, accuracy=accuracy, verify_largest=verify_largest
         )
+        if isinstance(source, RealSource) and (rule is None or rule.load is None):
+            built = _visited_again(built, source, rule or CutRule(), budget_s)
     if rule is None or rule.load is None:
         built = apart(built, drift=drift, half_width=None if rule is None else rule.band)
     return _with_provenance(built, source, inputs)
+
+
+def _visited_again(built: BuiltBand, source: RealSource, rule: CutRule, budget_s: float | None) -> BuiltBand:
+    """The band after further visits of its points, over what is left of a budget, or without one a part of the time.
+
+    Between points it is as it was built, moved by as much as the medians of its points moved.
+    """
+    spent_s = built.ends_s + built.experimental_s
+    left_s = AGAIN * built.experimental_s if budget_s is None else budget_s - spent_s
+    again = {point.size: point for point in source.revisit(max(0.0, left_s))}
+    points = tuple(again.get(point.size, point) for point in built.points)
+    moved = {new.size: np.log(new.speed / old.speed) for new, old in zip(points, built.points, strict=True)}
+    sizes = sorted(moved)
+    factors = np.exp(np.interp(np.log(built.band.sizes), np.log(sizes), [moved[size] for size in sizes]))
+    band = replace(built.band, **{name: factors * getattr(built.band, name) for name in ("low", "mid", "high")})
+    own = {point.size: rule.cut(point) for point in points}
+    cuts = tuple(own.get(cut.size, cut) for cut in built.cuts)
+    return replace(built, points=points, band=band, cuts=cuts, experimental_s=sum(point.cost_s for point in points))
 
 
 def drift_of(source: Source) -> Drift:

@@ -3,20 +3,41 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simulator.base.identity import Same
 from simulator.engines.compiled.plan import Rows
 from simulator.engines.compiled.service import ServiceTables, service_tables, without_load
 from simulator.engines.costs import Costs
 from simulator.engines.run_set import LoggedOperation
+from simulator.platform.nodes import Platform
 from simulator.programs.columns import KIND_NAMES, Columns, Kind
 from simulator.scenario_file.scenario import Scenario
 
 Ints = NDArray[np.int64]
+
+
+KEPT = 64
+"""Service tables that are remembered: a search asks for those of the same truths again and again."""
+FEW_SAMPLES = 2**16
+"""Samples of all traces of a platform up to which they are."""
+
+
+def _tables(platform: Platform, most: Ints, tick_s: float) -> ServiceTables:
+    """The service tables of a platform, of which each PE has so many processes at most."""
+    made = _made_again if platform.load_samples <= FEW_SAMPLES else _made
+    return made(Same(platform), tuple(most.tolist()), tick_s)
+
+
+def _made(of: Same[Platform], most: tuple[int, ...], tick_s: float) -> ServiceTables:
+    return service_tables(of.value.pes, np.array(most, dtype=np.int64), tick_s=tick_s)
+
+
+_made_again = lru_cache(maxsize=KEPT)(_made)
 
 
 @dataclass(frozen=True)
@@ -46,14 +67,14 @@ class Loads:
         """For one process on each PE."""
         if self.of is not None:
             return without_load(self.of.alone)
-        return service_tables(self.scenario.platform.pes, np.minimum(self.most, 1), tick_s=self.tick_s)
+        return _tables(self.scenario.platform, np.minimum(self.most, 1), self.tick_s)
 
     @cached_property
     def shared(self) -> ServiceTables:
         """For every number of processes up to the most."""
         if self.of is not None:
             return without_load(self.of.shared)
-        return service_tables(self.scenario.platform.pes, self.most, tick_s=self.tick_s)
+        return _tables(self.scenario.platform, self.most, self.tick_s)
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ from simulator.programs.columns import Kind
 
 _COMPUTE, _SEND, _RECV, _EXCHANGE = int(Kind.COMPUTE), int(Kind.SEND), int(Kind.RECV), int(Kind.EXCHANGE)
 _BARRIER, _FARM, _WAIT_UNTIL = int(Kind.BARRIER), int(Kind.FARM), int(Kind.WAIT_UNTIL)
+_DELAY = int(Kind.DELAY)
 _READ_WRITE = int(Kind.READ_WRITE)
 
 
@@ -323,6 +324,8 @@ def _begin(w: Words, process: int, row: int) -> bool:  # noqa: PLR0911 - one for
         return False
     if kind == _WAIT_UNTIL:
         return goes_on(w, process, max(one.clock, ticks(w)[row]))
+    if kind == _DELAY and computation(w)[row] >= 0:
+        return goes_on(w, process, after(w, one.clock, max(1, nominal(w)[computation(w)[row]])))
     return goes_on(w, process, after(w, one.clock, max(1, ticks(w)[row])))
 
 

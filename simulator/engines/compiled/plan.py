@@ -168,7 +168,7 @@ def _advance(rows: Rows, state: State, process: int) -> None:
             if not _arrive(rows, state, process):
                 return
         else:
-            _step(state, UNTIL if kind == _WAIT_UNTIL else SLEEP, process, 0, row, 0)
+            _step(state, UNTIL if kind == _WAIT_UNTIL else SLEEP, process, rows.computation[row], row, 0)
         row += 1
     state.rows[process] = row
 

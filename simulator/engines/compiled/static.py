@@ -168,7 +168,7 @@ def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: 
         elif code == POST:
             clocks.arrival[other] = _later(job, clocks, lane, now[mine], row)
         elif code == SLEEP:
-            now[mine] = _later(job, clocks, lane, now[mine], row)
+            now[mine] = _slept(job, clocks, lane, now[mine], row, what)
         elif code == UNTIL:
             now[mine] = max(now[mine], job.ticks[clocks.ticks[lane] + row])
         elif code == END:
@@ -198,7 +198,20 @@ def _follow_logged(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks
 @callee
 def _later(job: Job, clocks: Clocks, lane: int, tick: int, row: int) -> int:
     """The clock after a row's ticks; past its end the run fails."""
-    ticks = job.ticks[clocks.ticks[lane] + row]
+    return int(_after(clocks, lane, tick, job.ticks[clocks.ticks[lane] + row]))
+
+
+@callee
+def _slept(job: Job, clocks: Clocks, lane: int, tick: int, row: int, computation: int) -> int:  # noqa: PLR0913, PLR0917
+    """The clock after a delay, which may differ between replications as computations do."""
+    if computation < 0:
+        return _later(job, clocks, lane, tick, row)
+    return int(_after(clocks, lane, tick, job.nominal[clocks.nominal[lane] + computation]))
+
+
+@callee
+def _after(clocks: Clocks, lane: int, tick: int, ticks: int) -> int:
+    """The clock after some ticks; past its end the run fails."""
     if ticks <= LAST_TICK - tick:
         return tick + ticks
     clocks.failed[lane] = 1

@@ -74,7 +74,7 @@ def _lost_on(node: Node, use: MemoryUse, footprints_bytes: Ticks) -> Floats:
 
 def bands_have_width(scenario: Scenario) -> bool:
     """Whether speeds differ between replications."""
-    return any(band.wide for band in scenario.bands)
+    return any(band.wide for band in scenario.bands) or any(scenario.application_spreads)
 
 
 def computation_s(scenario: Scenario, columns: Columns, computes: Ticks, placement: Ticks, *, draws: Draws) -> Floats:
@@ -155,7 +155,7 @@ def _constant_speeds(scenario: Scenario) -> Floats | None:
 BLOCK = 2**24
 """Most nominal ticks of one block of configurations and replications."""
 KEPT_TICKS = 2**20
-"""Nominal ticks of a block up to which it is remembered from one truth to the next."""
+"""Nominal ticks of a block of all replications up to which they are made at once and shared out to the truths."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,8 @@ class Costs:
     nominal_ticks: Ticks
     """Ticks of each computation alone and without load; (configuration or 1, replication or 1, C)."""
     computation: Ticks
-    """Place of each operation in the last axis of `nominal_ticks`, -1 if it is no COMPUTE; (N,)."""
+    """Place of each operation in the last axis of `nominal_ticks`, -1 if it is neither a COMPUTE nor a DELAY that
+    differs between replications; (N,)."""
     ticks: Ticks
     """(configuration or 1, N): DELAY and WAIT_UNTIL as such; of SEND, EXCHANGE and READ_WRITE the time of what is
     sent, or if it is a flow (contention `fair` and a route) its latency, possibly 0; else 0."""
@@ -227,24 +228,23 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float) -> Iterator[Costs]
     TickOverflowError
         If an operation alone would pass the last tick.
     """
-    varies, programs = bands_have_width(scenario), _by_program(scenario)
-    first_truth: dict[Hashable, Costs] = {}
+    varies, programs, base = bands_have_width(scenario), _by_program(scenario), dict[Hashable, Costs]()
     for truth, whole in _truths(scenario, draws):
         for number, (columns, places) in enumerate(programs):
             computations = max(1, int(np.count_nonzero(columns.kind == Kind.COMPUTE)))
             rows = min(len(whole), max(1, BLOCK // computations)) if varies else len(whole)
             at_once = max(1, BLOCK // max(columns.kind.size, computations * (rows if varies else 1)))
             for first in range(0, len(places), at_once):
+                here, runs = places[first : first + at_once], scenario.replications if varies else 1
+                if truth is not scenario and computations * len(here) * runs <= KEPT_TICKS:
+                    if (number, first) not in base:
+                        every = range(scenario.replications)
+                        base[number, first] = _block(scenario, columns, here, draws, every, tick_s=tick_s)
+                    yield _in_truth(base[number, first], truth, whole, tick_s=tick_s)
+                    continue
                 for start in range(0, len(whole), rows):
-                    drawn, some = draws.of(_slice(whole[start : start + rows])), whole[start : start + rows]
-                    known = first_truth.get((number, first))
-                    if known is not None:
-                        yield _another(known, truth, drawn, some, tick_s=tick_s)
-                        continue
-                    made = _block(truth, columns, places[first : first + at_once], drawn, some, tick_s=tick_s)
-                    if truth is not scenario and made.nominal_ticks.size <= KEPT_TICKS:
-                        first_truth[number, first] = made
-                    yield made
+                    some = whole[start : start + rows]
+                    yield _block(truth, columns, here, draws.of(_slice(some)), some, tick_s=tick_s)
 
 
 def _truths(scenario: Scenario, draws: Draws) -> Iterator[tuple[Scenario, range]]:
@@ -293,6 +293,9 @@ def _block(
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)
+    if draws.factors(columns) is not None:  # delays that differ from run to run are counted like computations
+        asleep = np.flatnonzero(columns.kind == Kind.DELAY)
+        computation[asleep] = computes.size + np.arange(asleep.size)
     threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
     nominal, farms = _computing(scenario, columns, placement, draws, tick_s=tick_s)
     return Costs(
@@ -312,19 +315,28 @@ def _block(
     )
 
 
-def _another(costs: Costs, truth: Scenario, draws: Draws, replications: range, *, tick_s: float) -> Costs:
-    """The block in another truth, with other replications: what it does not change stays."""
+def _in_truth(costs: Costs, truth: Scenario, replications: range, *, tick_s: float) -> Costs:
+    """The block of all replications for those of one truth: only what its links, domains and loads decide is new."""
     columns, placement, before = costs.columns, costs.placement, costs.scenario.platform
-    platform, changed = truth.platform, dict[str, Any]()
-    if bands_have_width(truth):
-        nominal, farms = _computing(truth, columns, placement, draws, tick_s=tick_s)
-        changed |= {"nominal_ticks": nominal, "farm_ticks": farms}
+    platform, changed, rows = truth.platform, dict[str, Any](), _slice(replications)
     if platform.network is not before.network or any(pe.slice_s for pe in platform.pes):
         changed |= _moving(platform, columns, placement, tick_s=tick_s)
     if platform.domains or costs.sharing is not None:
         paging = pages(truth, columns, placement)
         changed["sharing"] = sharing_of(truth, columns, placement, paging, tick_s=tick_s)
-    return replace(costs, scenario=truth, replications=replications, **changed)
+    return replace(
+        costs,
+        scenario=truth,
+        replications=replications,
+        nominal_ticks=_of_rows(costs.nominal_ticks, rows),
+        farm_ticks=tuple(_of_rows(ticks, rows) for ticks in costs.farm_ticks),
+        **changed,
+    )
+
+
+def _of_rows(ticks: Ticks, rows: slice) -> Ticks:
+    """Of some replications, along the second axis, which has length 1 where all are alike."""
+    return ticks if ticks.shape[1] == 1 else ticks[:, rows]
 
 
 def _computing(
@@ -336,6 +348,11 @@ def _computing(
     lost = lost_s(scenario, columns, placement)
     if lost is not None:
         seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
+    factors = draws.factors(columns)
+    if factors is not None:
+        waits = columns.amount[columns.kind == Kind.DELAY]
+        waits = np.broadcast_to(waits, (*seconds.shape[:2], waits.size))
+        seconds = np.concatenate((seconds, waits), axis=2) * factors[np.newaxis, :, np.newaxis]
     farms = tuple(
         farm_ticks(scenario, table, placement, lost, draws=draws, tick_s=tick_s) for table in columns.farm_tables
     )

@@ -20,6 +20,10 @@ from simulator.models.network.points import NetworkPoints
 # A smooth curve through measured message times: monotone, logarithms on both axes.
 
 
+JUMP = 3.0
+"""Standard deviations of a rise from which it is a jump between two protocols."""
+EDGE = 1 + 1e-6
+"""Factor off a measured size at which nothing is known any more."""
 FEWEST_TRUST = 0.25
 """Points that are trusted less become no knots."""
 
@@ -170,7 +174,41 @@ def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
         count = float(np.median(counts[counts > 1]))
         noise = float(np.sqrt(np.pi / 2) * np.mean(away[repeated]) * np.sqrt(count / (count - 1)))
         sampling = noise * np.sqrt(np.pi / 2 / count)
-    return doubt_of_errors(points.rows_size_bytes, logs, noise=noise, sampling=sampling, drift=drift)
+    doubt = doubt_of_errors(points.rows_size_bytes, logs, noise=noise, sampling=sampling, drift=drift)
+    return _with_jumps(doubt, points)
+
+
+def _with_jumps(doubt: Doubt, points: NetworkPoints) -> Doubt:
+    """More doubt between two measured sizes where the time jumps, for nobody knows where: half of the logarithm of it.
+
+    A jump is a rise beyond that of the steeper neighbour by more than three standard deviations.
+    """
+    sizes, sd, added = doubt.sizes, doubt.sd, 0.0
+    for distance in points.distances:
+        mine = points.hops == distance
+        size, y = points.size_bytes[mine], np.log(points.time_s[mine])
+        steps = np.diff(np.log1p(size))
+        slopes = np.concatenate(([0.0], np.diff(y) / steps, [0.0]))
+        beyond = np.diff(y) - np.maximum(0.0, np.maximum(slopes[:-2], slopes[2:])) * steps
+        for place in np.flatnonzero(beyond > JUMP * doubt.at(size[:-1])):
+            if size[place] < 1:
+                continue
+            ends = np.array([size[place], size[place] * EDGE, size[place + 1] / EDGE, size[place + 1]])
+            inner = np.interp(ends, sizes, sd)
+            inner[1:3] = np.hypot(inner[1:3], beyond[place] / 2)
+            outside = (sizes < ends[0]) | (sizes > ends[-1])
+            known = sizes[outside], sd[outside]
+            order = np.argsort(np.concatenate((known[0], ends)), kind="stable")
+            sizes, sd = (np.concatenate((one, other))[order] for one, other in zip(known, (ends, inner), strict=True))
+            added += float((beyond[place] / 2) ** 2 * steps[place])
+    if not added:
+        return doubt
+    whole = float(np.ptp(np.log1p(points.size_bytes)))
+    before = float(np.mean(doubt.at(points.size_bytes) ** 2))
+    after = before + added / whole
+    sources = {name: share * before / after for name, share in doubt.sources.items()}
+    sources["form"] = sources.get("form", 0.0) + 1 - before / after
+    return Doubt(sizes, sd, doubt.common, sources)
 
 
 FEWEST_NEEDED = "packetised needs 7 points of 4 sizes, piecewise 6 sizes, smooth 4 at each distance"

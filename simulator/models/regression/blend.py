@@ -5,7 +5,8 @@ corrected exponents, and with both corrected exponents and residuals that are al
 the formula misses near a target is carried over to it). Forward validation holds out the largest values of each varying
 parameter and scores every candidate by the density that it gave them; a weight is the prior odds times the geometric
 mean of that score and of the evidence of the full fit. The point is the weighted mean of the logarithms; intervals are
-quantiles of the mixture of Student distributions, widened by as much as the forward validation found them too narrow.
+quantiles of the mixture of Student distributions, whose doubt is widened by as much as the forward
+validation found it too narrow, and narrowed likewise; the noise of a run is not.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ from simulator.models.regression.candidates import (
     middle,
     prior_of,
 )
-from simulator.models.regression.runs import Cells, Floats, resolution_s
+from simulator.models.regression.runs import Cells, Floats, resolution_s, share_of_median
 
 LIKENESS = 3.0
 """Variance of the alike part of the residuals, relative to the independent part."""
@@ -42,6 +43,8 @@ FORWARD_WORTH = 3.0
 """Most observations that one forward split counts for: held-out cells of one split err together."""
 CALIBRATION_WEIGHT = 4.0
 """Forward errors of unit size that the calibration starts from."""
+EFFICIENCY = 0.37
+"""What a robust spread of so many deviations is worth, as a share of them (that of a median absolute deviation)."""
 NEGLIGIBLE = 1e-4
 """Weight below which a candidate is left out."""
 DRIFT = 0.02
@@ -90,6 +93,15 @@ class Blend:
         of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None] + self._drift(values)
         return mean, of_mean, of_mean + self._noise(mean)
 
+    def causes(self, values: Mapping[str, Floats]) -> Floats:
+        """Variance of the log mean at one target by what it comes from: sampling, the form, and extrapolation; (3,)."""
+        mean, jacobian, local, _ = self._located(values)
+        sampling = ((self.covariance @ jacobian) * jacobian).sum(axis=1)[:, 0]
+        widened = (sampling + self.variance * local[:, 0]) * self.inflation
+        away = mean[:, 0] - self.weight @ mean[:, 0]
+        form = self.weight @ (widened - sampling + away**2)
+        return np.array([float(self.weight @ sampling), float(form), float(self._drift(values)[0])])
+
     def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
         """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""
         mean, jacobian, local, shared = self._located(values)
@@ -125,8 +137,18 @@ class Blend:
     def _noise(self, mean: Floats) -> Floats:
         """Variance of the logarithm of one run around its mean, shape (members, n)."""
         coarse = _coarseness(np.exp(mean), self.step_s)
-        single = max(0.0, self.cells.run_sd**2 * (1.0 - 1.0 / float(np.mean(self.cells.runs))))
-        return np.asarray(self.variance[:, None] * coarse * self.inflation[:, None] + single)
+        return np.asarray(self.variance[:, None] * coarse + self._single)
+
+    @property
+    def _single(self) -> float:
+        """What one run scatters more than the median of a cell, whose scatter the residuals have; a variance."""
+        return self.cells.run_sd**2 * (1.0 - float(np.mean(share_of_median(self.cells.runs))))
+
+    def freedom_of_run(self, of_run: Floats) -> Floats:
+        """Degrees of freedom of the variance of one run (Satterthwaite): repetitions tell some of it; (members, n)."""
+        repeated = max(float(np.sum(self.cells.runs - 1)) * EFFICIENCY, 1.0)
+        rest = np.maximum(of_run - self._single, 0.0)
+        return np.asarray(of_run**2 / (rest**2 / self.freedom[:, None] + self._single**2 / repeated))
 
     def point(self, values: Mapping[str, Floats]) -> Floats:
         """Predicted seconds, shape (n,)."""
@@ -289,9 +311,11 @@ def _forward(
     number = held.sum(axis=1)
     score = (density * held).sum(axis=1) / number * np.minimum(number, FORWARD_WORTH)
     worth = np.minimum(number, 2.0)
-    surprise = ((squared * held).sum(axis=1) / number * worth).reshape(-1, kinds).sum(axis=0)
+    expected = freedom / np.maximum(freedom - 2.0, 0.5)  # of the squares of Student's t
+    surprise = ((squared / expected * held).sum(axis=1) / number * worth).reshape(-1, kinds).sum(axis=0)
     weight = worth.reshape(-1, kinds).sum(axis=0)
-    factor = np.maximum((CALIBRATION_WEIGHT + surprise) / (CALIBRATION_WEIGHT + weight), 1.0)
+    # Below 1 too: a factor that could only widen would hold too much where the form is right.
+    factor = (CALIBRATION_WEIGHT + surprise) / (CALIBRATION_WEIGHT + weight)
     error = np.expm1((np.abs(fitted.residuals[kinds:]) * held).sum(axis=1) / number).reshape(-1, kinds).mean(axis=0)
     score = score.reshape(-1, kinds).mean(axis=0)
     return score, factor, float(error[ties.first_most(score)])

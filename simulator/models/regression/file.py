@@ -11,7 +11,7 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import read_table
 from simulator.models.regression.runs import Runs
-from simulator.models.regression.runtime_model import Predictions, RuntimeModel, model_from_dict
+from simulator.models.regression.runtime_model import LEVEL, Predictions, RuntimeModel, model_from_dict
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def load_runtime_model(path: str | Path) -> RuntimeModel:
     return model_from_dict(document, place=str(path))
 
 
-def predict_table(model: RuntimeModel, path: str | Path, *, level: float = 0.95) -> tuple[dict[str, Any], Predictions]:
+def predict_table(model: RuntimeModel, path: str | Path, *, level: float = LEVEL) -> tuple[dict[str, Any], Predictions]:
     """Targets of a CSV file by column, and their predictions in the same order.
 
     Raises

@@ -7,6 +7,7 @@ import numpy as np
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.regression.blend import Blend, fit_blend
+from simulator.models.regression.candidates import NOISE_WEIGHT
 from simulator.models.regression.least_squares import LinearFit, fit_linear
 from simulator.models.regression.runs import Cells, Floats, Runs, cells_of, resolution_s
 from simulator.models.regression.runtime_model import Part, RuntimeModel, observed_table
@@ -16,6 +17,10 @@ COARSE = 0.05
 """Half a recording step over the shortest time from which the recording is called coarse."""
 POOR = 0.2
 """Median relative error at the trained points from which a fit is called poor."""
+FEWEST_TAILS = 24
+"""Runs from which on their residuals say more of tails than a normal distribution does."""
+TAILS = 64
+"""Quantiles that are kept of the residuals."""
 KEPT_POINTS = 2_000
 """Most points that a model keeps to say what was observed at a target, and that checks look at."""
 
@@ -56,7 +61,13 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         warnings += _check(response, formula, own, cells, method)
         fitted = _fit_part(formula, own, cells, method)
         everything = cells if formula.names == names else cells_of(_restricted(runs[response], names))
-        part = Part(response, fitted, everything.values[:KEPT_POINTS], observed_table(everything)[:KEPT_POINTS])
+        part = Part(
+            response,
+            fitted,
+            everything.values[:KEPT_POINTS],
+            observed_table(everything)[:KEPT_POINTS],
+            _tails(fitted, own, cells),
+        )
         parts.append(part)
         warnings += _misfit(response, fitted, cells)
         if len(parsed) > 1:
@@ -163,6 +174,24 @@ def _restricted(runs: Runs, names: tuple[str, ...]) -> Runs:
     if names == runs.names:
         return runs
     return Runs(names, runs.values[:, [runs.names.index(name) for name in names]], runs.times_s, runs.labels)
+
+
+def _tails(fitted: Blend | LinearFit, runs: Runs, cells: Cells) -> Floats | None:
+    """Residuals of the runs as `TAILS` equally likely ones, as `Part.tails` has them; None of too few runs."""
+    seconds = fitted.point(cells.columns())[cells.cell_of_run]
+    usable = (seconds > 0) & (runs.times_s > 0)
+    if usable.sum() < FEWEST_TAILS:
+        return None
+    if isinstance(fitted, LinearFit):
+        used = float(fitted.rank)
+        away = runs.times_s / seconds - 1.0 if fitted.relative else runs.times_s - seconds
+    else:
+        used = max(len(cells.time_s) + NOISE_WEIGHT - float(fitted.weight @ fitted.freedom), 0.0)
+        away = np.log(np.where(usable, runs.times_s / np.where(usable, seconds, 1.0), 1.0))
+    away = away[usable] - np.median(away[usable])
+    # A fit comes nearer to its own runs than to further ones.
+    away = away * np.sqrt(away.size / max(away.size - used, 1.0))
+    return np.asarray(np.quantile(away, (np.arange(TAILS) + 0.5) / TAILS))
 
 
 def _residuals(part: Part, cells: Cells) -> Floats:

@@ -1,16 +1,18 @@
 """A fitted run-time model: parts that are summed, predictions with intervals, and what is known about each target."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from simulator.base import files, notebook
+from simulator.base import files, notebook, ties
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.formula import Formula
+from simulator.models.doubt import Doubt, Noise
 from simulator.models.regression.blend import Blend
 from simulator.models.regression.blend_document import blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit, linear_from_dict, linear_to_dict
@@ -32,17 +34,19 @@ def mixture_quantiles(
 
     Parameters
     ----------
-    weight, freedom
+    weight
         Shape (members,).
     mean, variance
         Shape (members, n).
+    freedom
+        Shape (members,) or (members, n).
 
     Returns
     -------
     array
         Shape (levels, n).
     """
-    degrees, centre = freedom[:, None, None], mean[:, None]
+    degrees, centre = (freedom[:, None, None] if freedom.ndim == 1 else freedom[:, None]), mean[:, None]
     spread = np.sqrt(np.maximum(variance, 1e-18))[:, None]
     wanted = np.array(levels)[:, None]
     own = centre + spread * stdtrit(degrees, wanted)  # the mixture's quantile lies between its members'
@@ -76,6 +80,14 @@ LONGEST = 690.0
 """Logarithm of the longest time that is told; beyond it a number would overflow."""
 LEAST = 1e-12
 """Smallest lower end of an interval, relative to the mean."""
+LEVEL = 0.9
+"""Probability that a stated interval holds, where nothing else is asked for."""
+CAUSES = ("sampling", "form", "extrapolation")
+"""What the doubt of a prediction is made of."""
+NOTHING = 1e-9
+"""Standard deviations of logarithms that are rounding."""
+NINETY = 1.6448536269514722
+"""Standard deviations on either side that hold 90 % of a normal distribution."""
 WIDE = 1.0
 """Half-width of a prediction interval, relative to the mean, from which it is called too wide to plan with."""
 
@@ -90,6 +102,8 @@ class Part:
     """Distinct trained points, shape (cells, parameters of the model)."""
     observed_s: Floats
     """Mean, smallest and largest time and number of runs at each of them, shape (cells, 4)."""
+    tails: Floats | None = None
+    """Ascending residuals of runs, equally likely: logarithms, or seconds of `ols`; None: normal ones."""
 
     @property
     def formula(self) -> Formula:
@@ -144,8 +158,10 @@ class Predictions:
         return [
             {
                 "mean": float(self.mean_s[i]),
-                "confidence": [float(x) for x in self.confidence_s[i]],
-                "prediction": [float(x) for x in self.prediction_s[i]],
+                "low": float(self.confidence_s[i, 0]),
+                "high": float(self.confidence_s[i, 1]),
+                "run_low": float(self.prediction_s[i, 0]),
+                "run_high": float(self.prediction_s[i, 1]),
                 "outside_training_range": bool(outside),
                 "distance": {name: float(x) for name, x in zip(self.names, self.distance[i], strict=True)},
                 "observed": self.observed[i],
@@ -171,9 +187,58 @@ class RuntimeModel:
     correlation: Floats
     """Correlation of the parts' residuals, shape (parts, parts), 0 or more."""
     warnings: tuple[str, ...]
+    source: str = field(default="", compare=False)
+    """The file that it was read from: what uses it shares its doubt."""
+
+    @cached_property
+    def known_spreads(self) -> dict[tuple[tuple[str, float], ...], tuple[Doubt | None, Noise | None]]:
+        """Doubts and noises that were asked for, by target: a simulation asks many times for the same few."""
+        return {}
+
+    def doubt(self, values: Mapping[str, float]) -> Doubt:
+        """What is not known of the mean time at one target.
+
+        Its causes: `sampling` (the covariance of the parameters), `form` (what held-out runs were missed by, and how
+        far the candidate structures disagree) and `extrapolation` (what may change beyond the trained ranges). The
+        standard deviation is that of a normal distribution whose 90 % interval is as wide as the model's.
+
+        Raises
+        ------
+        ScenarioError
+            As of `predict`.
+        """
+        found = self.predict(values, level=LEVEL)
+        columns = {name: np.array([float(values[name])]) for name in self.names}
+        causes = np.zeros(len(CAUSES))
+        for part in self.parts:
+            share = max(float(found.parts_s[part.response][0] / found.mean_s[0]), 0.0)
+            causes += share**2 * _causes(part.fit, columns)
+        low, high = found.confidence_s[0]
+        sd = _log_sd(float(low), float(high), float(found.mean_s[0]))
+        shares = causes / causes.sum() if causes.sum() > 0 else causes
+        return Doubt.constant(sd, common=1.0, sources=dict(zip(CAUSES, shares.tolist(), strict=True)) if sd else {})
+
+    def noise(self, values: Mapping[str, float]) -> Noise | None:
+        """How one run at a target differs from its mean: the residuals of the runs, tails kept; None: not at all.
+
+        Raises
+        ------
+        ScenarioError
+            As of `predict`.
+        """
+        targets = self._targets(values, None)
+        columns = dict(zip(self.names, targets.T, strict=True))
+        means = np.array([float(part.fit.point(columns)[0]) for part in self.parts])
+        tails = [_log_tails(part, columns) for part in self.parts]
+        own = np.array([float(np.sqrt(np.mean(one**2))) for one in tails]) * means / means.sum()
+        sd = float(np.sqrt(own @ self.correlation @ own))
+        if not sd > NOTHING:
+            return None
+        shape = tails[ties.first_most(own)]
+        return Noise(np.exp(shape * sd / np.sqrt(np.mean(shape**2))))
 
     def predict(
-        self, values: Mapping[str, ArrayLike], *, level: float = 0.95, labels: Sequence[str] | None = None
+        self, values: Mapping[str, ArrayLike], *, level: float = LEVEL, labels: Sequence[str] | None = None
     ) -> Predictions:
         """Predict the time at each target.
 
@@ -350,6 +415,7 @@ def model_from_dict(document: Mapping[str, Any], *, place: str = "model") -> Run
                 high=np.array(document["high"], dtype=np.float64),
                 correlation=np.array(document["correlation"], dtype=np.float64),
                 warnings=tuple(document["warnings"]),
+                source=place,
             )
         )
     except MALFORMED as error:
@@ -371,14 +437,47 @@ def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> 
     blend, tails = part.fit, ((1 - level) / 2, (1 + level) / 2)
     logs, of_mean, of_run = blend.members(columns)
     # Both kinds of interval in one go: targets side by side.
+    freedom = np.hstack([np.broadcast_to(blend.freedom[:, None], logs.shape), blend.freedom_of_run(of_run)])
     found = mixture_quantiles(
-        blend.weight, np.hstack([logs, logs]), np.hstack([of_mean, of_run]), freedom=blend.freedom, levels=tails
+        blend.weight, np.hstack([logs, logs]), np.hstack([of_mean, of_run]), freedom=freedom, levels=tails
     )
     confidence, prediction = np.split(np.exp(np.clip(found, -LONGEST, LONGEST)).T, 2)
     mean = np.exp(np.clip(blend.weight @ logs, -LONGEST, LONGEST))
     # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals told are.
     confidence = _around(mean[:, None], confidence)
     return mean, confidence, _around(confidence, prediction)
+
+
+def _causes(fit: Blend | LinearFit, columns: Mapping[str, Floats]) -> Floats:
+    """Variances of the logarithm of the mean at one target by `CAUSES`."""
+    if isinstance(fit, Blend):
+        return fit.causes(columns)
+    half, _ = fit.half_widths(columns, LEVEL)
+    return np.array([float((half / NINETY / np.maximum(np.abs(fit.point(columns)), 1e-300))[0]) ** 2, 0.0, 0.0])
+
+
+def _log_tails(part: Part, columns: Mapping[str, Floats]) -> Floats:
+    """Residuals of the logarithm of one run of a part at one target, ascending and equally likely."""
+    fit = part.fit
+    if part.tails is not None:
+        if isinstance(fit, Blend):
+            return part.tails
+        mean = 1.0 if fit.relative else max(abs(float(fit.point(columns)[0])), 1e-300)
+        return np.asarray(np.log(np.maximum(1.0 + part.tails / mean, LEAST)))
+    if isinstance(fit, Blend):
+        _, of_mean, of_run = fit.members(columns)
+        sd = float(np.sqrt(fit.weight @ (of_run - of_mean)[:, 0]))
+    else:
+        mean = 1.0 if fit.relative else max(abs(float(fit.point(columns)[0])), 1e-300)
+        sd = float(np.sqrt(fit.variance)) / mean
+    return np.log(Noise.normal(sd).factors)
+
+
+def _log_sd(low: float, high: float, mean: float) -> float:
+    """Standard deviation of a logarithm whose 90 % interval is as wide; 0 where it is rounding."""
+    # A straight line of `ols` may go below 0.
+    sd = ((high - low) / mean if low <= 0 else float(np.log(high / low))) / 2 / NINETY
+    return sd if sd > NOTHING else 0.0
 
 
 def _around(inner: Floats, interval: Floats) -> Floats:
@@ -395,7 +494,7 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
         "points": part.points.tolist(),
         "observed": part.observed_s.tolist(),
         "fit": fit,
-    }
+    } | ({} if part.tails is None else {"tails": part.tails.tolist()})
 
 
 def _part_from_dict(document: Mapping[str, Any]) -> Part:
@@ -406,4 +505,5 @@ def _part_from_dict(document: Mapping[str, Any]) -> Part:
         fit=read(document["fit"], str(document["formula"])),
         points=np.array(points, dtype=np.float64),
         observed_s=np.array(document["observed"], dtype=np.float64),
+        tails=np.array(document["tails"], dtype=np.float64) if "tails" in document else None,
     )

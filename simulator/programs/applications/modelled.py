@@ -6,28 +6,56 @@ reference PE: with equal shares that is T each. A model without a parameter `P` 
 does all: process i computes `u_i / units * T`. The volume of a computation is therefore seconds of the reference PE,
 and the speed bands of its kernel are relative speeds over units: 1.0 is a PE of the history's machine.
 
-Everything that the runs spent is in T, messages too: all of it scales with the PE's speed, and no message is simulated.
-The model's mean is used; intervals of simulated makespans do not hold what the model itself is unsure of.
+Everything that the runs spent is in T, messages too, and no message is simulated. A model of several responses has a
+part for each, and a part acts on what its name says (`RESOURCES`): `communication` on links, `latency` on their
+latencies, `io` on disks, all others on PEs. The first three are waits that are as many times as long as on the
+history's machine as its bandwidth was larger (its latency smaller), which the parameters `MEASURED` say; where they do
+not, the part scales with the PE's speed like the rest, and a warning says so. The slowest link between the processes
+that take part counts; with one process none does.
+
+The model's doubt is drawn once per truth and its noise once per run, alike for all processes and parts.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import units as quantities
 from simulator.base.errors import ScenarioError
+from simulator.models.doubt import Doubt, Noise
 from simulator.programs.applications.parameters import Parameters
 from simulator.programs.applications.process_grid import Shape
 from simulator.programs.applications.team import wrong_sum
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import Compute, Program
+from simulator.programs.program import Compute, Delay, Operation, Program
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel
+    from simulator.platform.nodes import Platform
 
+Floats = NDArray[np.float64]
+UNNAMED = "run-time model"
+"""What shares the doubt of a model that no file holds."""
 PROCESSES = "P"
 """The model's parameter that is the number of processes with units."""
 UNITS = "units"
+MEASURED = {
+    "network": "measured_bandwidth",
+    "latency": "measured_latency",
+    "disk": "measured_disk_bandwidth",
+}
+"""What a part acts on, and the parameter that says what the machine of the history had of it, with its unit."""
+RESOURCES = {
+    "network": ("network", "net", "comm", "communication", "communicate", "message", "messages", "mpi", "exchange"),
+    "latency": ("latency", "latencies"),
+    "disk": ("disk", "disks", "io", "file", "files", "storage"),
+}
+"""What a part acts on, and the words in its name that say so; what none of them says acts on PEs."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +66,14 @@ class Modelled:
     parameters: Mapping[str, float]
     """All of the model's parameters but `P`."""
     model: "RuntimeModel"
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """What the machine of the history had, by `MEASURED`'s resources: bytes per second, or seconds."""
+    deviate: float | None = None
+    """Where in the model's doubt the one truth lies that is meant, in standard deviations; None: it is doubted."""
+
+    def truth(self, deviate: float) -> "Modelled":
+        """The same without doubt."""
+        return replace(self, deviate=deviate)
 
     @property
     def varies_with_processes(self) -> bool:
@@ -74,36 +110,152 @@ class Modelled:
             raise ScenarioError(
                 f"application: model: {mean_s:.4g} s found for {processes} processes, a finite time above 0 s allowed"
             )
-        return mean_s
+        if self.deviate is None:
+            return mean_s
+        return mean_s * float(self.model.doubt(self._at(processes)).factor(1.0, self.deviate))
 
     def compute(self, processes: int) -> Callable[[int], Compute]:
         """Computations in seconds of the reference PE."""
-        shares = processes if self.varies_with_processes else 1
-        unit_s = shares * self.time_s(processes) / self.units
+        unit_s = self._shares(processes) * self._parts_s(processes)["PE"] / self.units
         return lambda units: Compute(units * unit_s, units)
+
+    @property
+    def hosted(self) -> bool:
+        """Whether some part acts on links or disks."""
+        return any(self._acts_on(part.response) != "PE" for part in self.model.parts)
+
+    def doubt(self, processes: int) -> Doubt | None:
+        """Of the model's mean there; None where it has none."""
+        return self._spread(processes)[0] if self.deviate is None else None
+
+    def noise(self, processes: int) -> Noise | None:
+        """Of one run there; None where all runs are alike."""
+        return self._spread(processes)[1]
 
     def messages_bytes(self, units: int) -> tuple[int, ...]:  # noqa: ARG002 - a model knows of none
         """None: the model's time has them in it."""
         return ()
 
     def program(self, configuration: Configuration) -> Program:
-        """One computation for each process with units, and no messages."""
+        """One computation for each process with units, with links and disks as the history's machine had them."""
+        return self._program(configuration, {})
+
+    def hosted_on(self, configuration: Configuration, platform: "Platform") -> Program:
+        """The same with the waits for links and disks of a platform.
+
+        Raises
+        ------
+        ScenarioError
+            If the partition does not fit, or a node has no disk and a part acts on disks.
+        """
+        return self._program(configuration, self._slower(configuration, platform))
+
+    def _program(self, configuration: Configuration, slower: Mapping[str, Floats]) -> Program:
+        """With each process's waits as many times as long, by resource; (process,)."""
         partition = configuration.partition
         if sum(partition) != self.units:
             raise wrong_sum(configuration, sum(partition), total=self.units, noun="units", name="units")
-        compute = self.compute(sum(units > 0 for units in partition))
-        operations = tuple((compute(units),) if units else () for units in partition)
-        return Program(operations, (0,) * len(partition))
+        processes = sum(units > 0 for units in partition)
+        compute, waits = self.compute(processes), self._waits(processes)
+        rows: list[tuple[Operation, ...]] = []
+        for number, units in enumerate(partition):
+            wait_s = units * sum(
+                unit_s * float(slower[name][number] if name in slower else 1.0) for name, unit_s in waits
+            )
+            rows.append((compute(units), *((Delay(wait_s),) if wait_s > 0 else ())) if units else ())
+        doubt, noise = self.doubt(processes), self.noise(processes)
+        source = self.model.source or UNNAMED if doubt is not None else ""
+        return Program(tuple(rows), (0,) * len(partition), doubt=doubt, noise=noise, source=source)
+
+    def _waits(self, processes: int) -> list[tuple[str, float]]:
+        """Seconds of a unit that wait for something else than a PE, by resource."""
+        shares = self._shares(processes) / self.units
+        return [(name, shares * part_s) for name, part_s in self._parts_s(processes).items() if name != "PE"]
+
+    def _shares(self, processes: int) -> int:
+        """How many times the model's time all processes spend in all."""
+        return processes if self.varies_with_processes else 1
+
+    def _parts_s(self, processes: int) -> dict[str, float]:
+        """Seconds of T by what they act on, `PE` first."""
+        total_s, predicted = self.time_s(processes), self._predict(processes)
+        found = dict.fromkeys(("PE", *MEASURED), 0.0)
+        for response, column in predicted.parts_s.items():
+            found[self._acts_on(response)] += float(column[0] / predicted.mean_s[0]) * total_s
+        if min(found.values()) < 0:  # a part of `ols` may come out so: only the sum is a time
+            return {"PE": total_s}
+        return {name: part_s for name, part_s in found.items() if part_s > 0 or name == "PE"}
+
+    def _acts_on(self, response: str) -> str:
+        found = resource_of(response)
+        return found if found in self.measured else "PE"
+
+    def _slower(self, configuration: Configuration, platform: "Platform") -> dict[str, Floats]:
+        """How many times as long waits are as on the history's machine, by resource; (process,)."""
+        taking = np.array(configuration.partition) > 0
+        nodes, found = platform.node_of[np.array(configuration.placement)], dict[str, Floats]()
+        if int(taking.sum()) > 1 and self.measured.keys() & {"network", "latency"}:
+            latency_s, bandwidth = _slowest(platform, np.unique(nodes[taking]))
+            for name, ratio in (("network", (bandwidth, -1)), ("latency", (latency_s, 1))):
+                if name in self.measured:
+                    found[name] = np.full(nodes.size, (ratio[0] / self.measured[name]) ** ratio[1])
+        if "disk" in self.measured:
+            found["disk"] = np.array([self.measured["disk"] / _disk(platform, int(node)) for node in nodes])
+        return found
+
+    def _spread(self, processes: int) -> tuple[Doubt | None, Noise | None]:
+        known, key = self.model.known_spreads, tuple(self._at(processes).items())
+        if key not in known:
+            doubt = self.model.doubt(dict(key))
+            known[key] = (doubt if float(doubt.sd.max()) > 0 else None, self.model.noise(dict(key)))
+        return known[key]
 
     def warnings(self, processes: int) -> tuple[str, ...]:
         """Warnings of the fit and of this prediction."""
         predicted = [f"{line} (processes: {processes})" for line in self._predict(processes).warnings[0]]
+        for part in self.model.parts:
+            resource = resource_of(part.response)
+            if resource != "PE" and resource not in self.measured:
+                predicted.append(
+                    f"part {part.response} scales with the speed of the PEs: parameter {MEASURED[resource]} is needed "
+                    f"to scale it with the {resource} of the platform"
+                )
         return tuple(f"application: model: {line}" for line in [*self.model.warnings, *predicted])
 
     def _predict(self, processes: int) -> "Predictions":
+        return self.model.predict(self._at(processes), labels=("application: model",))
+
+    def _at(self, processes: int) -> dict[str, float]:
+        """The model's parameters there."""
         values = dict(self.parameters) | {PROCESSES: float(processes)}
-        wanted = {name: values[name] for name in self.model.names}
-        return self.model.predict(wanted, labels=("application: model",))
+        return {name: values[name] for name in self.model.names}
+
+
+def resource_of(response: str) -> str:
+    """What a part acts on by its name: `network`, `latency`, `disk` or `PE`."""
+    words = set(re.split(r"[^a-z0-9]+", response.lower().replace("i/o", "io")))
+    return next((resource for resource, names in RESOURCES.items() if words.intersection(names)), "PE")
+
+
+def _slowest(platform: "Platform", nodes: NDArray[np.int64]) -> tuple[float, float]:
+    """Largest latency in seconds and least bandwidth in bytes per second between neighbours in a ring of nodes."""
+    network = platform.network
+    if nodes.size < 2 or network.topology is None:
+        model = network.within if nodes.size < 2 else network.uniform_model
+        return model.latency_s, model.bandwidth_bytes_per_s
+    routes = network.routes(nodes, np.roll(nodes, -1))
+    return float(routes.latencies_s.max()), float(routes.bandwidths.min())
+
+
+def _disk(platform: "Platform", node: int) -> float:
+    """Bytes per second of a node's disk."""
+    found = platform.known_nodes[node]
+    if found.disk is None:
+        raise ScenarioError(
+            f"platform: node {found.name} has no disk, but a part of the run-time model acts on disks; give it a disk, "
+            f"or leave the parameter {MEASURED['disk']} out"
+        )
+    return found.disk.bandwidth_bytes_per_s
 
 
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
@@ -124,7 +276,11 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     if model is None:
         raise ScenarioError("application: model: none found, a file written by `apportion fit` allowed")
     needed = dict.fromkeys([*(name for name in model.names if name != PROCESSES), UNITS])
-    allowed = ", ".join(needed)
+    acted_on = {resource_of(part.response) for part in model.parts} - {"PE"}
+    optional = [
+        MEASURED[resource] for resource in MEASURED if resource in acted_on and MEASURED[resource] not in needed
+    ]
+    allowed = ", ".join([*needed, *optional])
     faults = [
         f"application: parameters: {name} missing, {', '.join(parameters) or 'none'} found, {allowed} allowed"
         for name in needed
@@ -136,16 +292,36 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
                 f"application: parameters: P = {parameters[name]} found, {allowed} allowed: "
                 "P is the number of processes that have units"
             )
-        elif name not in needed:
+        elif name not in needed and name not in optional:
             faults.append(f"application: parameters: {name} found, {allowed} allowed")
     faults += [
         f"application: parameters: {name}: {value!r} found, a number allowed"
         for name, value in parameters.items()
-        if isinstance(value, str)
+        if isinstance(value, str) and name in needed
     ]
     units = parameters.get(UNITS, 1)
     if not isinstance(units, int) or units < 1:
         faults.append(f"application: parameters: units: {units!r} found, an integer of at least 1 allowed")
+    measured = {}
+    for resource, name in MEASURED.items():
+        if name in optional and name in parameters:
+            try:
+                measured[resource] = _measured(resource, parameters[name])
+            except ScenarioError as error:
+                faults += error.lines
     if faults or not isinstance(units, int):
         raise ScenarioError(faults)
-    return Modelled(units, {name: float(value) for name, value in parameters.items()}, model)
+    numbers = {name: float(value) for name, value in parameters.items() if name not in optional}
+    return Modelled(units, numbers, model, measured)
+
+
+def _measured(resource: str, value: float | str) -> float:
+    """What a parameter says of the history's machine, in bytes per second or seconds."""
+    place = f"application: parameters: {MEASURED[resource]}"
+    if isinstance(value, str):
+        kind = quantities.DURATION if resource == "latency" else quantities.BANDWIDTH
+        found = quantities.parse(value, kind, field=place)
+        if found > 0:
+            return found
+    example = "10us" if resource == "latency" else "1Gbit/s"
+    raise ScenarioError(f"{place}: {value!r} cannot be used; give a text above 0 with its unit, such as {example}")

@@ -1,11 +1,15 @@
 """What engines and advisor ask of an application whose units of work are divided among processes."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from simulator.models.doubt import Doubt, Noise
 from simulator.programs.applications.process_grid import Shape
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
+
+if TYPE_CHECKING:
+    from simulator.platform.nodes import Platform
 
 
 class Work(Protocol):
@@ -60,6 +64,29 @@ class Work(Protocol):
         ScenarioError
             If the partition does not fit.
         """
+
+    def hosted_on(self, configuration: Configuration, platform: "Platform") -> Program:  # noqa: ARG002
+        """The operations of all processes where they depend on the links and disks of a platform; most do not.
+
+        Raises
+        ------
+        ScenarioError
+            If the partition does not fit, or the platform lacks what it asks for.
+        """
+        return self.program(configuration)
+
+    @property
+    def hosted(self) -> bool:
+        """Whether the program depends on where its processes are placed."""
+        return False
+
+    def doubt(self, processes: int) -> Doubt | None:  # noqa: ARG002 - what is counted is not doubted
+        """What is not known of its times if so many processes take part, as `Program.doubt` says it."""
+        return None
+
+    def noise(self, processes: int) -> Noise | None:  # noqa: ARG002
+        """How its times differ from run to run, as `Program.noise` says it."""
+        return None
 
     def warnings(self, processes: int) -> tuple[str, ...]:  # noqa: ARG002 - most have the same for any number: none
         """What to know before the costs are trusted, if so many processes take part; one line each."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: str | Path) -> None:
-    """Prediction against observation with 95 % bands, and relative residuals, of each response.
+    """Prediction against observation with 90 % bands, and relative residuals, of each response.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def plot_runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]", path: st
         predicted = alone.predict(cells.columns())
         order = np.argsort(predicted.mean_s)
         at, band = predicted.mean_s[order], predicted.prediction_s[order]
-        left.fill_between(at, band[:, 0], band[:, 1], alpha=0.25, label="95 % of runs")
+        left.fill_between(at, band[:, 0], band[:, 1], alpha=0.25, label="90 % of runs")
         left.plot(at, at, linewidth=1)
         mean = predicted.mean_s[cells.cell_of_run]
         left.plot(mean, own.times_s, ".", label="runs")

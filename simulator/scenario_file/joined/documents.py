@@ -15,6 +15,7 @@ from simulator.base.machine import INSTRUCTION, CacheUnit, SharedCache
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, PacketModel
 from simulator.models.speed import SpeedBand
+from simulator.scenario_file.doubt_forms import DoubtForm
 from simulator.scenario_file.dump import message_data
 from simulator.scenario_file.proposed_domains import CacheGroups, cache_groups
 
@@ -272,7 +273,10 @@ def link_data(document: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
     """
     model = document.get("model")
     if isinstance(model, dict) and isinstance(model.get("form"), str) and isinstance(model.get("parameters"), dict):
-        return parsed(_Parameters, {"parameters": model["parameters"]}, f"{path}: model").parameters
+        told, where = {**model["parameters"]}, f"{path}: model"
+        doubt = told.pop("doubt", None)  # beside the form's own numbers
+        numbers = parsed(_Parameters, {"parameters": told}, where).parameters
+        return numbers | ({} if doubt is None else {"doubt": parsed(DoubtForm, doubt, where).model_dump()})
     found = _bare_link(document)
     if found is None:
         allowed = "a fitted form, sizes_bytes and times_s, or latency_s, packet_bytes and packet_s, allowed"

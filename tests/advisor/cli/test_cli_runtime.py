@@ -37,7 +37,7 @@ def test_fit_and_predict_in_the_order_of_the_targets(apportion, hpl, tmp_path, m
     assert (first["outside_training_range"], third["outside_training_range"]) == (True, False)
     assert third["observed"]["mean"] == pytest.approx(174.07)
     for entry in (first, second, third):
-        assert entry["prediction"][0] <= entry["confidence"][0] <= entry["mean"] <= entry["confidence"][1]
+        assert entry["run_low"] <= entry["low"] <= entry["mean"] <= entry["high"] <= entry["run_high"]
     assert first["next_runs"][0]["cost_s"] > 0
     code, out, _ = apportion("predict", model, "--at", targets, "--level", "0.5")
     assert code == 0
@@ -154,7 +154,8 @@ def test_a_real_run_here_is_recorded_fitted_and_foretold(apportion, tmp_path):
     assert json.loads(out)["added"] == 8
     assert apportion("fit", history, "--formula", "N", "-o", model)[0] == 0
     targets.write_text("N\n400\n")
-    low, high = json.loads(apportion("predict", model, "--at", targets, "--json")[1])["predictions"][0]["prediction"]
+    told = json.loads(apportion("predict", model, "--at", targets, "--json")[1])["predictions"][0]
+    low, high = told["run_low"], told["run_high"]
     held_out = tmp_path / "held.sqlite"
     record[record.index(history)] = held_out
     assert apportion(*record, "--grid", "N=400", "--budget", "30s", "--repetitions", "1")[0] == 0

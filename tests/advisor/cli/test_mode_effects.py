@@ -212,7 +212,6 @@ CHANGES = {
         "replications": "--replications 4",
         "seed": "--seed 6",
         "advise": "--advise",
-        "level": "--json --level 0.5",
         "json": "--json",
     },
     "partition": {
@@ -381,8 +380,8 @@ REASONED = {
         "tests/advisor/reproduce runs each paper by its functions; the command hands these on by name",
     ),
     "whatif": (
-        "vary zip replications seed advise workers dask output format resume json",
-        "tests/simulator/experiments/sweep and test_whatif.py run it; what it prints holds the time it took",
+        "vary zip replications seed advise workers dask output format resume level json",
+        "tests/simulator/experiments/sweep, test_whatif.py and test_level.py run it; it prints the time it took",
     ),
 }
 """Options whose effect nothing here shows, and what does."""

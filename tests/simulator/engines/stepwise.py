@@ -141,9 +141,7 @@ class Stepwise:
     def post(self, process, row, state):
         kind = self.columns.kind[row]
         if kind == Kind.COMPUTE:
-            ticks = self.costs.nominal_ticks
-            ticks = ticks[min(self.c, ticks.shape[0] - 1)][min(self.r, ticks.shape[1] - 1)]
-            self.compute(process, int(ticks[self.costs.computation[row]]))
+            self.compute(process, self.nominal(row))
         if kind in (Kind.SEND, Kind.EXCHANGE):
             eager = bool(self.costs.eager[row])
             receiver, tag = int(self.columns.partner[row]), int(self.columns.tag[row])
@@ -164,9 +162,15 @@ class Stepwise:
         if kind == Kind.WAIT_UNTIL:
             state["until"] = self.cost(self.costs.ticks, row)
         if kind == Kind.DELAY:
-            state["until"] = self.now + self.cost(self.costs.ticks, row)
+            drawn = self.costs.computation[row] >= 0
+            state["until"] = self.now + (self.nominal(row) if drawn else self.cost(self.costs.ticks, row))
         if kind == Kind.READ_WRITE:
             state["transfer"] = self.request(row, process)
+
+    def nominal(self, row):
+        ticks = self.costs.nominal_ticks
+        ticks = ticks[min(self.c, ticks.shape[0] - 1)][min(self.r, ticks.shape[1] - 1)]
+        return int(ticks[self.costs.computation[row]])
 
     def compute(self, process, ticks):
         self.computing[process] = (self.placement[process], ticks * FULL, None)

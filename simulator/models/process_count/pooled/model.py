@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
 from simulator.base import files, ties
 from simulator.base.errors import MALFORMED, ScenarioError
@@ -25,6 +25,7 @@ from simulator.models.process_count.pooled.prior import prior_of
 from simulator.models.process_count.pooled.structure import Predicted, Structure
 from simulator.models.process_count.pooled.terms import BELIEFS, SHAPES, TERMS, columns
 from simulator.models.process_count.runs import Floats, Ints
+from simulator.models.regression.runtime_model import mixture_quantiles
 
 # Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
 
@@ -76,7 +77,8 @@ def _primes(number: int) -> Floats:
 DRIFT = 0.08
 """Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
 UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
-"""Standard deviation of the log time of kinds that no run used together; of a kind that no run used alone."""
+"""Standard deviation of the log time of kinds that no run used together, of which each of their configurations that was
+run leaves less; of a kind that no run used alone."""
 MEMBERS = 64
 """Equally likely truths."""
 CALIBRATION_WEIGHT = 4.0
@@ -160,18 +162,19 @@ class PooledModel:
         mean = of_kind.max(axis=1) + shift
         strange = self._strange(allocations)
         drift = self._drift(size, allocations, strange)
-        variance = np.zeros(len(mean))
-        freedom = 0.0
-        for weight, structure, part in zip(self.weights, self.structures, found, strict=True):
+        logs, spreads = (np.empty((len(found), len(mean))) for _ in range(2))
+        for row, (structure, part) in enumerate(zip(self.structures, found, strict=True)):
             slopes, fitted = part.slopes, structure.posterior
-            spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + part.own
-            away = part.of_kind.max(axis=1) + part.shift - mean
-            variance += weight * (spread + fitted.variance + away**2)
-            freedom += float(weight) * fitted.freedom
-        half = float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(variance * self.inflation + drift)
+            own = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + part.own + fitted.variance
+            logs[row] = part.of_kind.max(axis=1) + part.shift
+            spreads[row] = own * self.inflation + drift
+        freedom = np.array([structure.posterior.freedom for structure in self.structures])
+        levels = ((1 - level) / 2, (1 + level) / 2)
+        low, high = mixture_quantiles(self.weights, logs, spreads, freedom=freedom, levels=levels)
         mean_s = np.exp(mean)
+        low_s, high_s = np.exp(np.minimum(low, mean)), np.exp(np.maximum(high, mean))
         doubts = doubts_of_estimates(self.cells, size, allocations, strange, self._rival(mean, found))
-        return Estimates(level, mean_s, mean_s * np.exp(-half), mean_s * np.exp(half), doubts)
+        return Estimates(level, mean_s, low_s, high_s, doubts)
 
     def _rival(self, mean: Floats, found: list[Predicted]) -> Rival | None:
         """The shortest and the next configuration, and how well the first structure knows them apart."""
@@ -254,8 +257,14 @@ class PooledModel:
         more = np.log(np.maximum(processes / most, 1.0))
         over = np.log(np.maximum(allocations[:, :, 1] / most_each, 1.0).max(axis=1))
         single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
-        unseen = strange * np.where(single, UNPARTED_SD, UNMIXED_SD)
-        return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen**2)
+        # Each configuration of the same kinds that was run leaves less of it open.
+        unseen = np.where(single, strange * UNPARTED_SD**2, UNMIXED_SD**2 / (1.0 + self._alike(allocations)))
+        return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen)
+
+    def _alike(self, allocations: Ints) -> Floats:
+        """How many configurations of the same kinds were run; (n,)."""
+        known = mixture_codes(self.cells.allocations[self.cells.first()])
+        return np.asarray((mixture_codes(allocations)[:, np.newaxis] == known).sum(axis=1), np.float64)
 
 
 # As plain data for JSON, and back

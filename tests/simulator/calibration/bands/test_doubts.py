@@ -1,4 +1,4 @@
-"""Noise and doubt of speed models: made-up machines with known noise, bends, visits and drift lie inside what is said."""
+"""Noise and doubt of speed models: made-up machines with known noise, bends and drift lie inside what is said."""
 
 from dataclasses import dataclass
 

@@ -27,12 +27,12 @@ def test_without_earlier_calibrations_drift_is_the_default():
 
 @pytest.mark.parametrize("sd", [0.01, 0.12])
 def test_many_sittings_tell_what_changes_between_two_of_them(sd):
-    rng = np.random.default_rng(1)
-    for hour, log in enumerate(np.cumsum(sd * rng.standard_normal(120))):
+    steps = sd * np.random.default_rng(2).standard_normal(120)
+    for hour, log in enumerate(np.cumsum(steps)):
         sitting(hour, np.exp(np.full(3, log)))
     found = learnt_drift(SUBJECT)
     assert found.pairs == 119
-    assert found.sd == pytest.approx(np.sqrt((4 * DRIFT**2 + 119 * sd**2) / 123), rel=0.15)
+    assert found.sd == pytest.approx(np.sqrt((4 * DRIFT**2 + np.sum(steps[1:] ** 2)) / 123), rel=0.03)
 
 
 def test_two_sittings_are_drawn_towards_the_default():

@@ -57,6 +57,24 @@ def recorded(largest=np.inf, smallest=0.0):
     return AllocationRuns(("fast", "slow"), table["N"], allocations, table["time_s"], unknown, unknown)
 
 
+def two_core_tables():
+    """HPL on the two cores by MPI and number of busy loops, every configuration at every size; see `test_hpl_real`."""
+    path = Path(__file__).parents[2] / "programs" / "applications" / "hpl_two_core_vm.csv"
+    table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
+    found = {}
+    for mpi, competitors in sorted(set(zip(table["mpi"], table["competitors"], strict=True))):
+        own = table[(table["mpi"] == mpi) & (table["competitors"] == competitors)]
+        fast, slow = own["fast_processes"].astype(np.int64), own["slow_processes"].astype(np.int64)
+        columns = [[np.minimum(fast, 1), fast], [np.minimum(slow, 1), slow]]
+        unknown = np.full((len(own), 2), np.nan)
+        allocations = np.array(columns, dtype=np.int64).transpose(2, 0, 1)
+        size = own["n"].astype(np.float64)
+        found[f"{mpi}, {competitors}"] = AllocationRuns(
+            ("fast", "slow"), size, allocations, own["time_s"].astype(np.float64), unknown, unknown
+        )
+    return found
+
+
 def chosen(runs, keep):
     """Some of the runs."""
     return AllocationRuns(

@@ -8,6 +8,7 @@ import pytest
 import advisor
 from simulator import LinkModel, dump_scenario, load_scenario, run
 from simulator.base.errors import ScenarioError
+from simulator.base.randomness import stream
 from simulator.load_traces import trace_text
 from simulator.models import fit, make_runs
 from simulator.platform.nodes import PE, Platform
@@ -15,6 +16,7 @@ from simulator.programs.applications import build_program
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute
 from simulator.scenario_file.scenario import Application, Scenario
+from simulator.scenario_file.truths import truth_of
 from tests.simulator.platform.platforms import flat, trace
 
 N, PROCESSES = (column.ravel() for column in np.meshgrid([100.0, 200, 400, 800], [1.0, 2, 4, 8]))
@@ -77,7 +79,7 @@ def test_a_scenario_goes_to_a_file_and_back_with_its_model(tmp_path):
 
     load = trace([0, 50.0], [0, 1.0], 100.0)
     parameters = {"N": 333.5, "units": 100}
-    made = modelled(fitted(), [1.0, 0.5], (60, 40), parameters=parameters, loads={1: Load(load, "fair")})
+    made = modelled(fitted(), [1.0, 0.5], (60, 40), parameters=parameters, loads={1: Load(load, "fair", drawn=False)})
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "m.json").write_text(json.dumps(made.application.model.to_dict()))
     (tmp_path / "l.csv").write_text(trace_text(load))
@@ -159,3 +161,124 @@ def test_bad_files_get_one_line_that_names_the_field(tmp_path, old, new, message
     with pytest.raises(ScenarioError, match=message) as caught:
         load_scenario(path)
     assert len(caught.value.lines) == 1
+
+
+def in_parts(*, noise=0.0, network="P", seed=1, repetitions=1):
+    """Computing takes N / P seconds, messages 3 P, files 5."""
+    n, p = np.tile(N, repetitions), np.tile(PROCESSES, repetitions)
+    truth = {"compute": n / p, "communication": 3 * p, "io": np.full(len(n), 5.0) + 0 * n}
+    formulas = {"compute": "N/P", "communication": network, "io": "N"}
+    runs = {
+        name: make_runs({"N": n, "P": p}, times * np.exp(noise * stream(seed, name).standard_normal(len(n))))
+        for name, times in truth.items()
+    }
+    return fit(formulas, runs, method="ols" if noise == 0 else "default")
+
+
+LINKED = """
+format: 1
+platform:
+  nodes:
+    - {{name: n, pes: [{{name: a, speeds: {{reference: {speed}}}}}], disk: {{latency: 1ms, bandwidth: {disk}}}}}
+    - {{name: m, pes: [{{name: b, speeds: {{reference: {speed}}}}}], disk: {{latency: 1ms, bandwidth: {disk}}}}}
+  link: {{latency: 10us, bandwidth: {link}}}
+application:
+  name: modelled
+  kernel: reference
+  model: m.json
+  parameters: {{N: 400, units: 100, measured_bandwidth: 1Gbit/s, measured_disk_bandwidth: 100MB/s}}
+configurations: {{both: {{partition: [50, 50]}}, alone: {{partition: [100, 0]}}}}
+replications: {replications}
+"""
+
+
+def linked(tmp_path, model, *, speed=1.0, link="1Gbit/s", disk="100MB/s", replications=4):
+    (tmp_path / "m.json").write_text(json.dumps(model.to_dict()))
+    constant = f"{{sizes: [1], low: [{speed}], mid: [{speed}], high: [{speed}]}}"
+    text = LINKED.format(speed=constant, link=link, disk=disk, replications=replications)
+    (tmp_path / "s.yaml").write_text(text)
+    return load_scenario(tmp_path / "s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("changed", "both", "alone"),
+    [
+        ({}, 200 + 6 + 5, 400 + 3 + 5),
+        ({"speed": 2.0}, 100 + 6 + 5, 200 + 3 + 5),
+        ({"link": "100Gbit/s"}, 200 + 0.06 + 5, 400 + 3 + 5),
+        ({"disk": "50MB/s"}, 200 + 6 + 10, 400 + 3 + 10),
+        ({"speed": 4.0, "link": "2Gbit/s", "disk": "1GB/s"}, 50 + 3 + 0.5, 100 + 3 + 0.5),
+    ],
+)
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+def test_parts_act_on_what_they_are_named_after(tmp_path, changed, both, alone, engine):
+    found = run(linked(tmp_path, in_parts(), **changed), engine=engine)
+    np.testing.assert_allclose(found.makespan_s[:, 0], [both, alone], rtol=1e-6)
+
+
+def test_parts_of_a_machine_that_nothing_is_said_of_scale_with_the_pes():
+    made = modelled(in_parts(), [2.0, 2.0], (50, 50))
+    np.testing.assert_allclose(run(made).makespan_s[:, 0], [211 / 2], rtol=1e-6)
+    lines = [line for line in made.warnings if "measured_" in line]
+    named = [line.split("parameter ")[1].split()[0] for line in lines]
+    assert named == ["measured_bandwidth", "measured_disk_bandwidth"]
+
+
+def test_a_node_without_a_disk_is_named():
+    parameters = {"N": 400, "units": 100, "measured_disk_bandwidth": "1GB/s"}
+    with pytest.raises(ScenarioError, match="node node has no disk, but a part of the run-time model acts on disks"):
+        run(modelled(in_parts(), [1.0], (100,), parameters=parameters))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"measured_bandwidth": 3}, "measured_bandwidth: 3 cannot be used; give a text above 0 with its unit"),
+        ({"measured_bandwidth": "0Gbit/s"}, "measured_bandwidth: '0Gbit/s' cannot be used"),
+        ({"measured_bandwidth": "fast"}, "measured_bandwidth: 'fast' found"),
+        ({"measured_latency": "1us"}, "measured_latency found, N, units, measured_bandwidth, measured_disk_bandwidth"),
+    ],
+)
+def test_what_is_said_of_the_measured_machine_is_checked(parameters, message):
+    with pytest.raises(ScenarioError, match=message) as caught:
+        program((60, 40), in_parts(), {"N": 400, "units": 100} | parameters)
+    assert len(caught.value.lines) == 1
+
+
+@pytest.mark.parametrize("engine", ["process", "compiled"])
+def test_doubt_is_drawn_once_per_truth_and_noise_per_run(tmp_path, engine):
+    scenario = linked(tmp_path, in_parts(noise=0.05, network="P", repetitions=3), replications=400)
+    assert scenario.doubtful
+    assert scenario.noisy
+    found = run(scenario, engine=engine)
+    logs = np.log(found.makespan_s[0]).reshape(10, 40)  # replication r has truth r % 40
+    doubt, noise = scenario.application.work.doubt(2), scenario.application.work.noise(2)
+    assert np.std(logs - logs.mean(axis=0)) == pytest.approx(noise.sd, rel=0.15)
+    expected = np.hypot(float(doubt.sd[0]), noise.sd / np.sqrt(10))
+    assert np.std(logs.mean(axis=0)) == pytest.approx(expected, rel=0.25)
+    assert set(doubt.sources) == {"sampling", "form", "extrapolation"}
+    # Waits for links and disks share it: nothing else is drawn here, so both configurations move together.
+    alone = np.log(found.makespan_s[1]).reshape(10, 40).mean(axis=0)
+    assert np.corrcoef(alone, logs.mean(axis=0))[0, 1] > 0.95
+
+
+def test_both_engines_draw_the_same_of_a_model(tmp_path):
+    scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=20)
+    one, other = (run(scenario, engine=engine) for engine in ("process", "compiled"))
+    assert np.array_equal(one.makespan_ticks, other.makespan_ticks)
+
+
+def test_a_model_that_fits_exactly_draws_nothing(tmp_path):
+    scenario = linked(tmp_path, in_parts())
+    assert not scenario.doubtful
+    assert scenario.deterministic
+
+
+def test_one_truth_of_a_model_is_what_its_runs_share(tmp_path):
+    scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=40)
+    logs = np.log(run(scenario).makespan_s[0])
+    for number in (0, 3):
+        truth = truth_of(scenario, number)
+        assert not truth.doubtful
+        alike = np.log(run(truth).makespan_s[0][number::4])
+        np.testing.assert_allclose(alike, logs[number::4], rtol=1e-6)
