@@ -15,10 +15,12 @@ Floats = NDArray[np.float64]
 UNSTATED = "as stated"
 """Cause of a doubt whose model or entry does not say what it is made of."""
 UNEXPLAINED = "interactions and noise"
-MOST_DEGREE = 3
+MOST_DEGREE = 4
 """Of the polynomials of one deviate."""
-TRUTHS_PER_TERM = 3
+TRUTHS_PER_TERM = 2.5
 """Truths for each term that is fitted, at the least."""
+LEAST_BETTER = 0.05
+"""Share of the error on truths left out by which a further term has to lower it."""
 MOST_TRUTHS = 2000
 """Truths that are looked at: more tell the same."""
 MOST_ROWS = 12
@@ -71,12 +73,22 @@ def truth_means(samples: Floats, truths: NDArray[np.int64]) -> Floats:
     return np.array([np.bincount(places, weights=row, minlength=numbers.size) / counts for row in samples])
 
 
+def mean_error(samples: Floats, truths: NDArray[np.int64]) -> float:
+    """Variance of the mean of a truth by its replications (the Monte Carlo error), 0 where truths have one; (R,)."""
+    numbers, places = np.unique(truths, return_inverse=True)
+    counts = np.bincount(places)
+    means = np.bincount(places, weights=samples) / counts
+    free = samples.size - numbers.size
+    within = float(((samples - means[places]) ** 2).sum() / free) if free > 0 else 0.0
+    return within * float(np.mean(1 / counts))
+
+
 class Regression:
     """Truth means of some rows as a sum of low polynomials of each source's deviates.
 
     The polynomials are Hermite's, which are uncorrelated for normal deviates: variances of terms add up, and a term of
-    degree d keeps the part rho^d if only a signal that correlates by rho with the deviate is known (Mehler). Their
-    degree is the one whose left-out truths are predicted best (the sum of squares of PRESS, Allen 1974).
+    degree d keeps the part rho^d if only a signal that correlates by rho with the deviate is known (Mehler). Degrees
+    are those with which truths that are left out are predicted best (PRESS, Allen 1974).
 
     Parameters
     ----------
@@ -89,8 +101,9 @@ class Regression:
     def __init__(self, sources: Sequence[Source], rows: Floats) -> None:
         self.sources, self.rows = tuple(sources), rows[:, :MOST_TRUTHS]
         self._columns = self._chosen()
-        self.degree = self._best_degree()
-        self._terms, self._of = self._basis(self.degree)
+        self.degrees = self._best_degrees()
+        """Of each source's polynomials."""
+        self._terms, self._of = self._basis(self.degrees)
         self._solve = np.linalg.pinv(self._terms)
         self._leverage = np.diag(self._solve @ self._solve.T)
         self._fitted = self._fit(self.rows)
@@ -104,11 +117,17 @@ class Regression:
         """Variance of each row that each source explains, less what chance would; (source, row), at least 0."""
         return np.array([self._signal(place, *self._fitted)[0] for place in range(len(self.sources))])
 
-    def shares(self, row: int) -> tuple[Share, ...]:
-        """Who explains how much of the variance of a row over truths, largest first; with the rest they add up to 1."""
-        whole = float(np.var(self.rows[row], ddof=1))
-        parts = self.explained()[:, row] / whole if whole > 0 else np.zeros(len(self.sources))
-        parts = parts / max(1.0, float(parts.sum()))
+    def shares(self, row: int, *, error: float = 0.0) -> tuple[Share, ...]:
+        """Who explains how much of the variance of a row over truths, largest first; with the rest they add up to 1.
+
+        Parameters
+        ----------
+        error
+            Variance of a truth's mean by its replications (the Monte Carlo error), which is no doubt and taken off.
+        """
+        parts = self.explained()[:, row]
+        whole = max(float(np.var(self.rows[row], ddof=1)) - error, float(parts.sum()))
+        parts = parts / whole if whole > 0 else parts
         found = [
             Share(source.name, part, {cause: part * share for cause, share in source.shares.items()})
             for source, part in zip(self.sources, parts.tolist(), strict=True)
@@ -150,7 +169,7 @@ class Regression:
 
     def _chosen(self) -> list[tuple[int, int]]:
         """Source and part of each deviate that is looked at: the first parts of all, then the second ones and so on."""
-        most = max(1, self.rows.shape[1] // TRUTHS_PER_TERM - 1)
+        most = max(1, int(self.rows.shape[1] / TRUTHS_PER_TERM) - 1)
         parts = max(source.deviates.shape[1] for source in self.sources)
         found = [
             (place, part)
@@ -160,30 +179,39 @@ class Regression:
         ]
         return found[:most]
 
-    def _basis(self, degree: int) -> tuple[Floats, list[tuple[int, int, int]]]:
+    def _basis(self, degrees: Sequence[int]) -> tuple[Floats, list[tuple[int, int, int]]]:
         """Terms at every truth, a constant first, (truth, term); and source, part and degree of each, -1 for it."""
         truths = self.rows.shape[1]
         columns, of = [np.ones(truths)], [(-1, 0, 0)]
         for source, part in self._columns:
-            deviates = self.sources[source].deviates[:truths, part]
-            columns += [_hermite(deviates, power) for power in range(1, degree + 1)]
-            of += [(source, part, power) for power in range(1, degree + 1)]
+            deviates, powers = self.sources[source].deviates[:truths, part], range(1, degrees[source] + 1)
+            columns += [_hermite(deviates, power) for power in powers]
+            of += [(source, part, power) for power in powers]
         return np.array(columns).T, of
 
-    def _best_degree(self) -> int:
-        """The degree by which truths that are left out are predicted best, the lower one in doubt."""
+    def _best_degrees(self) -> list[int]:
+        """Degrees by which truths that are left out are predicted best: straight lines, raised source by source."""
+        degrees = [1] * len(self.sources)
+        error = self._left_out(degrees)
+        while True:
+            raised = [
+                [degree + (place == other) for other, degree in enumerate(degrees)] for place in range(len(degrees))
+            ]
+            errors = [self._left_out(one) if max(one) <= MOST_DEGREE else np.inf for one in raised]
+            place = int(np.argmin(errors))
+            if not errors[place] < error * (1 - LEAST_BETTER):
+                return degrees
+            degrees, error = raised[place], errors[place]
+
+    def _left_out(self, degrees: Sequence[int]) -> float:
+        """Mean square of what is wrongly predicted of truths that are left out; infinite for too many terms."""
+        terms, _ = self._basis(degrees)
+        if max(degrees) > 1 and TRUTHS_PER_TERM * terms.shape[1] > terms.shape[0]:
+            return np.inf
         scale = np.maximum(np.var(self.rows, axis=1), np.finfo(float).tiny)
-        best, least = 1, np.inf
-        for degree in range(1, MOST_DEGREE + 1):
-            terms, _ = self._basis(degree)
-            if degree > 1 and TRUTHS_PER_TERM * terms.shape[1] > terms.shape[0]:
-                break
-            hat = terms @ np.linalg.pinv(terms)
-            left = (self.rows.T - hat @ self.rows.T) / np.maximum(1 - np.diag(hat), 1e-9)[:, np.newaxis]
-            error = float(np.mean(np.mean(left**2, axis=0) / scale))
-            if error < least * (1 - 1e-9):
-                best, least = degree, error
-        return best
+        hat = terms @ np.linalg.pinv(terms)
+        left = (self.rows.T - hat @ self.rows.T) / np.maximum(1 - np.diag(hat), 1e-9)[:, np.newaxis]
+        return float(np.mean(np.mean(left**2, axis=0) / scale))
 
     def _fit(self, rows: Floats) -> tuple[Floats, Floats]:
         """Coefficients (term, row), and the variance of what they leave, (row,)."""
@@ -238,18 +266,21 @@ class Doubts:
     """The row that is advised."""
     reference: int
     """The row that gains are counted from."""
+    errors: tuple[float, float] = (0.0, 0.0)
+    """Variance of a truth's makespan and of its gain by its replications; see `mean_error`."""
 
     @cached_property
     def makespan(self) -> tuple[Share, ...]:
         """Shares of the variance of what the advised row takes."""
-        return Regression(self.sources, self.rows[[self.chosen]]).shares(0)
+        return Regression(self.sources, self.rows[[self.chosen]]).shares(0, error=self.errors[0])
 
     @cached_property
     def gain(self) -> tuple[Share, ...] | None:
         """Shares of the variance of its gain over the reference; None where that is the advised row itself."""
         if self.reference == self.chosen:
             return None
-        return Regression(self.sources, (self.rows[self.reference] / self.rows[self.chosen])[np.newaxis]).shares(0)
+        gains = self.rows[self.reference] / self.rows[self.chosen]
+        return Regression(self.sources, gains[np.newaxis]).shares(0, error=self.errors[1])
 
     @cached_property
     def decision(self) -> Regression:
@@ -277,11 +308,10 @@ class Doubts:
 
 def _hermite(values: Floats, degree: int) -> Floats:
     """Hermite's polynomials with mean 0 and variance 1 for standard normal values."""
-    if degree == 1:
-        return values
-    if degree == 2:
-        return np.asarray((values**2 - 1) / np.sqrt(2))
-    return np.asarray((values**3 - 3 * values) / np.sqrt(6))
+    before, found = np.ones_like(values), values
+    for power in range(1, degree):
+        before, found = found, (values * found - np.sqrt(power) * before) / np.sqrt(power + 1)
+    return np.asarray(found)
 
 
 def _gained(means: Floats, moved: Floats) -> float:

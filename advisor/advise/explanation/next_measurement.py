@@ -7,12 +7,23 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advisor.advise.advice import reference_of
-from advisor.advise.explanation.doubt_sources import UNEXPLAINED, UNSTATED, Doubts, Floats, Share, Source, truth_means
+from advisor.advise.explanation.doubt_sources import (
+    UNEXPLAINED,
+    UNSTATED,
+    Doubts,
+    Floats,
+    Share,
+    Source,
+    mean_error,
+    truth_means,
+)
 from advisor.advise.explanation.sensitivity import parameters
 from advisor.advise.recommendation import Recommendation
 from simulator import PE, Configuration, Scenario, deviates, ties
+from simulator.models import COMMON
 
 WORTH = 0.0005
 """An expected saving, as a share of the time, below which nothing is worth a measurement."""
@@ -162,57 +173,78 @@ def sources_of(scenario: Scenario, made: Recommendation) -> list[Source]:
     runs = made.runs
     if runs.truths is None:
         return []
-    drawn = dict(deviates(replace(scenario, seed=runs.seed), runs.truth_count))
-    numbers = np.unique(runs.truths)
-    used = {pe for one in made.candidates for pe in one.placement}
-    parts: dict[str, list[Floats]] = {}
-    about: dict[str, Source] = {}
-    for source, keys, asked in (*_speeds(scenario, used), *_others(scenario)):
-        own = [drawn.pop(key) for key in keys if key in drawn]
-        if asked:
-            parts.setdefault(source.name, []).extend(own)
-            known = about.get(source.name, source)
-            about[source.name] = replace(known, pes=tuple(dict.fromkeys((*known.pes, *source.pes))))
-    found = [replace(about[name], deviates=np.array(own).T[numbers]) for name, own in parts.items() if own]
+    drawn = deviates(replace(scenario, seed=runs.seed), runs.truth_count)
+    numbers, used = np.unique(runs.truths), {pe for one in made.candidates for pe in one.placement}
+    members: dict[str, list[_Member]] = {}
+    known: set[str] = set()
+    for member in (*_speeds(scenario), *_others(scenario)):
+        known.update((member.shared, member.own))
+        if member.source.what != "speed" or used.intersection(member.source.pes):
+            members.setdefault(member.source.name, []).append(member)
+    found = [_joined(several, drawn, numbers) for several in members.values()]
     loaded = {f"load of PE {pe.name}": place for place, pe in enumerate(scenario.platform.pes)}
     for name, alone in drawn.items():
-        pes = (loaded[name],) if name in loaded else ()
-        found.append(Source(name.replace(" of PE ", " of "), alone[numbers, np.newaxis], {}, name.split()[0], pes))
+        if name not in known:
+            pes = (loaded[name],) if name in loaded else ()
+            found.append(Source(name.replace(" of PE ", " of "), alone[numbers, np.newaxis], {}, name.split()[0], pes))
     return found
 
 
-_Sources = Iterator[tuple[Source, tuple[str, str], bool]]
-"""A source, its deviates' names (in common, and of one that has it), and whether candidates use that one."""
 _NONE = np.zeros((0, 0))
 
 
-def _speeds(scenario: Scenario, used: set[int]) -> _Sources:
+@dataclass(frozen=True)
+class _Member:
+    """A PE, link or sharing domain that is doubted."""
+
+    source: Source
+    """With others it is one; its deviates are still to come."""
+    shared: str
+    """What the deviate is called that it has in common with others of its source."""
+    own: str
+    """What its own one is called."""
+    common: float
+    """Share of the variance that is in common."""
+
+
+def _joined(members: Sequence[_Member], drawn: Mapping[str, Floats], numbers: NDArray[np.int64]) -> Source:
+    """One source: what its members have in common and each by itself; of a single member one deviate is all of it."""
+    names = dict.fromkeys(name for one in members for name in (one.shared, one.own) if name in drawn)
+    parts = [drawn[name][numbers] for name in names]
+    if len(members) == 1 and len(parts) == 2:
+        common = members[0].common
+        parts = [math.sqrt(common) * parts[0] + math.sqrt(1 - common) * parts[1]]
+    pes = dict.fromkeys(pe for one in members for pe in one.source.pes)
+    return replace(members[0].source, deviates=np.array(parts).T, pes=tuple(pes))
+
+
+def _speeds(scenario: Scenario) -> Iterator[_Member]:
     kernel, names = scenario.application.kernel, scenario.platform.draw_names
     for index, pe in enumerate(scenario.platform.pes):
         band = pe.speeds.get(kernel)
         if band is None or not band.doubtful:
             continue
-        written = band.source not in scenario.inputs
-        name = f"speed of {band.source or pe.name}" if written else band.source
-        causes = {} if band.doubt is None else band.doubt.sources
-        keys = f"speed of {band.source}", f"speed of PE {names[index]}"
-        yield Source(name, _NONE, causes, "speed", (index,)), keys, index in used
+        name = band.source if band.source in scenario.inputs else f"speed of {band.source or pe.name}"
+        causes, common = ({}, COMMON) if band.doubt is None else (band.doubt.sources, band.doubt.common)
+        source = Source(name, _NONE, causes, "speed", (index,))
+        yield _Member(source, f"speed of {band.source}", f"speed of PE {names[index]}", common)
 
 
-def _others(scenario: Scenario) -> _Sources:
+def _others(scenario: Scenario) -> Iterator[_Member]:
     """Links and sharing domains."""
     network = scenario.platform.network
     links = [(one.name, one.source, one.doubt) for one in network.links]
     models = (("network", network.model), ("loopback", network.loopback))
     links += [(name, one.source, one.doubt) for name, one in models if one is not None]
-    for name, source, doubt in links:
+    for name, file, doubt in links:
         if doubt is not None:
-            own = f"link {name}"
-            yield Source(source or own, _NONE, doubt.sources, "link"), (f"links {source}", own), True
+            source = Source(file or f"link {name}", _NONE, doubt.sources, "link")
+            yield _Member(source, f"links {file}", f"link {name}", doubt.common)
     for domain in scenario.platform.domains:
         if domain.doubt is not None:
-            keys = f"neighbours in {domain.level}", f"neighbours in {domain.name}"
-            yield Source(keys[0], _NONE, domain.doubt.sources, "neighbours", domain.pes), keys, True
+            shared, own = f"neighbours in {domain.level}", f"neighbours in {domain.name}"
+            source = Source(shared, _NONE, domain.doubt.sources, "neighbours", domain.pes)
+            yield _Member(source, shared, own, domain.doubt.common)
 
 
 def _doubts(made: Recommendation, sources: Sequence[Source]) -> Doubts:
@@ -224,7 +256,12 @@ def _doubts(made: Recommendation, sources: Sequence[Source]) -> Doubts:
     rows = means * np.array([rates[name] for name in names])[:, np.newaxis]
     chosen = names.index(made.configuration.name)
     reference = names.index(made.strategies.also.get(reference_of(made), reference_of(made)))
-    return Doubts(tuple(sources), rows, chosen, reference)
+    mine, other = (runs.makespan_s[row] * rates[names[row]] for row in (chosen, reference))
+    truths = np.asarray(runs.truths)
+    gain = rows[reference].mean() / rows[chosen].mean()
+    apart = gain * (other / rows[reference].mean() - mine / rows[chosen].mean())
+    errors = mean_error(mine, truths), mean_error(apart, truths)
+    return Doubts(tuple(sources), rows, chosen, reference, errors)
 
 
 def _candidate(scenario: Scenario, made: Recommendation, doubts: Doubts, place: int, share: Share) -> Candidate:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from advisor.advise.explanation.doubt_sources import UNSTATED, Doubts, Regression, Source, truth_means
+from advisor.advise.explanation.doubt_sources import UNSTATED, Doubts, Regression, Source, mean_error, truth_means
 
 
 def stratified(truths, parts, seed=1):
@@ -145,3 +145,29 @@ def test_parts_of_a_source_count_together():
 def test_means_of_truths():
     samples = np.array([[1.0, 10.0, 3.0, 20.0], [0.0, 1.0, 0.0, 1.0]])
     assert truth_means(samples, np.array([4, 7, 4, 7])).tolist() == [[2.0, 15.0], [0.0, 1.0]]
+
+
+def test_what_replications_leave_open_of_a_mean_is_no_doubt():
+    """Truths differ by 1 and 1, their runs by 3: means of ten by 0.9 more, which no source has."""
+    deviates, generator = stratified(400, 2), np.random.default_rng(3)
+    truths = np.repeat(np.arange(400), 10)
+    samples = 9 + (deviates[:, 0] + deviates[:, 1])[truths] + 3 * generator.standard_normal(4000)
+    error = mean_error(samples, truths)
+    assert error == pytest.approx(0.9, rel=0.05)
+    row = truth_means(samples[np.newaxis], truths)
+    assert sum(one.share for one in Regression(sources(deviates), row).shares(0)) == pytest.approx(2 / 2.9, abs=0.05)
+    found = Doubts(sources(deviates), row, 0, 0, (error, 0.0)).makespan
+    assert [one.share for one in found] == [pytest.approx(0.5, abs=0.06)] * 2
+    assert mean_error(row[0], np.arange(400)) == 0
+
+
+@pytest.mark.parametrize("truths", [20, 200])
+def test_a_maximum_is_followed_by_few_truths(truths):
+    """One PE of two limits from where its deviate is above 0 on: nine tenths and more of it by polynomials."""
+    shares = []
+    for seed in range(20):
+        deviates = stratified(truths, 2, seed)
+        row = np.maximum(1.0, 1 + 0.05 * deviates[:, 0]) + 0.001 * np.random.default_rng(seed).standard_normal(truths)
+        found = {one.source: one.share for one in Regression(sources(deviates), row[np.newaxis]).shares(0)}
+        shares.append(found["a"])
+    assert np.mean(shares) > 0.9
