@@ -44,7 +44,13 @@ class Samples:
 
 
 def halve(
-    makespans: Makespans, candidates: int, *, runs: int, objective: Objective = "mean", finalists: int = 2
+    makespans: Makespans,
+    candidates: int,
+    *,
+    runs: int,
+    objective: Objective = "mean",
+    finalists: int = 2,
+    truths: Indices | None = None,
 ) -> Samples:
     """Spend a budget of simulated runs by successive halving.
 
@@ -61,6 +67,8 @@ def halve(
         The budget, at least one for each candidate.
     finalists
         So many, or all candidates if they are fewer, reach the last round.
+    truths
+        Number of the truth of each replication, of as many as the budget may reach; None where nothing is doubted.
 
     Raises
     ------
@@ -69,11 +77,16 @@ def halve(
     """
     if runs < candidates:
         raise ScenarioError(f"runs: {runs} are too few for {candidates} candidates; give at least {candidates}")
+
+    def best_first(alive: Indices) -> Indices:
+        known = None if truths is None else truths[: seen.shape[1]]
+        return np.asarray(alive[ties.in_order(statistic(seen[alive], objective, known))])
+
     seen = np.full((candidates, 0), np.nan)
     alive, out, done = np.arange(candidates), np.arange(0), 0
     sizes = round_sizes(candidates, finalists)
     for place, size in enumerate(sizes):
-        ranked = alive[ties.in_order(statistic(seen[alive], objective))] if place else alive
+        ranked = best_first(alive) if place else alive
         alive, out = ranked[:size], np.concatenate((ranked[size:], out))
         left = runs - int(np.sum(~np.isnan(seen)))
         rounds = len(sizes) - place
@@ -82,7 +95,7 @@ def halve(
         if each:
             new[alive] = makespans(alive, np.arange(done, done + each))
         seen, done = np.concatenate((seen, new), axis=1), done + each
-    alive = alive[ties.in_order(statistic(seen[alive], objective))]
+    alive = best_first(alive)
     counts = np.sum(~np.isnan(seen), axis=1)
     return Samples(seen[:, : int(counts.max())], counts, np.concatenate((alive, out)), alive.size)
 

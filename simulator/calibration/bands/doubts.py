@@ -26,6 +26,10 @@ from simulator.models.speed import LEAST_HALF_WIDTH
 
 NORMAL_90 = 1.6448536269514722
 """Standard deviations that hold 90 % of a normal distribution."""
+SPIKE = 3.0
+"""Distances from a middle beyond so many standard deviations are spikes."""
+MAD_TO_SD = 1.4826
+"""Standard deviation of a normal distribution over its median distance from the middle."""
 MOST_FACTORS = 256
 """Of noise; of more, so many equally likely ones."""
 BETWEEN = 0.05
@@ -68,15 +72,10 @@ def scatter_of(points: Sequence[PointMeasured]) -> Scatter:
     counts = np.array([max(1.0, row.size * (1 - alike) / (1 + alike)) for row in logs])
     if not several:
         return Scatter(np.zeros(0), np.full(len(points), np.nan), 0.0)
-    stretch = [np.sqrt(1 / (1 - 1 / max(2.0, count))) for row, count in zip(logs, counts, strict=True) if row.size > 1]
-    pooled = np.sort(np.concatenate([row * factor for row, factor in zip(several, stretch, strict=True)]))
+    stretch = [_stretch(count) for row, count in zip(logs, counts, strict=True) if row.size > 1]
+    pooled = np.sort(_stretched(several, stretch))
     sd = _spread(pooled)
-    own = np.array(
-        [
-            _spread(row) * np.sqrt(1 / (1 - 1 / max(2.0, n))) if row.size > 1 else sd
-            for row, n in zip(logs, counts, strict=True)
-        ]
-    )
+    own = np.array([_spread(row) * _stretch(n) if row.size > 1 else sd for row, n in zip(logs, counts, strict=True)])
     degrees = counts - 1
     each = np.sqrt((PRIOR * sd**2 + degrees * own**2) / (PRIOR + degrees))
     median = np.sqrt(1 + (np.pi / 2 - 1) * np.maximum(0.0, 1 - 2 / counts))  # of a median over that of a mean
@@ -94,13 +93,11 @@ def _by_visits(points: Sequence[PointMeasured]) -> Scatter:
     between = float(np.sqrt((PRIOR * BETWEEN**2 + degrees * seen**2) / (PRIOR + degrees)))
     inside = _spread(np.concatenate(within)) if within else 0.0
     wider = np.hypot(inside, between) / inside if inside > 0 else 1.0
-    pooled = []
-    for visits, middle in zip(rows, middles, strict=True):
-        logs = np.concatenate(visits) - np.median(middle)
-        pooled.append(logs * (_stretch(middle.size) if middle.size > 1 else wider))
+    logs = [np.concatenate(visits) - np.median(middle) for visits, middle in zip(rows, middles, strict=True)]
+    pooled = _stretched(logs, [_stretch(middle.size) if middle.size > 1 else wider for middle in middles])
     counts = np.array([middle.size for middle in middles])
     median = np.sqrt(1 + (np.pi / 2 - 1) * np.maximum(0.0, 1 - 2 / counts))
-    return Scatter(np.exp(np.sort(np.concatenate(pooled))), between * median / np.sqrt(counts), 0.0)
+    return Scatter(np.exp(np.sort(pooled)), between * median / np.sqrt(counts), 0.0)
 
 
 def _of_visits(point: PointMeasured) -> list[Floats]:
@@ -109,9 +106,21 @@ def _of_visits(point: PointMeasured) -> list[Floats]:
     return np.split(logs, np.cumsum(point.visits or (1,) * logs.size)[:-1])
 
 
-def _stretch(count: int) -> float:
+def _stretch(count: float) -> float:
     """By how much more numbers scatter than their distances from the middle of so many."""
-    return float(np.sqrt(1 / (1 - 1 / max(2, count))))
+    return float(np.sqrt(1 / (1 - 1 / max(2.0, count))))
+
+
+def _stretched(rows: Sequence[Floats], factors: Sequence[float]) -> Floats:
+    """Distances from the middles of their rows, stretched up to `SPIKE` times their typical size.
+
+    A spike is far from the middle wherever that is.
+    """
+    usual = MAD_TO_SD * float(np.median(np.abs(np.concatenate(rows))))
+    found = [
+        row + (by - 1) * np.clip(row, -SPIKE * usual, SPIKE * usual) for row, by in zip(rows, factors, strict=True)
+    ]
+    return np.concatenate(found)
 
 
 def _times(point: PointMeasured) -> Floats:
@@ -173,7 +182,7 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     unknown = np.log1p(half_width or LEAST_HALF_WIDTH) / NORMAL_90
     sampling = np.where(np.isnan(scatter.sampling), unknown, scatter.sampling)
     visits = between_visits(curve, sampling)
-    sampling = np.hypot(sampling, visits)
+    sampling = np.sqrt(sampling**2 + visits**2 + _of_noise(scatter.factors) ** 2)
     sizes, parts = _parts(built, curve, sampling, drift)
     inside = (sizes >= points[0].size) & (sizes <= points[-1].size)
     variances = {name: float(np.mean(np.square(sd)[inside])) for name, sd in parts.items()}
@@ -190,8 +199,13 @@ def _noise(factors: Floats, visits: float) -> Noise | None:
         return None
     places, count = (np.arange(factors.size) + 0.5) / factors.size, min(factors.size, MOST_FACTORS)
     logs = np.interp((np.arange(count) + 0.5) / count, places, np.log(factors))
-    sd = float(np.std(logs))
-    return Noise(np.exp(logs * np.hypot(sd, visits) / sd) if sd > 0 else np.exp(logs))
+    sd = _spread(logs)
+    return Noise(np.exp(_stretched([logs], [np.hypot(sd, visits) / sd]) if sd > 0 else logs))
+
+
+def _of_noise(factors: Floats) -> float:
+    """By what standard deviation the mean of the noise is unknown: a spike more or less."""
+    return float(np.std(np.log(factors)) / np.sqrt(factors.size)) if factors.size else 0.0
 
 
 def _parts(built: BuiltBand, curve: Curve, sampling: Floats, drift: float) -> tuple[Floats, dict[str, Floats]]:

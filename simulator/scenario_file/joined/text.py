@@ -218,7 +218,8 @@ def _node(kind: Kind) -> dict[str, Any]:
     if kind.uses:
         entry["uses"] = kind.uses
     counts = {} if kind.pe_count == 1 else {"count": kind.pe_count}
-    speeds = {kernel: speed_data(_rounded(band)) for kernel, band in kind.speeds.items()}
+    # doubt of one model is doubt of all PEs of the kind
+    speeds = {kernel: speed_data(replace(_rounded(band), source=kind.names)) for kernel, band in kind.speeds.items()}
     return entry | {"pes": [{"name": kind.pe_pattern, **counts, "speeds": speeds}]}
 
 

@@ -158,12 +158,13 @@ def test_calibrate_speed(tmp_path, seed, by):
     words = ["calibrate", "speed", *counted(tmp_path), "--method", "grid", "--json", "-o", tmp_path / "m.json"]
     long = Long(words, lambda: len(kept(store)), 10)
     ended(long, seed, by)
-    before = {point["n"] for point in kept(store)}
+    before = {point["n"]: [sample["cpu_s"] for sample in point["samples"]] for point in kept(store)}
     (tmp_path / "log").write_text("")
     long.to_end()
     document = json.loads((tmp_path / "m.json").read_text())
     assert len(document["points"]) == 20
-    assert set(starts(tmp_path)).isdisjoint(before)
+    after = [point["cpu_s"] for point in document["points"]]
+    assert all(any(points[: len(samples)] == samples for points in after) for samples in before.values())
     assert document["provenance"]["points_reused"] == len(before)
     assert not store.exists()
 

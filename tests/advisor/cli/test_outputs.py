@@ -252,7 +252,7 @@ def test_a_second_recording_into_one_file_is_refused(tmp_path, more):
 
 
 BUSY = "another run is writing there; wait until it has ended, or name another place"
-SPEEDS = "size_elements,volume,time_s\n" + "".join(f"{n},{n},{n * 1e-6}\n" for n in range(100, 3000, 100))
+SPEEDS = "size_elements,volume,cpu_s\n" + "".join(f"{n},{n},{n * 1e-6}\n" for n in range(100, 3000, 100))
 
 
 def busy_calibration(folder):

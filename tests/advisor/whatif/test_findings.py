@@ -155,7 +155,7 @@ def test_gains_and_products_hold_what_is_not_known_whatever_the_replications(cou
         held.append(np.mean((another > found["low"]) & (another < found["high"])))
         widths.append(found["high"] - found["low"])
         log, low, high = product_of_means(np.array([1.0, -1.0]), np.stack([base_s, other_s[0]]), truths=places)
-        assert [log, low, high] == pytest.approx(np.log([found[key] for key in ("mean", "low", "high")]), abs=0.03)
+        assert [log, low, high] == pytest.approx(np.log([found[key] for key in ("mean", "low", "high")]), abs=0.05)
     assert 0.87 <= np.mean(held) <= 0.93
     assert np.mean(widths) == pytest.approx(2 * 1.645 * 0.05 * 1.25, rel=0.15)
 

@@ -73,7 +73,7 @@ def test_correlation_moves_the_pes_together():
     pes, low, high = noisy_pes()
     apart = banded(16_000, pes, low=low, high=high).details["simulated"]
     together = banded(16_000, pes, low=low, high=high, correlation=0.9).details["simulated"]
-    spread = [found["p95_s"] - found["p05_s"] for found in (apart, together)]
+    spread = [found["run_high_s"] - found["run_low_s"] for found in (apart, together)]
     assert spread[1] > spread[0]
     assert together["mean_s"] < apart["mean_s"]
 
