@@ -230,8 +230,6 @@ class Program:
     """What is not known of the times of its computations and delays, which all share it; None: nothing."""
     noise: Noise | None = None
     """How these times differ from run to run beside what PEs and links do; None: not at all."""
-    source: str = ""
-    """What the doubt is shared by: the file of the model that made the program."""
 
     @classmethod
     def everywhere(

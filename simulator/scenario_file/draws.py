@@ -14,7 +14,7 @@ from simulator.base import randomness
 from simulator.models.speed import SpeedBand
 from simulator.programs.columns import Columns
 from simulator.scenario_file.scenario import Scenario, truth_count
-from simulator.scenario_file.truths import APPLICATION, SERIES, TruthKey, application_parts, speed_parts
+from simulator.scenario_file.truths import APPLICATION, SERIES, TruthKey, speed_parts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -118,7 +118,7 @@ def _of_application(
         deviates = np.empty(truths.size)
         for series in np.unique(of_series).tolist():
             rows = np.flatnonzero(of_series == series)
-            drawn = TruthKey.of(scenario, series).deviate(application_parts(scenario))
+            drawn = TruthKey.of(scenario, series).deviates(APPLICATION)
             deviates[rows] = drawn[truths[rows]]
     if noisy:
         numbers = range(first, first + scenario.replications)

@@ -146,14 +146,15 @@ class NamedFiles:
         from simulator.models.network.file import load_network_model  # only here: it is seldom needed
 
         if name not in self._messages:
-            self._messages[name] = replace(load_network_model(self.path(name))[0].form, source=name)
+            form = load_network_model(self.path(name))[0].form
+            self._messages[name] = form if form.doubt is None else replace(form, source=name)
         return self._messages[name]
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
         from simulator.models.regression.file import load_runtime_model  # only here: SciPy is slow to import
 
-        return replace(load_runtime_model(self.path(name)), source=name)
+        return load_runtime_model(self.path(name))
 
     def resource_model(self, name: str) -> HardwareModel:
         """What operations cost on a PE; the same object for the same file."""

@@ -30,7 +30,7 @@ Parts = tuple[tuple[str, float], ...]
 FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
 APPLICATION = "the application's model"
-"""What is drawn for the model of an application that no file holds."""
+"""What is drawn for the model of an application; a scenario has one."""
 SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 KEPT = 64
@@ -96,12 +96,6 @@ def speed_parts(band: SpeedBand, pe: str) -> Parts:
         return ((own, 1.0),)
     common = COMMON if band.doubt is None else band.doubt.common
     return (f"speed of {band.source}", common), (own, 1 - common)
-
-
-def application_parts(scenario: Scenario) -> Parts:
-    """The source of the doubt of the application's own model: its file."""
-    model = scenario.application.model
-    return ((f"model {model.source}" if model is not None and model.source else APPLICATION, 1.0),)
 
 
 def _link_parts(doubt: Doubt, source: str, name: str) -> Parts:
@@ -178,7 +172,7 @@ def truth_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenario:
             pes.append(pe)
     application = scenario.application
     if scenario.application_spreads[0]:
-        application = replace(application, deviate=key.one(application_parts(scenario), number))
+        application = replace(application, deviate=float(key.deviates(APPLICATION)[number]))
     return replace(scenario, platform=replace(platform, pes=tuple(pes)), application=application, truths=None)
 
 
@@ -300,7 +294,7 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
     """
     scenario = scenario if truths is None else replace(scenario, truths=truths)
     key, kernel, platform = TruthKey.of(scenario, series), scenario.application.kernel, scenario.platform
-    parts: list[Parts] = [application_parts(scenario)] if scenario.application_spreads[0] else []
+    parts: list[Parts] = [((APPLICATION, 1.0),)] if scenario.application_spreads[0] else []
     loads: dict[str, tuple[str, Load, int]] = {}
     for name, pe in zip(platform.draw_names, platform.pes, strict=True):
         band = pe.speeds.get(kernel)

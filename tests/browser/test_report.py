@@ -150,7 +150,7 @@ def test_a_screen_reader_finds_headings_figures_and_tables(opened):
         "Predicted against measured makespan",
     ]
     assert all(page.get_by_role("img", name=name).count() == 1 for name in names)
-    assert page.get_by_role("table", name="Predicted makespan in seconds").count() == 1
+    assert page.get_by_role("table", name="Predicted makespan", exact=True).count() == 1
     assert page.get_by_role("rowheader", name="functional recommended").count() == 2
     assert page.get_by_role("columnheader", name="faster in").count() == 1
 

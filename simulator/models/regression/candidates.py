@@ -144,7 +144,8 @@ def make_design(formula: Formula, cells: Cells, weights: Floats) -> tuple[Design
     columns = formula.columns(values)
     groups = _groups(formula, columns)
     grouped = np.column_stack([columns[:, list(group)].sum(axis=1) for group in groups])
-    scale = np.maximum(np.abs(grouped).max(axis=0), 1e-300)
+    most = np.abs(grouped).max(axis=0)
+    scale = np.where(most > 0, most, 1.0)  # a term that is 0 in all runs, as log(P) where P is 1
     pilot, _ = nnls((grouped / scale) * (np.sqrt(weights) / cells.time_s)[:, None], np.sqrt(weights))
     ends = {name: (values[name].min(), values[name].max()) for name in formula.names}
     logs = {name: (np.log(low), np.log(high)) for name, (low, high) in ends.items() if 0 < low < high}

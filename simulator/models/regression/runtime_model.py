@@ -1,7 +1,7 @@
 """A fitted run-time model: parts that are summed, predictions with intervals, and what is known about each target."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -57,12 +57,14 @@ def mixture_quantiles(
 
     low, high = own.min(axis=0), own.max(axis=0)
     below, above = excess(low), excess(high)
-    middle = (low + high) / 2
+    middle, settled = (low + high) / 2, np.zeros(low.shape, np.bool_)
     for _ in range(QUANTILE_STEPS):
         width = np.maximum(above - below, 1e-300)
-        middle = np.clip(low - below * (high - low) / width, low, high)
+        # what has settled stays: a quantile does not hang on what else is asked for
+        middle = np.where(settled, middle, np.clip(low - below * (high - low) / width, low, high))
         found = excess(middle)
-        if np.abs(found).max() <= CLOSE:
+        settled |= np.abs(found) <= CLOSE
+        if settled.all():
             break
         under = found < 0
         # An end that stays counts half the next time, or it would stay for ever (Illinois).
@@ -187,8 +189,6 @@ class RuntimeModel:
     correlation: Floats
     """Correlation of the parts' residuals, shape (parts, parts), 0 or more."""
     warnings: tuple[str, ...]
-    source: str = field(default="", compare=False)
-    """The file that holds it, as a scenario names it: what uses it shares its doubt."""
 
     @cached_property
     def known_spreads(self) -> dict[tuple[tuple[str, float], ...], tuple[Doubt | None, Noise | None]]:

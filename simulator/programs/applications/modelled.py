@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from simulator.platform.nodes import Platform
 
 Floats = NDArray[np.float64]
-UNNAMED = "run-time model"
-"""What shares the doubt of a model that no file holds."""
 PROCESSES = "P"
 """The model's parameter that is the number of processes with units."""
 UNITS = "units"
@@ -164,8 +162,7 @@ class Modelled:
             )
             rows.append((compute(units), *((Delay(wait_s),) if wait_s > 0 else ())) if units else ())
         doubt, noise = self.doubt(processes), self.noise(processes)
-        source = self.model.source or UNNAMED if doubt is not None else ""
-        return Program(tuple(rows), (0,) * len(partition), doubt=doubt, noise=noise, source=source)
+        return Program(tuple(rows), (0,) * len(partition), doubt=doubt, noise=noise)
 
     def _waits(self, processes: int) -> list[tuple[str, float]]:
         """Seconds of a unit that wait for something else than a PE, by resource."""

@@ -22,7 +22,7 @@ import pytest
 
 from advisor.cli import _run
 from simulator.results.files import unsealed
-from tests.advisor.cli.test_calibrate_resumed import counted, kept, starts
+from tests.advisor.cli.test_calibrate_resumed import counted, kept
 from tests.command_line import APPORTION, ROOT
 from tests.simulator.calibration.allocation.test_allocation_runs import CLUSTER, PROGRAM
 from tests.simulator.experiments.sweep.points import write
