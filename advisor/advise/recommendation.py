@@ -249,8 +249,7 @@ def recommend(  # noqa: PLR0913 - all by name
     """
     check_objective(objective)
     vary = usual_vary(scenario, oversubscribe=oversubscribe) if vary is None else vary
-    given = {"replications": replications, "seed": seed}
-    scenario = replace(scenario, **{name: value for name, value in given.items() if value is not None})
+    scenario = scenario.with_draws(replications, seed)
     spending = Spending(runs=runs, time_s=budget_s, tell=tell)
     asked = _Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()

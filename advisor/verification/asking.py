@@ -1,7 +1,6 @@
 """Advice put to the test in one call: `verify` finds what to run, runs it here, and compares it with the prediction."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +76,7 @@ def plan_verification(
     require_linux()
     words = None if command is None else tuple(command)
     scenario, recommended, also = _asked(what, recommendation, seed, words)
-    asked = replace(scenario, seed=scenario.seed if seed is None else seed)
+    asked = scenario.with_draws(None, seed)
     plan = VerifyPlan(asked, recommended, words, budget_s, also, level)
     plan.check()
     return plan

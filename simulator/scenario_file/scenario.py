@@ -438,6 +438,11 @@ class Scenario:
         """The same scenario with other configurations to compare."""
         return replace(self, configurations=configurations)
 
+    def with_draws(self, replications: int | None, seed: int | None) -> "Scenario":
+        """The same scenario with so many replications and this seed; None leaves its own."""
+        count = self.replications if replications is None else replications
+        return replace(self, replications=count, seed=self.seed if seed is None else seed)
+
 
 def truth_count(scenario: Scenario) -> int:
     """How many truths the replications of a scenario share out: as it says, else by default.

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -146,8 +146,7 @@ def make_plan(  # noqa: PLR0913 - all by name
     """
     template = template or read_template(path)
     base = template.scenario(oversized=oversized)
-    runs = base.replications if replications is None else replications
-    drawn = replace(base, replications=runs, seed=base.seed if seed is None else seed)
+    drawn = base.with_draws(replications, seed)
     if here:
         drawn.check_memory_needed()
     truths = truth_count(drawn) if drawn.doubtful else None
@@ -161,7 +160,7 @@ def make_plan(  # noqa: PLR0913 - all by name
         inputs=template.named.hashes(),
         paths=used,
         before=before,
-        replications=runs,
+        replications=drawn.replications,
         truths=truths,
         level=level,
         seed=drawn.seed,
