@@ -113,8 +113,23 @@ def test_two_clusters_are_studied_and_kept(tmp_path, capsys, monkeypatch):
     assert again.out == first.out
 
 
+def test_what_earlier_sittings_taught_is_in_the_models(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "SITTINGS", 3)
+    monkeypatch.setenv("APPORTION_STATE", str(tmp_path / "state"))
+    cluster, draws = clusters.made(0, seed=1, upset=True), np.random.default_rng(7)
+    wild = replace(cluster, upset="drift", kinds=tuple(replace(kind, drift=0.2) for kind in cluster.kinds))
+    factor = study.sittings(wild, tmp_path, draws, replications=20)
+    assert 1.2 < factor < 10
+    before = study.json.loads((tmp_path / "kind0.json").read_text())["model"]["doubt"]["sd"]
+    study.measured(wild, tmp_path, np.random.default_rng(8))
+    study._widen(tmp_path / "kind0.json", factor)
+    doubt = study.json.loads((tmp_path / "kind0.json").read_text())["model"]["doubt"]
+    assert np.mean(doubt["sd"]) == pytest.approx(factor * np.mean(before), rel=0.3)
+    assert doubt["sources"]["learnt"] == pytest.approx(1 - factor**-2)
+
+
 def test_a_cluster_that_nothing_can_be_said_of_is_a_failure(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(study, "measured", lambda *_: apportion_failed())
+    monkeypatch.setattr(study, "measured", lambda *_, **__: apportion_failed())
     assert study.main(["--clusters", "1", "--jobs", "1", "--out", str(tmp_path)]) == 1
     assert "1 failed" in capsys.readouterr().out
 

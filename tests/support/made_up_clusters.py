@@ -143,7 +143,7 @@ class Cluster:
     history_s: float
     """How long loads were recorded."""
     upset: str | None = None
-    """What happens between measuring and running that nothing told of; None: nothing."""
+    """What happens between measuring and running, each time in another way; None: nothing."""
     of_kind: tuple[int, ...] = field(default=())
     """Kind of each PE."""
 
@@ -200,7 +200,7 @@ def made(number, *, seed, upset=False):
 def _upset(cluster, draws):
     """One that this cluster can have: a load can be unlike its history only where there is one."""
     loaded = any(kind.load for kind in cluster.kinds)
-    return ("step", "drift", "load" if loaded else "link")[int(draws.integers(3))]
+    return ("step", "drift", "load" if loaded else "step")[int(draws.integers(3))]
 
 
 def _kind(draws, peak, count, size):
@@ -294,19 +294,23 @@ def true_one(cluster, draws, *, doubt=None):
     link = float(np.exp(cluster.link.drift * wild * draws.standard_normal()))
     loads = [cluster.kinds[one].load for one in cluster.of_kind]
     if doubt is None:
-        slower, link, loads = _after_upset(cluster, draws, slower, link, loads)
+        slower, loads = _after_upset(cluster, draws, slower, loads)
     return Truth(slower, link, tuple(loads))
 
 
-def _after_upset(cluster, draws, slower, link, loads):
-    if cluster.upset == "step":  # one kind is slower from now on
+def _after_upset(cluster, draws, slower, loads):
+    if cluster.upset == "step":  # one kind is in another phase now, a slow or a quick one
         hit = int(draws.integers(len(cluster.kinds)))
-        slower = slower * np.where(np.array(cluster.of_kind) == hit, draws.uniform(1.1, 1.3), 1.0)
-    if cluster.upset == "link":
-        link *= draws.uniform(1.2, 2.5)
-    if cluster.upset == "load":  # other times and one competitor more
-        loads = [one and Load((*one.levels, one.levels[-1] + 1), (*one.means_s, 30.0), one.sigma) for one in loads]
-    return slower, link, loads
+        by = draws.uniform(1.1, 1.3) ** draws.choice((-1, 1))
+        slower = slower * np.where(np.array(cluster.of_kind) == hit, by, 1.0)
+    if cluster.upset == "load":  # one competitor more from time to time, or none of them
+        more = draws.random() < 0.5
+        loads = [one and (_busier(one) if more else replace(one, levels=(0.0,) * len(one.levels))) for one in loads]
+    return slower, loads
+
+
+def _busier(load):
+    return Load((*load.levels, load.levels[-1] + 1), (*load.means_s, 30.0), load.sigma)
 
 
 def judged_doubt(cluster):
