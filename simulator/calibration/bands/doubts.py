@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simulator.base import ties
 from simulator.calibration.bands.built import BuiltBand
 from simulator.calibration.bands.curve import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
 from simulator.calibration.bands.source import Floats, PointMeasured
@@ -184,7 +185,8 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     visits = between_visits(curve, sampling)
     sampling = np.sqrt(sampling**2 + visits**2 + _of_noise(scatter.factors) ** 2)
     sizes, parts = _parts(built, curve, sampling, drift)
-    inside = (sizes >= points[0].size) & (sizes <= points[-1].size)
+    slack = 1 + ties.SAME  # sizes come from logarithms
+    inside = (sizes * slack >= points[0].size) & (sizes <= points[-1].size * slack)
     variances = {name: float(np.mean(np.square(sd)[inside])) for name, sd in parts.items()}
     whole = sum(variances.values())
     sources = {name: variance / whole for name, variance in variances.items() if variance > 0}

@@ -161,3 +161,21 @@ def test_nine_in_ten_runs_lie_between_the_curves_shown():
     share = np.mean((runs >= band.low[0]) & (runs <= band.high[0]))
     assert share == pytest.approx(0.9, abs=0.01)
     assert np.mean(runs < band.low[0]) == pytest.approx(0.05, abs=0.007)
+
+
+def test_the_causes_of_what_one_point_leaves_unknown_add_up_at_any_size():
+    """Sizes go through logarithms and back: the point lies in its own range whatever its last bits are."""
+    machine = MadeUp(np.random.default_rng(3), noise=0.02)
+    for size in np.random.default_rng(4).uniform(1e3, 1e7, 50):
+        doubt = apart(joined([machine.measure(size)])).band.doubt
+        assert sum(doubt.sources.values()) == pytest.approx(1)
+        assert set(doubt.sources) <= {"sampling", "form", "extrapolation", "drift"}
+
+
+def test_a_rare_spike_is_noise_of_its_own_size():
+    """Where one run in fifty takes half as long again, noise costs 1 % in the mean, not more."""
+    rng, means = np.random.default_rng(5), []
+    for _ in range(40):
+        times = np.exp(0.005 * rng.standard_normal((14, 5))) * (1 + 0.5 * (rng.random((14, 5)) < 0.02))
+        means.append(float(np.mean(scatter_of(points_of(times)).factors)))
+    assert np.mean(means) == pytest.approx(1.01, abs=0.002)
