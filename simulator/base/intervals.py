@@ -31,8 +31,8 @@ WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
 DRAWS = 2_000
 """For chances: a stated one has a standard error of at most 0.011."""
-SMOOTHED = 1.06
-"""Silverman's factor of a bandwidth, as a share of the standard deviation, times the number of truths to the -1/5."""
+SMOOTHED = 1.0
+"""Bandwidth of draws around truths, as a share of the standard deviation, times the number of truths to the -1/2."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def chances(
     """How likely each row is the best one, over truths; samples (row, replication) of what shall be least.
 
     Truths are drawn around those that are there (a smoothed bootstrap that keeps the variance, Silverman and Young
-    1987): as if doubt were normal where there are few, by their own shape where there are many. What replications add
-    to the difference between rows is taken off, and what they leave open of its centre is added. Without truths what is
+    1987): as if doubt were normal where there are few, by their own shape where there are many. They are seldom normal:
+    one row is best on one side, another on the other. Of what replications add, see `_around`. Without truths what is
     drawn are means: normal weights of replications, widened for few ones by the chi-square of their variance. Nobody is
     surer than so few truths, or replications, allow (`surest`). Rows that are alike share one chance, as if they were
     one row; NaN where nothing is told.
@@ -262,7 +262,12 @@ class _Truths:
 
 
 def _drawn_together(means: Floats, within: Floats, known: _Truths, centres: Floats) -> Floats:
-    """Truth means around their centre with the spread that truths have; (row, truth).
+    """Truth means around their centre with the spread that truths have; (row, truth)."""
+    return np.asarray(centres[:, np.newaxis] + _around(means, within, known))
+
+
+def _around(means: Floats, within: Floats, known: _Truths) -> Floats:
+    """How far truths are from their centre, by what their means say; (row, truth).
 
     The variance between truths is that of their means less what replications add to it (analysis of variance). That
     difference is itself known roughly only: what is taken is its expectation, given that no variance is negative. What
@@ -274,7 +279,7 @@ def _drawn_together(means: Floats, within: Floats, known: _Truths, centres: Floa
     least = _no_less(seen - added, seen * np.sqrt(2 / (known.count - 1)))
     spread = np.where(added > 0, np.minimum(least, seen) + added / known.count, seen)
     factor = np.sqrt(np.divide(spread, seen, out=np.zeros_like(seen), where=seen > 0))
-    return np.asarray(centres[:, np.newaxis] + factor[:, np.newaxis] * around)
+    return np.asarray(factor[:, np.newaxis] * around)
 
 
 def _no_less(found: Floats, error: Floats) -> Floats:
@@ -366,16 +371,12 @@ def _of_truths(samples: Floats, known: _Truths, generator: np.random.Generator) 
     means, _ = known.split(samples)
     whole = samples.mean(axis=1)
     best = int(np.argmin(whole))
-    logs = np.log(means / means[best])
     own = samples / whole[:, np.newaxis] - samples[best] / whole[best]
-    around = logs - logs.mean(axis=1, keepdims=True)
-    seen = np.sum(around**2, axis=1) / (count - 1)
-    added = np.minimum(known.split(own)[1] / known.each, seen)
-    factor = np.sqrt(np.divide(seen - added + added / count, seen, out=np.zeros_like(seen), where=seen > 0))
-    smooth = min(1.0, SMOOTHED * count**-0.2)
+    around = _around(np.log(means / means[best]), known.split(own)[1], known)
+    smooth = min(1.0, SMOOTHED * count**-0.5)
     weights = smooth * generator.standard_normal((DRAWS, count)) / np.sqrt(count - 1)
     weights[np.arange(DRAWS), generator.integers(0, count, DRAWS)] += np.sqrt(1 - smooth**2)
-    return np.asarray(weights @ (factor[:, np.newaxis] * around).T)
+    return np.asarray(weights @ around.T)
 
 
 def _points(samples: Floats) -> Interval:
