@@ -88,25 +88,43 @@ def _widen(path, by):
 
 
 def sittings(cluster, folder, draws, *, replications):
-    """Measure, predict and run several times, upset anew each time, and keep what came of it; the learnt factor."""
+    """Measure, predict and run several times, upset anew each time, and keep what came of it; the learnt factor.
+
+    What runs is equal parts of all PEs, and the first PE of each kind alone.
+    """
+    ran = configurations(cluster)
     for number in range(SITTINGS):
         measured(cluster, folder, draws)
         path = scenario(cluster, folder, replications=replications)
-        told = asked("simulate", path, "--seed", number, cwd=folder)["configurations"][0]
-        parts = np.diff(np.linspace(0, cluster.n, len(cluster.of_kind) + 1).round()).astype(int).tolist()
+        document = yaml.safe_load(path.read_text())
+        document["configurations"] = {name: {"partition": parts} for name, parts in ran.items()}
+        path.write_text(yaml.safe_dump(document, sort_keys=False))
+        told = asked("simulate", path, "--seed", number, cwd=folder)["configurations"]
         truth = clusters.true_one(cluster, draws)
         seen = clusters.circumstances(cluster, truth, TURNS, draws)
-        times = clusters.makespans(cluster, truth, (parts, range(len(parts))), seen)
-        stated = told["makespan_s"]
-        kept = Comparison(
-            kind="kernel", subject=KERNEL, model="", version=str(number), case="equal", level=LEVEL,
-            predicted_s=stated["mean"], low_s=stated["low"], high_s=stated["high"], runs=TURNS,
-            measured_median_s=float(np.median(times)),
-            median_sd=float(1.25 * np.log(times).std(ddof=1) / np.sqrt(TURNS)),
-            sitting=str(number),
-        )  # fmt: skip
-        keep_comparisons([kept])
+        keep_comparisons([compared(cluster, truth, seen, one, ran[one["name"]], sitting=number) for one in told])
     return widening(KERNEL)
+
+
+def configurations(cluster):
+    """Units of each PE, by name."""
+    count = len(cluster.of_kind)
+    found = {"equal": np.diff(np.linspace(0, cluster.n, count + 1).round()).astype(int).tolist()}
+    for kind in range(len(cluster.kinds)):
+        first = cluster.of_kind.index(kind)
+        found[f"kind{kind}"] = [cluster.n * (place == first) for place in range(count)]
+    return found
+
+
+def compared(cluster, truth, seen, told, parts, *, sitting):
+    """What `simulate` told of a configuration, and what it took."""
+    times = clusters.makespans(cluster, truth, (parts, range(len(parts))), seen)
+    stated, error = told["makespan_s"], 1.25 * np.log(times).std(ddof=1) / np.sqrt(TURNS)
+    return Comparison(
+        kind="kernel", subject=KERNEL, model="", version=str(sitting), case=told["name"], level=LEVEL,
+        predicted_s=stated["mean"], low_s=stated["low"], high_s=stated["high"], runs=TURNS,
+        measured_median_s=float(np.median(times)), median_sd=float(error), sitting=str(sitting),
+    )  # fmt: skip
 
 
 def scenario(cluster, folder, *, replications):

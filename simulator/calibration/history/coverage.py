@@ -7,9 +7,9 @@ they are (half as much after `HALF_LIFE` sittings), so that the factor falls aga
 sitting share most of their truth and count as fewer: `m / (1 + (m - 1) COMMON)`. With n of those in all the logarithm
 of the factor is drawn to 0 by `n / (n + PRIOR)`: few cases change little.
 
-A *bias* is no doubt: residuals of one sign are taken out, by their median, before the factor is estimated, and are
-reported with the cause that the cases show. Neither is what other programs took while the runs were made: cases with
-less than `LEFT` of a PE left to us are counted, and teach nothing.
+A *bias* is no doubt: residuals of one sign are reported with the cause that the cases show, and where sittings, which
+share a truth each, show it too, their median is taken out before the factor is estimated. Neither is what other
+programs took while the runs were made: cases with less than `LEFT` of a PE left to us are counted, and teach nothing.
 
 Source of the quantile: Vovk, Gammerman, Shafer (2005), Algorithmic Learning in a Random World; with weights for what
 is older: Barber, Candes, Ramdas, Tibshirani (2023), Conformal prediction beyond exchangeability.
@@ -150,8 +150,7 @@ def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:
     stated = [one for one in cases if one.stated and not is_busy(one)]
     if not stated:
         return 1.0
-    bias = bias_of(stated)
-    shift = 0.0 if bias is None else math.log1p(bias.percent / 100)
+    shift = _lasting(stated)
     needed = np.array([one.stretch(level, shift=shift) * one.learnt for one in stated])
     weights = _weights([one.sitting for one in stated])
     count = float(weights.sum())
@@ -168,15 +167,31 @@ def bias_of(cases: Sequence[Comparison]) -> Bias | None:
     slower, of = int(np.sum(residuals > 0)), int(np.sum(residuals != 0))
     if of < LEAST_CASES:
         return None
-    from scipy.stats import binomtest
-
-    p = float(binomtest(slower, of).pvalue)
+    p = _sign_test(residuals)
     middle = float(np.median(residuals))
     if p >= SIGNIFICANT or middle == 0:
         return None
     sittings = len({one.sitting for one in cases})
     counted = slower if middle > 0 else of - slower
     return Bias(100 * math.expm1(middle), counted, of, p, sittings, _cause(cases, residuals, middle))
+
+
+def _lasting(cases: Sequence[Comparison]) -> float:
+    """The median residual where those of sittings have one sign too, else 0: one sitting's may be its truth alone."""
+    sittings: dict[str, list[float]] = {}
+    for one in cases:
+        sittings.setdefault(one.sitting, []).append(one.residual)
+    if bias_of(cases) is None or _sign_test(np.array([np.median(own) for own in sittings.values()])) >= SIGNIFICANT:
+        return 0.0
+    return float(np.median([one.residual for one in cases]))
+
+
+def _sign_test(residuals: Floats) -> float:
+    """Chance of as many of one sign, two-sided."""
+    from scipy.stats import binomtest
+
+    of = int(np.sum(residuals != 0))
+    return float(binomtest(int(np.sum(residuals > 0)), of).pvalue) if of else 1.0
 
 
 def _cause(cases: Sequence[Comparison], residuals: Floats, middle: float) -> str:
