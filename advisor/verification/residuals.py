@@ -165,5 +165,5 @@ def _cause_in_computing(found: Sequence[Residual], *, slow: bool) -> str:
     if slow:
         return "speeds were measured in another shape (rows and columns), or while other programs ran"
     if lone and several and np.median(lone) < np.median(several) / 2:
-        return "neighbours: processes slow each other down, and speeds were measured with one alone"
+        return "neighbours: processes slow each other down more than when speeds were measured"
     return "speeds were measured in another shape (rows and columns) or with one process alone"
