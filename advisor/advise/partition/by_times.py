@@ -17,7 +17,8 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
 
     For a limit T, process i can take `c_i(T) = max{k : t_i(k) <= T}` units, so T can be met if and only if the `c_i(T)`
     add up to all units. Bisection ends at the least float T that can be met; what is too much is taken from those that
-    finish last. Times grow with the units where a line through the origin meets each speed function at most once.
+    finish last. Times grow with the units where a line through the origin meets each speed function at most once; where
+    they do not, all units are given, and another partition may be better.
 
     Parameters
     ----------
@@ -47,6 +48,9 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
         finish = np.where(partition > 0, times_s(partition), -np.inf)
         last = ties.first_most(finish)
         partition[last] -= min(surplus, int(partition[last]), max(1, surplus // processes))
+    while (lacking := units - int(partition.sum())) > 0:  # where times fall with the units, bisection misses some
+        more = max(1, lacking // processes)
+        partition[ties.first_least(times_s(partition + more))] += more
     return tuple(int(count) for count in partition)
 
 

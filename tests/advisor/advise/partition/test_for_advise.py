@@ -112,3 +112,16 @@ def test_refined_levels_many_processes_at_once():
     assert sum(found) == 100_000
     assert simulate(found)[0] == pytest.approx(100_000 / rates.sum() + 5, rel=2e-3)
     assert len(calls) < 60
+
+
+def test_all_units_are_given_where_times_fall_with_the_units():
+    """A speed that rises again after a cache's end: 1,050 units take longer than 1,150."""
+    sizes, fast = [0, 800, 960, 1024, 1152, 1408], [0.0, 36, 50, 55, 51, 61]
+
+    def times_s(units):
+        return np.array([np.interp(units[0], sizes, fast), units[1] * 0.135])
+
+    for total in range(1000, 1408, 7):
+        found = by_times(total, 2, times_s)
+        assert sum(found) == total
+        assert min(found) >= 0
