@@ -278,7 +278,7 @@ class SpeedBand:
         sizes = np.asarray(size, np.float64)
         sds = np.zeros(sizes.shape) if self.doubt is None else self.doubt.at(sizes)
         ends = (1 - level) / 2, (1 + level) / 2
-        found = [np.quantile(sd * ndtri(places)[:, np.newaxis] - logs, ends) for sd in sds.reshape(-1)]
+        found = [np.quantile(sd * ndtri(places)[:, None] - logs, ends, method="hazen") for sd in sds.reshape(-1)]
         low, high = np.exp(np.array(found).reshape(-1, 2)).T
         mid = np.interp(sizes, self.sizes, self.mid)
         return mid * np.minimum(low, 1.0).reshape(sizes.shape), mid * np.maximum(high, 1.0).reshape(sizes.shape)
