@@ -88,7 +88,7 @@ def _widen(path, by):
 
 
 def sittings(cluster, folder, draws, *, replications):
-    """Measure, predict and run several times, upset anew each time, and keep what came of it; the learnt factor.
+    """Measure, predict and run several times, each time upset in another way; the factor learnt from it.
 
     What runs is equal parts of all PEs, and the first PE of each kind alone.
     """

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import yaml
 
+from simulator import load_scenario
 from simulator.base import intervals
+from simulator.scenario_file.truths import deviates
 from tests import coverage_study as study
 from tests.command_line import apportion_here
 from tests.support import coverage_band
@@ -111,6 +113,16 @@ def test_two_clusters_are_studied_and_kept(tmp_path, capsys, monkeypatch):
     study.main(arguments)
     again = capsys.readouterr()
     assert again.out == first.out
+
+
+def test_pes_of_one_joined_kind_share_their_doubt_and_kinds_do_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("APPORTION_STATE", str(tmp_path / "state"))
+    cluster = clusters.made(50, seed=1)
+    study.measured(cluster, tmp_path, np.random.default_rng(3))
+    found = deviates(load_scenario(study.scenario(cluster, tmp_path, replications=20)))
+    common = [name for name in found if name.startswith("speed of ") and " PE " not in name]
+    assert len(common) == len(cluster.kinds) == 2
+    assert len([name for name in found if name.startswith("speed of PE ")]) == len(cluster.of_kind)
 
 
 def test_what_earlier_sittings_taught_is_in_the_models(tmp_path, monkeypatch):

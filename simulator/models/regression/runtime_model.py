@@ -60,7 +60,7 @@ def mixture_quantiles(
     middle, settled = (low + high) / 2, np.zeros(low.shape, np.bool_)
     for _ in range(QUANTILE_STEPS):
         width = np.maximum(above - below, 1e-300)
-        # what has settled stays: a quantile does not hang on what else is asked for
+        # what has settled stays: a quantile does not depend on what else is asked for
         middle = np.where(settled, middle, np.clip(low - below * (high - low) / width, low, high))
         found = excess(middle)
         settled |= np.abs(found) <= CLOSE
