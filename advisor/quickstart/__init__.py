@@ -227,7 +227,8 @@ def _scenario(state: Quickstart, n: int) -> Scenario:
     platform = Platform.uniform(pes, state.link)
     if state.neighbours is not None and state.neighbours.sharing:
         uses = {kernel: uses for kernel, uses in state.neighbours.kernels.items() if kernel in kernels}
-        platform = Platform(pes, platform.network, (Node(node, uses=uses),), state.neighbours.sharing)
+        sharing = tuple(replace(one, name=f"{one.name} of {node}") for one in state.neighbours.sharing)
+        platform = Platform(pes, platform.network, (Node(node, uses=uses),), sharing)
     return Scenario(platform, application, (), REPLICATIONS, state.seed)
 
 

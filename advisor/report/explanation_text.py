@@ -71,7 +71,7 @@ def _why(document: Document) -> list[str]:
         ]
         for one in why["costs"]
     ]
-    return [*lines, *table(["makespan with", "as advised", "divided anew"], rows)]
+    return [*lines, *table(["makespan with", "as advised", "redivided"], rows)]
 
 
 def sharing_lines(why: Document) -> list[str]:

@@ -56,7 +56,7 @@ class Cost:
     low: float | None
     high: float | None
     divided_anew: float
-    """Part of the makespan that is saved if the work is divided anew."""
+    """Part of the makespan that is saved if the work is redivided."""
 
 
 @dataclass(frozen=True)

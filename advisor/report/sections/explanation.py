@@ -53,7 +53,7 @@ def _why(document: Document) -> Iterator[Block]:
     waits = [
         [f"{clean(one['pe'])} for {clean(one['waits_for'])}", wording.duration(one["seconds"])] for one in why["waits"]
     ]
-    tables = [table("Change of the makespan with", ["with", "as advised", "divided anew"], costs)] if costs else []
+    tables = [table("Change of the makespan with", ["with", "as advised", "redivided"], costs)] if costs else []
     if others:
         tables.append(
             table("One change of this advice, the units divided for it", ["change", "makespan", "longer"], others)
