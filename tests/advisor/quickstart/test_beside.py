@@ -12,6 +12,7 @@ from advisor.quickstart.state import Quickstart
 from simulator import Configuration, LinkModel, SpeedBand, files, matmul, read_trace, run, this_machine
 from simulator.calibration import Measurement, NeighboursModel, Point, Usage
 from simulator.models.neighbours import Bandwidth, KernelUses, SharingDomain
+from simulator.scenario_file.dump import dump_scenario
 
 N, SPEED = 1024, 4e9
 STREAM = KernelUses(np.array([1.0]), {"memory": np.array([15e9])}, {"memory": np.array([1.0])})
@@ -59,6 +60,7 @@ def test_the_scenario_has_domains_and_takes_as_long_as_was_measured_together(tmp
     assert [domain.kind for domain in scenario.platform.domains] == ["memory"]
     equal = Configuration.one_each("equal", (N // 2, N // 2))
     alone = Configuration("alone", (N, 0), (0, 1))
+    assert "memory of {node}" in dump_scenario(scenario)  # quickstart leaves it as a file
     found = run(scenario.with_configurations((equal, alone)))
     panel_s = matmul.volume(N, N // 2) / SPEED
     assert np.median(found.busy_ticks[0][:, 0]) * found.tick_s == pytest.approx(panel_s, rel=0.01)
