@@ -18,7 +18,13 @@ __all__ = ["cache_folder", "on_compile"]
 on_compile: list[Callable[[str], None]] = []
 """Called with a kernel's name before it is compiled anew, which takes seconds; what is on disk calls nobody."""
 
-_SOURCES = ("engines/compiled/*.py", "engines/costs/*.py", "programs/columns.py", "programs/program.py")
+_SOURCES = (
+    "engines/compiled/*.py",
+    "engines/costs/*.py",
+    "programs/columns.py",
+    "programs/program.py",
+    "scheduling/scores.py",
+)
 """What kernels are made of, constants included; below `simulator/`."""
 _COMPILERS = ("numba", "llvmlite", "numpy")
 

@@ -60,12 +60,13 @@ class Occurrence(simpy.Event):
 class Phase(IntEnum):
     """What is decided at the end of an instant, in this order: grants (c), then shares and rates (d)."""
 
-    ANYONE = 0
-    PULLS = 1
-    LINKS = 2
-    NEIGHBOURS = 3
-    PES = 4
-    FLOWS = 5
+    JOBS = 0
+    ANYONE = 1
+    PULLS = 2
+    LINKS = 3
+    NEIGHBOURS = 4
+    PES = 5
+    FLOWS = 6
 
 
 class Instant:

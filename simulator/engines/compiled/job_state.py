@@ -1,0 +1,306 @@
+"""What the kernels of job streams share: arrays by job, switches, what runs and what waits in their orders."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.engines.compiled.cache import callee
+from simulator.engines.costs.jobs import SECOND
+from simulator.scheduling import scores
+
+Ints = NDArray[np.int64]
+log2 = callee(scores.log2)
+wfp3 = callee(scores.wfp3)
+unicep = callee(scores.unicep)
+f1 = callee(scores.f1)
+NONE = -1
+BY_ORDER, BY_LENGTH = 0, 1
+"""In which order waiting jobs stand: the policy's, or by increasing estimate."""
+BY_END, BY_PLAN = 0, 1
+"""What a heap goes by: ends, or planned ends."""
+
+
+class N(IntEnum):
+    """Numbers of a run, as places in `State.n`."""
+
+    JOBS = 0
+    PES = 1
+    KINDS = 2
+    """Classes of PEs."""
+    LADDER = 3
+    """Further quantiles of each estimate."""
+    ORDER = 4
+    BACKFILL = 5
+    SHORTEST = 6
+    EVENT = 7
+    LAST_TWO = 8
+    CORRECTION = 9
+    WHOLE = 10
+    WORDS = 11
+    """Of a set of PEs; 0 where these are counted."""
+    GROUPS = 12
+    FASTEST_FIRST = 13
+    EARLIEST_FINISH = 14
+    MIN_MIN = 15
+    NOW = 16
+    NEXT = 17
+    """The first job that has not been submitted."""
+    SEEN = 18
+    """The first job that no pass has seen."""
+    QUEUED = 19
+    RUNNING = 20
+    ENDING = 21
+    LATE = 22
+    STARTED = 23
+    USED = 24
+    FREED = 25
+    CORRECTED = 26
+    WAKE = 27
+    """Earliest promised start."""
+    PROFILE = 28
+    """Rows of the profile."""
+    RISING = 29
+    """Whether what is free only grows over the profile."""
+    STATUS = 30
+    OWN = 31
+    """Whether a policy of the user's own decides."""
+    CHOSEN = 32
+    """Jobs that it starts."""
+    STEPS = 33
+    SCORED = 34
+    """Whether the order has scores."""
+    DYNAMIC = 35
+    """Whether these change while jobs wait."""
+
+
+class State(NamedTuple):
+    """Arrays of one run; J jobs, X choices, K classes, W words of a set of PEs."""
+
+    n: Ints
+    """See `N`."""
+    submit: Ints
+    first: Ints
+    size: Ints
+    run: Ints
+    plan: Ints
+    ladder: Ints
+    limit: Ints
+    user: Ints
+    need: Ints
+    """Class of memory that each job needs."""
+    steps: Ints
+    start: Ints
+    finish: Ints
+    promised: Ints
+    estimate: Ints
+    choice: Ints
+    kind: Ints
+    planned: Ints
+    """Planned end of what runs."""
+    number: Ints
+    """The how manieth to start."""
+    promise: Ints
+    """Start that a waiting job is promised, -1 without one."""
+    queue: Ints
+    """In the policy's order."""
+    candidates: Ints
+    """The same by increasing estimate."""
+    running: Ints
+    """By planned end."""
+    ending: Ints
+    """Heap by (end, number)."""
+    late: Ints
+    """Heap by planned end: those that outlive it."""
+    older: Ints
+    """Last run time but one of each user."""
+    last: Ints
+    chosen: Ints
+    """Jobs that a policy of the user's own starts."""
+    time: Ints
+    """Begin of each row of the profile."""
+    free: Ints
+    """PEs that are free in each row: how many, or (row, word)."""
+    pes: Ints
+    """PEs of each job; (J, W)."""
+    hole: Ints
+    """PEs that were picked, and room to pick; (4, W)."""
+    groups: Ints
+    """PEs in the order in which they are taken; (group, W)."""
+    within: Ints
+    """PEs of a class or faster; (K, W)."""
+    able: Ints
+    """PEs with at least so much memory; (memory class, W)."""
+    scores: NDArray[np.float64]
+    """Of waiting jobs, where the order has scores."""
+
+
+_NOW, _QUEUED, _RUNNING, _ENDING, _LATE = (int(one) for one in (N.NOW, N.QUEUED, N.RUNNING, N.ENDING, N.LATE))
+_ORDER, _KINDS, _USED, _STARTED = int(N.ORDER), int(N.KINDS), int(N.USED), int(N.STARTED)
+_FCFS, _SJF, _LJF, _WFP3, _UNICEP = scores.FCFS, scores.SJF, scores.LJF, scores.WFP3, scores.UNICEP
+_SECOND = float(SECOND)
+
+
+# The queue
+
+
+@callee
+def plan_of(j: State, job: int) -> int:
+    """What a job is ordered by: the estimate of its first choice on the fastest PEs."""
+    return j.plan[j.first[job] * j.n[_KINDS]]
+
+
+@callee
+def before(j: State, one: int, other: int) -> bool:
+    """Whether one job stands before another in the queue."""
+    order = j.n[_ORDER]
+    if order in (_SJF, _LJF):
+        mine, theirs = plan_of(j, one), plan_of(j, other)
+        if mine != theirs:
+            return (mine < theirs) == (order == _SJF)
+    elif order != _FCFS and j.scores[one] != j.scores[other]:
+        return j.scores[one] < j.scores[other]
+    return one < other
+
+
+@callee
+def shorter(j: State, one: int, other: int) -> bool:
+    """Whether one job is tried before another behind the head."""
+    mine, theirs = plan_of(j, one), plan_of(j, other)
+    return mine < theirs if mine != theirs else before(j, one, other)
+
+
+@callee
+def rescore(j: State, job: int) -> None:
+    """A job's score at this tick."""
+    order, choice = j.n[_ORDER], j.first[job]
+    waited_s = (j.n[_NOW] - j.submit[job]) / _SECOND
+    estimate_s, processors = j.plan[choice * j.n[_KINDS]] / _SECOND, float(j.size[choice])
+    if order == _WFP3:
+        j.scores[job] = wfp3(waited_s, estimate_s, processors)
+    elif order == _UNICEP:
+        j.scores[job] = unicep(waited_s, estimate_s, log2(processors))
+    else:
+        j.scores[job] = f1(log2(estimate_s), processors, log2((j.submit[job] - j.submit[0]) / _SECOND + 1.0))
+
+
+@callee
+def put_in(j: State, line: Ints, count: int, job: int, by: int) -> None:
+    """Put a job into its place among so many others."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if shorter(j, job, line[middle]) if by == BY_LENGTH else before(j, job, line[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    for place in range(count, low, -1):
+        line[place] = line[place - 1]
+    line[low] = job
+
+
+@callee
+def sort_again(j: State, line: Ints, by: int) -> None:
+    """Bring the queue into its order, most of which it has from before."""
+    for place in range(1, j.n[_QUEUED]):
+        job, back = line[place], place
+        while back > 0 and (shorter(j, job, line[back - 1]) if by == BY_LENGTH else before(j, job, line[back - 1])):
+            line[back] = line[back - 1]
+            back -= 1
+        line[back] = job
+
+
+@callee
+def without_started(j: State, line: Ints) -> int:
+    """Take out of the queue what has started; how many are left."""
+    kept = 0
+    for place in range(j.n[_QUEUED]):
+        job = line[place]
+        if j.start[job] == NONE:
+            line[kept] = job
+            kept += 1
+    return kept
+
+
+# What runs
+
+
+@callee
+def begin_running(j: State, job: int) -> None:
+    """Put a job among those that run, by planned end."""
+    low, high = 0, j.n[_RUNNING]
+    while low < high:
+        middle = (low + high) >> 1
+        if j.planned[job] < j.planned[j.running[middle]]:
+            high = middle
+        else:
+            low = middle + 1
+    for place in range(j.n[_RUNNING], low, -1):
+        j.running[place] = j.running[place - 1]
+    j.running[low] = job
+    j.n[_RUNNING] += 1
+
+
+@callee
+def end_running(j: State, job: int) -> None:
+    """Take a job out of those that run."""
+    low, high = 0, j.n[_RUNNING]
+    while low < high:
+        middle = (low + high) >> 1
+        if j.planned[j.running[middle]] < j.planned[job]:
+            low = middle + 1
+        else:
+            high = middle
+    while j.running[low] != job:
+        low += 1
+    j.n[_RUNNING] -= 1
+    for place in range(low, j.n[_RUNNING]):
+        j.running[place] = j.running[place + 1]
+
+
+@callee
+def first_planned(j: State) -> int:
+    """The place among those that run of the first whose planned end is still to come."""
+    place = 0
+    while place < j.n[_RUNNING] and j.planned[j.running[place]] <= j.n[_NOW]:
+        place += 1
+    return place
+
+
+# Heaps
+
+
+@callee
+def sooner(j: State, one: int, other: int, by: int) -> bool:
+    """Whether one job's event comes before another's: a planned end, or an end (ties: in the order of starts)."""
+    mine, theirs = (j.planned[one], j.planned[other]) if by == BY_PLAN else (j.finish[one], j.finish[other])
+    return mine < theirs if mine != theirs else j.number[one] < j.number[other]
+
+
+@callee
+def push(j: State, heap: Ints, count: int, job: int, by: int) -> None:
+    """Add a job to a heap of so many."""
+    place = count
+    while place > 0 and sooner(j, job, heap[(place - 1) >> 1], by):
+        heap[place] = heap[(place - 1) >> 1]
+        place = (place - 1) >> 1
+    heap[place] = job
+
+
+@callee
+def pop(j: State, heap: Ints, count: int, by: int) -> int:
+    """Take the first job from a heap of so many."""
+    first, moved, place, count = heap[0], heap[count - 1], 0, count - 1
+    while True:
+        below = 2 * place + 1
+        if below >= count:
+            break
+        if below + 1 < count and sooner(j, heap[below + 1], heap[below], by):
+            below += 1
+        if not sooner(j, heap[below], moved, by):
+            break
+        heap[place] = heap[below]
+        place = below
+    heap[place] = moved
+    return first

@@ -1,0 +1,215 @@
+"""The reference engine's queue of jobs: submissions, ends, corrections and promised starts as events of one clock."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simulator.engines.costs.jobs import NEVER, SECOND, JobCosts
+from simulator.engines.resources import Clock, Instant, Occurrence, Phase
+from simulator.scheduling.estimates import Estimates
+from simulator.scheduling.passes import Decision, Jobs, Situation
+from simulator.scheduling.policy import Policy
+from simulator.scheduling.profiles import Hole
+from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
+
+__all__ = ["JobQueue"]
+
+Decide = Callable[[Situation], Decision]
+NONE = -1
+
+
+class JobQueue:
+    """One run of a stream.
+
+    Parameters
+    ----------
+    decide
+        What a pass decides.
+    jobs
+        What decisions know; its plans are filled in here where they come from what has ended.
+    """
+
+    def __init__(self, costs: JobCosts, policy: Policy, estimates: Estimates, *, jobs: Jobs, decide: Decide) -> None:
+        self._costs, self._policy, self._estimates, self._jobs, self._decide = costs, policy, estimates, jobs, decide
+        self._clock = Clock()
+        self._instant = Instant(self._clock)
+        self._submit: list[int] = costs.submit.tolist()
+        self._limit: list[int] = costs.limit.tolist()
+        self._user: list[int] = costs.user.tolist()
+        self._run: list[list[int]] = costs.run.tolist()
+        self._ladder: list[list[list[int]]] = costs.ladder.tolist()
+        self._order = order_of(policy.order)
+        self._next = 0
+        """The first job that has not been submitted."""
+        self._queue: list[int] = []
+        self._promises: dict[int, Hole] = {}
+        self._wakes: set[int] = set()
+        self._planned: dict[int, int] = {}
+        """Planned end of each running job, in the order of starts."""
+        self._kind: dict[int, int] = {}
+        """Class of the slowest PE of each job that has started."""
+        self._started = 0
+        self._past: dict[int, tuple[int, int]] = {}
+        """The last two run times of each user, the last one last; 0 where there was none."""
+        self._ended: list[tuple[int, int]] = []
+        """Number of the start, and job."""
+        self._freed = self._corrected = False
+        jobs_count = costs.jobs
+        self.start = np.full(jobs_count, NONE, dtype=np.int64)
+        self.finish, self.promised, self.choice = self.start.copy(), self.start.copy(), self.start.copy()
+        self.estimate = self.start.copy()
+        self.pes: list[int] = [0] * jobs_count
+        """PEs of each job as bits, where they are named."""
+
+    def run(self) -> None:
+        """Let all jobs start and end."""
+        self._await_next()
+        self._clock.run()
+
+    def _ask(self, _event: object = None) -> None:
+        self._instant.ask(Phase.JOBS, self._settle)
+
+    def _at(self, tick: int) -> None:
+        event = Occurrence(self._clock)
+        event.callbacks.append(self._ask)
+        event.after(tick - self._clock.now)
+
+    def _await_next(self) -> None:
+        if self._next < len(self._submit):
+            self._at(self._submit[self._next])
+
+    def _settle(self) -> None:
+        """Decide what this tick asks for."""
+        now = self._clock.now
+        ended, self._ended = sorted(self._ended), []
+        first = self._next
+        while self._next < len(self._submit) and self._submit[self._next] == now:
+            self._next += 1
+        arrived = list(range(first, self._next))
+        if self._policy.same_second == "event":
+            self._one_by_one(now, arrived, [job for _, job in ended])
+        else:
+            for _, job in ended:
+                self._end(job, now)
+            self._correct(now)
+            for job in arrived:
+                self._submitted(job)
+            if ended or arrived or now in self._wakes:
+                self._pass(now, arrived)
+        if arrived:
+            self._await_next()
+
+    def _one_by_one(self, now: int, arrived: list[int], ended: list[int]) -> None:
+        """A pass after each event: corrections, submissions, ends in the order of starts, promised starts."""
+        self._correct(now, ending=frozenset(ended))
+        for job in arrived:
+            self._submitted(job)
+            self._pass(now, [job])
+        for job in ended:
+            self._end(job, now)
+            self._pass(now, [])
+        if any(hole.start <= now for hole in self._promises.values()):
+            self._pass(now, [])
+
+    def _submitted(self, job: int) -> None:
+        """Put a job into the queue, with its estimate."""
+        if self._estimates.source == "last-two":
+            older, last = self._past.get(self._user[job], (0, 0))
+            limit, whole = self._limit[job], self._costs.whole
+            mean = max(whole, (older + last) // 2 // whole * whole) if older and self._user[job] >= 0 else limit
+            for choice, _ in self._jobs.choices[job]:
+                self._jobs.plan[choice][:] = [min(mean, limit)] * len(self._jobs.plan[choice])
+        self._queue.append(job)
+
+    def _end(self, job: int, now: int) -> None:
+        """A job has ended."""
+        self.finish[job] = now
+        self._freed = self._freed or now < self._planned.pop(job, now)
+        self._past[self._user[job]] = (self._past.get(self._user[job], (0, 0))[1], now - int(self.start[job]))
+
+    def _correct(self, now: int, ending: frozenset[int] = frozenset()) -> None:
+        """Plan anew for jobs that outlive what was planned."""
+        for job in [job for job, end in self._planned.items() if end <= now and job not in ending]:
+            self._planned[job] = int(self.start[job]) + self._longer(job, now - int(self.start[job]))
+            self._corrected = True
+            if self._planned[job] < int(self.start[job]) + self._run[int(self.choice[job])][self._kind[job]]:
+                self._at(self._planned[job])
+
+    def _longer(self, job: int, so_far: int) -> int:
+        """The next planned run time of a job that runs for so long already."""
+        costs, limit = self._costs, self._limit[job]
+        if self._estimates.correction == "limit":
+            return limit
+        if self._estimates.correction == "quantile":
+            higher = self._ladder[int(self.choice[job])][self._kind[job]]
+            return next((longer for longer in higher if longer > so_far), limit if limit < NEVER else 2 * so_far)
+        first, steps = int(self.estimate[job]), costs.steps.tolist()
+        longer = next((first + step for step in steps if first + step > so_far), 0)
+        while longer <= so_far:
+            longer = (longer or first + steps[-1]) + steps[-1]
+        return min(longer, limit)
+
+    def _pass(self, now: int, arrived: list[int]) -> None:
+        """Decide, and let start who is to start."""
+        queue = self._ordered(now)
+        plan, first = self._jobs.plan, self._jobs.choices
+        shortest = self._policy.candidates == "shortest"
+        candidates = sorted(queue, key=lambda job: plan[first[job][0][0]][0]) if shortest else queue
+        running = [(end, self._amount(job)) for job, end in self._planned.items()]
+        flags = {"freed": self._freed, "corrected": self._corrected}
+        seen = Situation(now, queue, candidates, running, self._promises, arrived, **flags)
+        decided = self._decide(seen)
+        self._freed = self._corrected = False
+        for job, hole in decided.starts:
+            self._start(job, hole, now)
+        if decided.starts:
+            gone = {job for job, _ in decided.starts}
+            self._queue = [job for job in self._queue if job not in gone]
+        for job, hole in decided.promises.items():
+            if self.promised[job] == NONE:
+                self.promised[job] = hole.start
+        if self._policy.backfill == "conservative":
+            self._promises = decided.promises
+            for tick in {hole.start for hole in decided.promises.values()} - self._wakes:
+                self._wakes.add(tick)
+                self._at(tick)
+
+    def _ordered(self, now: int) -> list[int]:
+        """The queue in the policy's order; ties as submitted."""
+        plan, choices, order = self._jobs.plan, self._jobs.choices, self._order
+        if order in {SJF, LJF}:
+            sign = 1 if order == SJF else -1
+            return sorted(self._queue, key=lambda job: sign * plan[choices[job][0][0]][0])
+        if order in DYNAMIC or self._policy.order == "f1":
+            return sorted(self._queue, key=lambda job: self._score(job, now))
+        return list(self._queue)
+
+    def _score(self, job: int, now: int) -> float:
+        choice, size = self._jobs.choices[job][0]
+        waited_s, estimate_s = (now - self._submit[job]) / SECOND, self._jobs.plan[choice][0] / SECOND
+        submitted_s = (self._submit[job] - self._submit[0]) / SECOND + 1.0
+        return score(self._order, waited_s, estimate_s, float(size), submitted_s)
+
+    def _start(self, job: int, hole: Hole, now: int) -> None:
+        self.start[job], self.choice[job], self.estimate[job] = now, hole.choice, hole.lasting
+        self.pes[job] = hole.pes
+        if self._policy.backfill == "conservative" and self.promised[job] == NONE:
+            self.promised[job] = now
+        places = self._jobs.places
+        self._kind[job] = 0 if places is None else places.slowest(hole.pes)
+        self._planned[job] = now + hole.lasting
+        lasting, self._started = self._run[hole.choice][self._kind[job]], self._started + 1
+        event, order = Occurrence(self._clock), self._started
+        event.callbacks.append(lambda _event: self._ended.append((order, job)))
+        event.callbacks.append(self._ask)
+        event.after(lasting)
+        if hole.lasting < lasting:
+            self._at(now + hole.lasting)
+
+    def _amount(self, job: int) -> int:
+        """What a running job holds: PEs as bits, or how many."""
+        return self.pes[job] if self._jobs.places is not None else self._jobs.choices[job][0][1]
+
+    def kinds(self) -> list[int]:
+        """The class of the slowest PE of each job."""
+        return [self._kind[job] for job in range(self._costs.jobs)]

@@ -1,0 +1,106 @@
+"""Runs a stream of jobs under a policy, in either engine."""
+
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from simulator.base.errors import ScenarioError
+from simulator.engines.costs.jobs import JOB_TICK_S, JobCosts, job_costs
+from simulator.engines.job_queue import JobQueue
+from simulator.engines.job_runs import JobRuns
+from simulator.programs.streams.stream import Stream
+from simulator.scheduling.cluster import Cluster, equal_pes
+from simulator.scheduling.estimates import Estimates
+from simulator.scheduling.job_times import JobTimes
+from simulator.scheduling.passes import Jobs, decide
+from simulator.scheduling.places import Places
+from simulator.scheduling.policy import Policy
+from simulator.scheduling.profiles import numbers_of
+
+__all__ = ["run_jobs"]
+
+Engine = Literal["auto", "process", "compiled"]
+LOADING = 20_000
+"""Jobs that the `process` engine runs while the compiled one is loaded."""
+_seen = 0
+
+
+def run_jobs(
+    stream: Stream,
+    cluster: Cluster | int,
+    policy: Policy = Policy(),  # noqa: B008 - frozen
+    estimates: Estimates = Estimates(),  # noqa: B008 - frozen
+    *,
+    times: JobTimes | None = None,
+    engine: Engine = "auto",
+) -> JobRuns:
+    """Run all jobs of a stream.
+
+    Parameters
+    ----------
+    stream
+        Its jobs in the order of submission.
+    cluster
+        The PEs; a number stands for so many equal ones.
+    policy, estimates
+        Who starts when and where, and what is planned with.
+    times
+        Run times of jobs that are applications or moldable, by number of processes and class of PEs.
+    engine
+        `process` (SimPy), `compiled` (Numba), or `auto`; both give the same starts.
+
+    Raises
+    ------
+    ScenarioError
+        For jobs that the cluster cannot hold, and what the estimates or the policy need and do not get.
+    """
+    if engine not in {"auto", "process", "compiled"}:
+        raise ScenarioError(f"engine: there is no {engine!r}; take auto, process or compiled")
+    pes = equal_pes(cluster) if isinstance(cluster, int) else cluster
+    costs = job_costs(stream, pes, policy, estimates, times)
+    run = _compiled if engine == "compiled" or (engine == "auto" and _worth_compiling(costs.jobs)) else _by_process
+    return run(stream, pes, costs, policy, estimates)
+
+
+def _worth_compiling(jobs: int) -> bool:
+    global _seen  # noqa: PLW0603 - what one process has asked for
+    _seen += jobs
+    return _seen >= LOADING
+
+
+def _compiled(stream: Stream, pes: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> JobRuns:
+    from simulator.engines.compiled.jobs import run
+
+    return run(stream, pes, costs, policy, estimates)
+
+
+def _by_process(stream: Stream, pes: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> JobRuns:
+    """In SimPy."""
+    choices = list(zip(range(costs.size.size), costs.size.tolist(), strict=True))
+    edges, plan = costs.first_choice.tolist(), costs.plan.tolist()
+    of_job = [choices[first:end] for first, end in pairwise(edges)]
+    places = Places(pes, policy.placement, plan) if policy.processors == "named" else None
+    jobs = Jobs(pes.count, of_job, plan, costs.needs.tolist(), places)
+    queue = JobQueue(costs, policy, estimates, jobs=jobs, decide=lambda seen: decide(policy, jobs, seen))
+    queue.run()
+    named = policy.processors == "named"
+    numbers = [list(numbers_of(mask)) for mask in queue.pes] if named else []
+    first = np.cumsum([0, *map(len, numbers)]) if named else None
+    return JobRuns(
+        stream,
+        policy,
+        estimates,
+        pes.count,
+        JOB_TICK_S,
+        "process",
+        costs.submit,
+        queue.start,
+        queue.finish,
+        costs.size[queue.choice],
+        queue.estimate,
+        queue.promised,
+        costs.killed[queue.choice, queue.kinds()],
+        first,
+        np.array([number for one in numbers for number in one], dtype=np.int64) if named else None,
+    )

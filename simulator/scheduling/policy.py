@@ -1,0 +1,77 @@
+"""A policy: in which order jobs of the queue start, who may pass whom, and on which PEs."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from simulator.base.errors import ScenarioError, meant
+
+__all__ = ["Backfill", "Candidates", "Order", "Placement", "Policy", "Processors", "SameSecond"]
+
+Order = Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"]
+Backfill = Literal["none", "easy", "conservative"]
+Candidates = Literal["order", "shortest"]
+Processors = Literal["counted", "named"]
+Placement = Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"]
+SameSecond = Literal["instant", "event"]
+Sizes = Literal["fixed", "fit"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What decides who starts when and where.
+
+    Raises
+    ------
+    ScenarioError
+        For unknown words, or two that exclude each other.
+    """
+
+    order: Order = "fcfs"
+    """Of the queue; ties in the order of submission."""
+    backfill: Backfill = "easy"
+    candidates: Candidates = "order"
+    """In which order jobs are tried that may pass the head (EASY): as in the queue, or by increasing estimate."""
+    processors: Processors = "counted"
+    """Whether PEs are only counted, or each job gets PEs by number and keeps them."""
+    placement: Placement = "lowest"
+    """Which of the free PEs, if these are named."""
+    same_second: SameSecond = "instant"
+    """One pass after all that happens at an instant, or one after each event of it."""
+    sizes: Sizes = "fixed"
+    """What a moldable job gets: the processes that it asks for, or so many that it is planned to end first."""
+
+    def __post_init__(self) -> None:
+        for name, kind in WORDS.items():
+            if (word := getattr(self, name)) not in get_args(kind):
+                known = get_args(kind)
+                raise ScenarioError(f"{name}: there is no {word!r}; take {', '.join(known)}{meant(word, known)}")
+        if self.placement != "lowest" and self.processors == "counted":
+            raise ScenarioError(f"placement {self.placement}: counted PEs have no places; take processors named")
+        if self.same_second == "event" and self.processors == "named":
+            raise ScenarioError("same_second event: a pass after each event is defined for counted PEs; take instant")
+
+    @property
+    def name(self) -> str:
+        """Short, with what differs from the usual: `easy`, `sjf easy`, `fcfs conservative named`."""
+        words = [self.order, "" if self.backfill == "none" else self.backfill]
+        words += ["shortest first"] if self.candidates == "shortest" and self.backfill == "easy" else []
+        words += [self.processors] if self.processors != "counted" else []
+        words += [self.placement] if self.placement != "lowest" else []
+        words += ["sizes fit"] if self.sizes == "fit" else []
+        return " ".join(word for word in words if word)
+
+    def to_dict(self) -> dict[str, Any]:
+        """By field."""
+        return {name: getattr(self, name) for name in WORDS}
+
+
+WORDS: dict[str, Any] = {
+    "order": Order,
+    "backfill": Backfill,
+    "candidates": Candidates,
+    "processors": Processors,
+    "placement": Placement,
+    "same_second": SameSecond,
+    "sizes": Sizes,
+}
+"""The words that each field may have."""
