@@ -23,14 +23,12 @@ class JobQueue:
 
     Parameters
     ----------
-    decide
-        What a pass decides.
     jobs
         What decisions know; its plans are filled in here where they come from what has ended.
     """
 
-    def __init__(self, costs: JobCosts, policy: Policy, estimates: Estimates, *, jobs: Jobs, decide: Decide) -> None:
-        self._costs, self._policy, self._estimates, self._jobs, self._decide = costs, policy, estimates, jobs, decide
+    def __init__(self, costs: JobCosts, policy: Policy, estimates: Estimates, *, jobs: Jobs) -> None:
+        self._costs, self._policy, self._estimates, self._jobs = costs, policy, estimates, jobs
         self._clock = Clock()
         self._instant = Instant(self._clock)
         self._submit: list[int] = costs.submit.tolist()
@@ -61,8 +59,15 @@ class JobQueue:
         self.pes: list[int] = [0] * jobs_count
         """PEs of each job as bits, where they are named."""
 
-    def run(self) -> None:
-        """Let all jobs start and end."""
+    def run(self, decide: Decide) -> None:
+        """Let all jobs start and end.
+
+        Parameters
+        ----------
+        decide
+            What a pass decides.
+        """
+        self._decide = decide
         self._await_next()
         self._clock.run()
 
@@ -94,7 +99,7 @@ class JobQueue:
             self._correct(now)
             for job in arrived:
                 self._submitted(job)
-            if ended or arrived or now in self._wakes:
+            if ended or arrived or self._due(now):
                 self._pass(now, arrived)
         if arrived:
             self._await_next()
@@ -108,8 +113,12 @@ class JobQueue:
         for job in ended:
             self._end(job, now)
             self._pass(now, [])
-        if any(hole.start <= now for hole in self._promises.values()):
+        if self._due(now):
             self._pass(now, [])
+
+    def _due(self, now: int) -> bool:
+        """Whether a start is promised for now; a wake-up may be left from a promise that has moved since."""
+        return any(hole.start <= now for hole in self._promises.values())
 
     def _submitted(self, job: int) -> None:
         """Put a job into the queue, with its estimate."""
@@ -124,7 +133,7 @@ class JobQueue:
     def _end(self, job: int, now: int) -> None:
         """A job has ended."""
         self.finish[job] = now
-        self._freed = self._freed or now < self._planned.pop(job, now)
+        self._freed |= now < self._planned.pop(job)
         self._past[self._user[job]] = (self._past.get(self._user[job], (0, 0))[1], now - int(self.start[job]))
 
     def _correct(self, now: int, ending: frozenset[int] = frozenset()) -> None:
@@ -157,7 +166,7 @@ class JobQueue:
         candidates = sorted(queue, key=lambda job: plan[first[job][0][0]][0]) if shortest else queue
         running = [(end, self._amount(job)) for job, end in self._planned.items()]
         flags = {"freed": self._freed, "corrected": self._corrected}
-        seen = Situation(now, queue, candidates, running, self._promises, arrived, **flags)
+        seen = Situation(now, queue, candidates, running, tuple(self._planned), self._promises, arrived, **flags)
         decided = self._decide(seen)
         self._freed = self._corrected = False
         for job, hole in decided.starts:

@@ -45,27 +45,31 @@ class JobRuns:
     @property
     def submit_s(self) -> NDArray[np.float64]:
         """Submissions in seconds."""
-        return np.asarray(self.submit_ticks * self.tick_s)
+        return self._seconds(self.submit_ticks)
 
     @property
     def start_s(self) -> NDArray[np.float64]:
         """Starts in seconds."""
-        return np.asarray(self.start_ticks * self.tick_s)
+        return self._seconds(self.start_ticks)
 
     @property
     def finish_s(self) -> NDArray[np.float64]:
         """Ends in seconds."""
-        return np.asarray(self.finish_ticks * self.tick_s)
+        return self._seconds(self.finish_ticks)
 
     @property
     def wait_s(self) -> NDArray[np.float64]:
         """From submission to start, in seconds."""
-        return np.asarray((self.start_ticks - self.submit_ticks) * self.tick_s)
+        return self._seconds(self.start_ticks - self.submit_ticks)
 
     @property
     def run_s(self) -> NDArray[np.float64]:
         """From start to end, in seconds."""
-        return np.asarray((self.finish_ticks - self.start_ticks) * self.tick_s)
+        return self._seconds(self.finish_ticks - self.start_ticks)
+
+    def _seconds(self, ticks: Ints) -> NDArray[np.float64]:
+        """The nearest doubles: dividing rounds once, and the tick itself is no double."""
+        return np.asarray(ticks / round(1 / self.tick_s))
 
     def pes_of(self, job: int) -> Ints:
         """The PEs of one job, if PEs are named."""

@@ -1,5 +1,6 @@
 """Runs a stream of jobs under a policy, in either engine."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal
 
@@ -7,16 +8,17 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S, JobCosts, job_costs
+from simulator.engines.job_own import OwnDecisions
 from simulator.engines.job_queue import JobQueue
 from simulator.engines.job_runs import JobRuns
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.cluster import Cluster, equal_pes
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.job_times import JobTimes
-from simulator.scheduling.passes import Jobs, decide
+from simulator.scheduling.passes import Decision, Jobs, Situation, decide
 from simulator.scheduling.places import Places
 from simulator.scheduling.policy import Policy
-from simulator.scheduling.profiles import numbers_of
+from simulator.scheduling.profiles import Hole, numbers_of
 
 __all__ = ["run_jobs"]
 
@@ -82,8 +84,10 @@ def _by_process(stream: Stream, pes: Cluster, costs: JobCosts, policy: Policy, e
     of_job = [choices[first:end] for first, end in pairwise(edges)]
     places = Places(pes, policy.placement, plan) if policy.processors == "named" else None
     jobs = Jobs(pes.count, of_job, plan, costs.needs.tolist(), places)
-    queue = JobQueue(costs, policy, estimates, jobs=jobs, decide=lambda seen: decide(policy, jobs, seen))
-    queue.run()
+    queue = JobQueue(costs, policy, estimates, jobs=jobs)
+    queue.run(_decider(OwnDecisions(stream, pes, costs, policy), jobs, queue))
+    if policy.own is not None:
+        OwnDecisions(stream, pes, costs, policy).check_ended(np.flatnonzero(queue.start < 0).tolist())
     named = policy.processors == "named"
     numbers = [list(numbers_of(mask)) for mask in queue.pes] if named else []
     first = np.cumsum([0, *map(len, numbers)]) if named else None
@@ -104,3 +108,24 @@ def _by_process(stream: Stream, pes: Cluster, costs: JobCosts, policy: Policy, e
         first,
         np.array([number for one in numbers for number in one], dtype=np.int64) if named else None,
     )
+
+
+def _decider(own: OwnDecisions, jobs: Jobs, queue: JobQueue) -> Callable[[Situation], Decision]:
+    """What a pass decides: a policy of ours, or one of the user's own."""
+    if own.policy.own is None:
+        return lambda seen: decide(own.policy, jobs, seen)
+
+    def of_the_user(seen: Situation) -> Decision:
+        waiting = [(job, jobs.plan[job][0]) for job in sorted(seen.queue)]
+        running = [
+            (job, int(queue.start[job]), end, list(numbers_of(queue.pes[job])))
+            for job, (end, _) in zip(seen.running_jobs, seen.running, strict=True)
+        ]
+        starts = own.starts(seen.now, waiting, running) if waiting else []
+        holes = [(job, sum(1 << pe for pe in pes)) for job, pes in starts]
+        places = jobs.places
+        kinds = [0 if places is None else places.slowest(pes) for _, pes in holes]
+        found = zip(holes, kinds, strict=True)
+        return Decision([(job, Hole(seen.now, jobs.plan[job][kind], job, pes)) for (job, pes), kind in found])
+
+    return of_the_user

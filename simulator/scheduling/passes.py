@@ -43,6 +43,8 @@ class Situation:
     """The same in the order in which they are tried behind the head."""
     running: Sequence[tuple[int, int]]
     """Planned end, and size or PEs of each running job."""
+    running_jobs: Sequence[int] = ()
+    """Which these are, in the order of their starts as they."""
     promises: dict[int, Hole] = field(default_factory=dict)
     """Conservative: what jobs of the queue were promised."""
     arrived: Sequence[int] = ()

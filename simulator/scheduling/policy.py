@@ -1,9 +1,10 @@
 """A policy: in which order jobs of the queue start, who may pass whom, and on which PEs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from simulator.base.errors import ScenarioError, meant
+from simulator.scheduling.own import OwnDecide
 
 __all__ = ["Backfill", "Candidates", "Order", "Placement", "Policy", "Processors", "SameSecond"]
 
@@ -40,6 +41,10 @@ class Policy:
     sizes: Sizes = "fixed"
     """What a moldable job gets: the processes that it asks for, or so many that it is planned to end first."""
 
+    own: OwnDecide | None = field(default=None, compare=False)
+    """A function of the user's own that decides in place of order, backfilling and placement."""
+    own_name: str = ""
+
     def __post_init__(self) -> None:
         for name, kind in WORDS.items():
             if (word := getattr(self, name)) not in get_args(kind):
@@ -53,6 +58,8 @@ class Policy:
     @property
     def name(self) -> str:
         """Short, with what differs from the usual: `easy`, `sjf easy`, `fcfs conservative named`."""
+        if self.own is not None:
+            return f"{self.own_name}{' named' if self.processors == 'named' else ''}"
         words = [self.order, "" if self.backfill == "none" else self.backfill]
         words += ["shortest first"] if self.candidates == "shortest" and self.backfill == "easy" else []
         words += [self.processors] if self.processors != "counted" else []
@@ -62,6 +69,8 @@ class Policy:
 
     def to_dict(self) -> dict[str, Any]:
         """By field."""
+        if self.own is not None:
+            return {"own": self.own_name, "processors": self.processors, "same_second": self.same_second}
         return {name: getattr(self, name) for name in WORDS}
 
 

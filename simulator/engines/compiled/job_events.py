@@ -1,6 +1,6 @@
 """The event loop of a stream of jobs, compiled: the same instants as in `simulator.engines.job_queue`."""
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.job_passes import CONSERVATIVE, DECIDE, DONE, RUNNING, decide, start
 from simulator.engines.compiled.job_places import GIVE, take
 from simulator.engines.compiled.job_state import (
@@ -145,7 +145,7 @@ def _end(j: State) -> None:
         j.last[j.user[job]] = j.n[_NOW] - j.start[job]
 
 
-@callee
+@subroutine
 def _correct(j: State) -> None:
     """Plan anew for jobs that outlive what was planned."""
     while j.n[_LATE] > 0 and j.planned[j.late[0]] <= j.n[_NOW]:
@@ -160,7 +160,7 @@ def _correct(j: State) -> None:
             j.n[_LATE] += 1
 
 
-@callee
+@subroutine
 def _longer(j: State, job: int, so_far: int) -> int:
     """The next planned run time of a job that runs for so long already."""
     limit = j.limit[job]

@@ -209,7 +209,7 @@ def pass_least_first(j: State) -> None:
             start(j, chosen)
 
 
-@callee
+@subroutine
 def put(j: State, job: int) -> None:
     """Promise a job its earliest hole."""
     if j.n[_WORDS] > 0:

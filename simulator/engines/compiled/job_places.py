@@ -23,7 +23,7 @@ def width(j: State) -> int:
     return max(1, j.n[_WORDS])
 
 
-@callee
+@subroutine
 def clear_profile(j: State) -> None:
     """A profile with all PEs free from now on."""
     j.n[_PROFILE], j.time[0], j.n[_RISING] = 1, j.n[_NOW], 1
@@ -33,7 +33,7 @@ def clear_profile(j: State) -> None:
         j.free[word] = j.within[(j.n[_KINDS] - 1) * j.n[_WORDS] + word]
 
 
-@callee
+@subroutine
 def forget_past(j: State) -> None:
     """Drop rows that are over, and those that are like the row before them."""
     rows, wide, first = j.n[_PROFILE], width(j), 0
@@ -80,7 +80,7 @@ def edge(j: State, time: int) -> int:
     return row + 1
 
 
-@callee
+@subroutine
 def take_count(j: State, begin: int, end: int, count: int) -> None:
     """Have so many PEs fewer in [begin, end); negative counts give back."""
     first = edge(j, begin)
@@ -89,7 +89,7 @@ def take_count(j: State, begin: int, end: int, count: int) -> None:
         j.free[row] -= count
 
 
-@callee
+@subroutine
 def take_pes(j: State, begin: int, end: int, job: int, back: int) -> None:
     """Occupy a job's PEs in [begin, end), or give them back."""
     first = edge(j, begin)

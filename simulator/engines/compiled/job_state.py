@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.engines.compiled.cache import callee
+from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.costs.jobs import SECOND
 from simulator.scheduling import scores
 
@@ -171,7 +171,7 @@ def shorter(j: State, one: int, other: int) -> bool:
     return mine < theirs if mine != theirs else before(j, one, other)
 
 
-@callee
+@subroutine
 def rescore(j: State, job: int) -> None:
     """A job's score at this tick."""
     order, choice = j.n[_ORDER], j.first[job]
@@ -185,7 +185,7 @@ def rescore(j: State, job: int) -> None:
         j.scores[job] = f1(log2(estimate_s), processors, log2((j.submit[job] - j.submit[0]) / _SECOND + 1.0))
 
 
-@callee
+@subroutine
 def put_in(j: State, line: Ints, count: int, job: int, by: int) -> None:
     """Put a job into its place among so many others."""
     low, high = 0, count
@@ -200,7 +200,7 @@ def put_in(j: State, line: Ints, count: int, job: int, by: int) -> None:
     line[low] = job
 
 
-@callee
+@subroutine
 def sort_again(j: State, line: Ints, by: int) -> None:
     """Bring the queue into its order, most of which it has from before."""
     for place in range(1, j.n[_QUEUED]):

@@ -6,10 +6,11 @@ from numpy.typing import NDArray
 from simulator.base.errors import ScenarioError
 from simulator.engines.compiled.cache import compiled
 from simulator.engines.compiled.job_events import CORRECTIONS, simulate
-from simulator.engines.compiled.job_passes import BACKFILLS, PAST_LAST_TICK, RUNNING
+from simulator.engines.compiled.job_passes import BACKFILLS, DECIDE, PAST_LAST_TICK, RUNNING
 from simulator.engines.compiled.job_state import NONE, N, State
 from simulator.engines.costs import LAST_TICK
 from simulator.engines.costs.jobs import JOB_TICK_S, JobCosts
+from simulator.engines.job_own import OwnDecisions
 from simulator.engines.job_runs import JobRuns
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.cluster import Cluster
@@ -26,8 +27,15 @@ ROOM = 2
 
 def run(stream: Stream, cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> JobRuns:
     """Run all jobs; see `simulator.engines.jobs.run_jobs`."""
-    state = _state(cluster, costs, policy, estimates)
-    if compiled(simulate)(state) == PAST_LAST_TICK:
+    state, kernel = _state(cluster, costs, policy, estimates), compiled(simulate)
+    status = kernel(state)
+    own = OwnDecisions(stream, cluster, costs, policy)
+    while status == DECIDE:
+        _decide(state, own)
+        status = kernel(state)
+    if policy.own is not None:
+        own.check_ended(np.flatnonzero(state.start < 0).tolist())
+    if status == PAST_LAST_TICK:
         raise ScenarioError(f"stream {stream.name}: it lasts for more than 146 years; make it shorter")
     named = policy.processors == "named"
     first, pes = _allocated(state, costs, cluster) if named else (None, None)
@@ -80,6 +88,7 @@ def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimat
         N.WAKE: LAST_TICK,
         N.PROFILE: 1,
         N.STATUS: RUNNING,
+        N.OWN: policy.own is not None,
     }.items():
         numbers[name] = value
     within = [np.flatnonzero(cluster.class_of <= kind) for kind in range(kinds)]
@@ -157,3 +166,27 @@ def _allocated(state: State, costs: JobCosts, cluster: Cluster) -> tuple[Ints, I
     masks = state.pes.astype("<i8").view(np.uint8).reshape(costs.jobs, -1)
     members = np.unpackbits(masks, axis=1, bitorder="little", count=cluster.count)
     return np.concatenate(([0], np.cumsum(costs.size[state.choice]))), np.nonzero(members)[1].astype(np.int64)
+
+
+def _decide(state: State, own: OwnDecisions) -> None:
+    """Ask a policy of the user's own who starts now, and put down choice, class, estimate and PEs."""
+    kinds, words = own.costs.run.shape[1], int(state.n[N.WORDS])
+    waiting = sorted(state.queue[: state.n[N.QUEUED]].tolist())
+    running = sorted(state.running[: state.n[N.RUNNING]].tolist(), key=lambda job: int(state.number[job]))
+    starts = own.starts(
+        int(state.n[N.NOW]),
+        [(job, int(state.plan[job * kinds])) for job in waiting],
+        [(job, int(state.start[job]), int(state.planned[job]), _pes(state, job, words)) for job in running],
+    )
+    for place, (job, pes) in enumerate(starts):
+        kind = int(own.cluster.class_of[list(pes)].max(initial=0))
+        state.chosen[place], state.choice[job], state.kind[job] = job, job, kind
+        state.estimate[job] = state.plan[job * kinds + kind]
+        state.pes[job * words : (job + 1) * words] = _words([np.array(pes, dtype=np.int64)], words)
+    state.n[N.CHOSEN] = len(starts)
+
+
+def _pes(state: State, job: int, words: int) -> list[int]:
+    """The PEs of one job."""
+    masks = state.pes[job * words : (job + 1) * words].astype("<i8").view(np.uint8)
+    return [int(number) for number in np.flatnonzero(np.unpackbits(masks, bitorder="little"))]
