@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     )
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.engines.compiled import cache_folder, on_compile
+    from simulator.engines.job_runs import JobRuns
+    from simulator.engines.jobs import run_jobs
     from simulator.engines.log import Step, critical_path, waits_by_pe
     from simulator.engines.run import run
     from simulator.engines.run_set import RunSet, describe, interval_line, interval_note
     from simulator.engines.waited_for import Message, Part, waited_for
-    from simulator.experiments import sweep, whatif
+    from simulator.experiments import job_draws, sweep, whatif
     from simulator.load_traces import read_trace
     from simulator.models.load import LoadTrace, availability
     from simulator.models.network import LinkModel
@@ -34,15 +36,20 @@ if TYPE_CHECKING:
     from simulator.platform.sharing import Meeting, capacity_of, kept_shares
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
-    from simulator.results import plots
+    from simulator.programs.streams.lublin import lublin
+    from simulator.programs.streams.stream import Stream, make_stream
+    from simulator.programs.streams.tsafrir import with_estimates
+    from simulator.results import job_metrics, plots
     from simulator.results.comparison import Comparison, compare
     from simulator.results.files import Results, load_results, save_runs
-    from simulator.results.job_files import JOB_FILES, job_lines
+    from simulator.results.job_files import JOB_FILES, job_lines, stream_lines
+    from simulator.results.job_table import job_table_lines
     from simulator.results.platform_export import SimgridExport, export_simgrid
     from simulator.results.process_table import process_lines
     from simulator.results.sharing import domain_meetings
     from simulator.results.tables import check_form
     from simulator.results.timelines import write_timeline
+    from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
     from simulator.results.timelines.loads import load_profiles
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores
     from simulator.scenario_file.joined import JoinedPlatform, join_platform
@@ -60,9 +67,27 @@ if TYPE_CHECKING:
     from simulator.scenario_file.names import expanded
     from simulator.scenario_file.scenario import Application, Scenario, truth_count
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
+    from simulator.scenario_file.streams import read_stream
     from simulator.scenario_file.truths import deviates, truth_of
+    from simulator.scheduling.cluster import Cluster
+    from simulator.scheduling.estimates import Estimates
+    from simulator.scheduling.policy import Policy
 
 _HOMES = {
+    "Cluster": "simulator.scheduling.cluster",
+    "lublin": "simulator.programs.streams.lublin",
+    "with_estimates": "simulator.programs.streams.tsafrir",
+    "make_stream": "simulator.programs.streams.stream",
+    "stream_lines": "simulator.results.job_files",
+    "write_job_timeline": "simulator.results.timelines.jobs",
+    "JOB_TIMELINES": "simulator.results.timelines.jobs",
+    "job_table_lines": "simulator.results.job_table",
+    "run_jobs": "simulator.engines.jobs",
+    "read_stream": "simulator.scenario_file.streams",
+    "Stream": "simulator.programs.streams.stream",
+    "JobRuns": "simulator.engines.job_runs",
+    "Policy": "simulator.scheduling.policy",
+    "Estimates": "simulator.scheduling.estimates",
     "AS_NOW": "simulator.programs.configuration",
     "Application": "simulator.scenario_file.scenario",
     "ApportionError": "simulator.base.errors",
@@ -149,6 +174,8 @@ _MODULES = {
     "files": "simulator.base.files",
     "formula": "simulator.base.formula",
     "intervals": "simulator.base.intervals",
+    "job_draws": "simulator.experiments.job_draws",
+    "job_metrics": "simulator.results.job_metrics",
     "notebook": "simulator.base.notebook",
     "plots": "simulator.results.plots",
     "provenance": "simulator.base.provenance",
@@ -164,14 +191,18 @@ _MODULES = {
 __all__ = [
     "AS_NOW",
     "JOB_FILES",
+    "JOB_TIMELINES",
     "PE",
     "Application",
     "ApportionError",
     "CalibrationError",
+    "Cluster",
     "Comparison",
     "Configuration",
+    "Estimates",
     "IdleCores",
     "Interrupted",
+    "JobRuns",
     "JoinedPlatform",
     "LinkModel",
     "Load",
@@ -183,6 +214,7 @@ __all__ = [
     "NodeDescription",
     "Part",
     "Platform",
+    "Policy",
     "Results",
     "RunSet",
     "Scenario",
@@ -191,6 +223,7 @@ __all__ = [
     "SpeedBand",
     "SpeedSurface",
     "Step",
+    "Stream",
     "TraceError",
     "WriteError",
     "availability",
@@ -216,7 +249,10 @@ __all__ = [
     "interval_line",
     "interval_note",
     "intervals",
+    "job_draws",
     "job_lines",
+    "job_metrics",
+    "job_table_lines",
     "join_platform",
     "kept_shares",
     "load_either",
@@ -225,6 +261,8 @@ __all__ = [
     "load_results",
     "load_scenario",
     "load_seg",
+    "lublin",
+    "make_stream",
     "matmul",
     "notebook",
     "on_compile",
@@ -232,16 +270,19 @@ __all__ = [
     "process_lines",
     "provenance",
     "randomness",
+    "read_stream",
     "read_template",
     "read_trace",
     "require_linux",
     "resolved_text",
     "run",
+    "run_jobs",
     "save_runs",
     "scenario_schema",
     "shipped",
     "shortage",
     "some_names",
+    "stream_lines",
     "sweep",
     "template_of",
     "this_machine",
@@ -252,6 +293,8 @@ __all__ = [
     "waited_for",
     "waits_by_pe",
     "whatif",
+    "with_estimates",
+    "write_job_timeline",
     "write_timeline",
 ]
 

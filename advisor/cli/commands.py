@@ -14,6 +14,7 @@ from advisor.cli import (
     export,
     fit,
     history,
+    jobs,
     machine,
     modes,
     partition,
@@ -60,6 +61,7 @@ for command in (
     verify,
     partition,
     allocate,
+    jobs,
     reproduce,
 ):
     command.register(app)

@@ -484,6 +484,20 @@ TABLE: Mapping[str, Rules] = {
     ),
     "allocate fit": Rules("model output json"),
     "allocate advise": Rules("kinds size level memory footprint top hostfile json", (_flag("hostfile", "hosts"),)),
+    "jobs run": Rules(
+        "order backfill processors estimates clean first procs warm-up same-second engine output jobs timeline "
+        "fairness json",
+        (
+            _beside("backfill", {"none": "", "easy": "candidates", "conservative": ""}),
+            _beside("processors", {"counted": "", "named": "placement"}),
+            _beside("estimates", {"limit": "", "exact": "", "last-two": "correction"}),
+            _flag("fairness", "seed", why="where nothing is drawn"),
+        ),
+    ),
+    "jobs generate": Rules(
+        "model kind jobs processors load start-hour users estimates seed output json",
+        (_beside("estimates", {"none": "", "exact": "", "tsafrir": "most"}),),
+    ),
     "reproduce": Rules(
         "json",
         (

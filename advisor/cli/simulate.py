@@ -68,8 +68,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     from simulator import JOB_FILES, check_form, files, job_lines, on_compile, run
 
     check_form(table_form)
-    _check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, JOB_FILES)})
-    on_compile.append(_say_compiling)
+    check_endings({"timeline": (timeline, TIMELINES), "jobs": (jobs, JOB_FILES)})
+    on_compile.append(say_compiling)
     loaded = load_changed(scenario, changes=changes, resource_model=resource_model)
     shown = None if timeline is None else simulation.shown_in_timeline(loaded, replications, replication, configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, replications))
@@ -91,7 +91,14 @@ def simulate(  # noqa: PLR0913, PLR0917 - one per option
     finish(document, lambda: _print(loaded, runs, document), as_json=as_json, write=write, said=None)
 
 
-def _check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:
+def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:
+    """Refuse a file whose name says another kind than an option writes.
+
+    Parameters
+    ----------
+    named
+        Option -> what was given, and the endings that it knows.
+    """
     from simulator import ScenarioError
 
     for option, (path, endings) in named.items():
@@ -143,7 +150,7 @@ def _print_idle(loaded: "Scenario") -> None:
     print("".join(f"\n{line}" for line in lines), end="\n" if lines else "")
 
 
-def _say_compiling(kernel: str) -> None:
+def say_compiling(kernel: str) -> None:
     """The first use of a new version takes seconds; what is compiled is kept where nobody else can change it."""
     from simulator import cache_folder
 

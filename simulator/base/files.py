@@ -28,6 +28,7 @@ __all__ = [
     "check_format",
     "check_room",
     "digest",
+    "digest_of",
     "make_folder",
     "private_folder",
     "read_bytes",
@@ -59,6 +60,8 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STANDARD_ERROR = 2
+_GZIP = b"\x1f\x8b"
+"""How a file begins that gzip has packed, and no text does."""
 
 
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
@@ -229,9 +232,9 @@ def understood(place: object, writer: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Stream a file line by line, for inputs that may be too large for memory; unpacked if its name ends in `.gz`."""
+    """Stream a file line by line, for inputs that may be too large for memory; unpacked if gzip has packed it."""
     with _opened(path) as stream:
-        if path.suffix != ".gz":
+        if path.suffix != ".gz" and stream.peek(2)[:2] != _GZIP:
             yield stream
             return
         try:
@@ -254,7 +257,7 @@ def check_regular(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[io.BufferedReader]:
     """A file to read from; what is none is refused without waiting for a pipe's other end."""
     try:
         stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed below; Path.open takes none
@@ -616,6 +619,18 @@ def set_aside(folder: Path, names: Sequence[str]) -> Path | None:
 def digest(data: bytes) -> str:
     """Hash of bytes as provenance states it: `sha256:` and 64 hexadecimal digits."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def digest_of(path: Path) -> str:
+    """The same of a file of any size.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read.
+    """
+    with _opened(path) as stream:
+        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
 
 
 def shipped(kind: str, name: str) -> Path:

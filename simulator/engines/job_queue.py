@@ -5,11 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from simulator.engines.costs.jobs import NEVER, SECOND, JobCosts
+from simulator.engines.job_programs import JobPrograms, Started
 from simulator.engines.resources import Clock, Instant, Occurrence, Phase
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.passes import Decision, Jobs, Situation
 from simulator.scheduling.policy import Policy
-from simulator.scheduling.profiles import Hole
+from simulator.scheduling.profiles import Hole, numbers_of
 from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
 
 __all__ = ["JobQueue"]
@@ -25,9 +26,19 @@ class JobQueue:
     ----------
     jobs
         What decisions know; its plans are filled in here where they come from what has ended.
+    programs
+        Where jobs really run; without it each takes the time that `costs` has for it.
     """
 
-    def __init__(self, costs: JobCosts, policy: Policy, estimates: Estimates, *, jobs: Jobs) -> None:
+    def __init__(
+        self,
+        costs: JobCosts,
+        policy: Policy,
+        estimates: Estimates,
+        *,
+        jobs: Jobs,
+        programs: JobPrograms | None = None,
+    ) -> None:
         self._costs, self._policy, self._estimates, self._jobs = costs, policy, estimates, jobs
         self._clock = Clock()
         self._instant = Instant(self._clock)
@@ -46,7 +57,15 @@ class JobQueue:
         """Planned end of each running job, in the order of starts."""
         self._kind: dict[int, int] = {}
         """Class of the slowest PE of each job that has started."""
-        self._started = 0
+        self._started: list[Started] = []
+        """In the order of their starts, where jobs really run."""
+        self._count = 0
+        self._numbers: dict[int, int] = {}
+        """The how manieth each running job was to start."""
+        self._ends: dict[int, int] = {}
+        """End of each running job, as far as is known now."""
+        self._ended_at: dict[int, int] = {}
+        self._programs = programs
         self._past: dict[int, tuple[int, int]] = {}
         """The last two run times of each user, the last one last; 0 where there was none."""
         self._ended: list[tuple[int, int]] = []
@@ -132,7 +151,8 @@ class JobQueue:
 
     def _end(self, job: int, now: int) -> None:
         """A job has ended."""
-        self.finish[job] = now
+        self.finish[job] = self._ended_at[job] = now
+        del self._ends[job]
         self._freed |= now < self._planned.pop(job)
         self._past[self._user[job]] = (self._past.get(self._user[job], (0, 0))[1], now - int(self.start[job]))
 
@@ -141,7 +161,7 @@ class JobQueue:
         for job in [job for job, end in self._planned.items() if end <= now and job not in ending]:
             self._planned[job] = int(self.start[job]) + self._longer(job, now - int(self.start[job]))
             self._corrected = True
-            if self._planned[job] < int(self.start[job]) + self._run[int(self.choice[job])][self._kind[job]]:
+            if self._planned[job] < self._ends[job]:
                 self._at(self._planned[job])
 
     def _longer(self, job: int, so_far: int) -> int:
@@ -172,6 +192,7 @@ class JobQueue:
         for job, hole in decided.starts:
             self._start(job, hole, now)
         if decided.starts:
+            self._look_ahead()
             gone = {job for job, _ in decided.starts}
             self._queue = [job for job in self._queue if job not in gone]
         for job, hole in decided.promises.items():
@@ -207,13 +228,33 @@ class JobQueue:
         places = self._jobs.places
         self._kind[job] = 0 if places is None else places.slowest(hole.pes)
         self._planned[job] = now + hole.lasting
-        lasting, self._started = self._run[hole.choice][self._kind[job]], self._started + 1
-        event, order = Occurrence(self._clock), self._started
-        event.callbacks.append(lambda _event: self._ended.append((order, job)))
-        event.callbacks.append(self._ask)
-        event.after(lasting)
-        if hole.lasting < lasting:
-            self._at(now + hole.lasting)
+        self._numbers[job], self._count = self._count, self._count + 1
+        if self._programs is None:
+            self._ends_at(job, now + self._run[hole.choice][self._kind[job]])
+        else:
+            self._started.append(Started(job, now, tuple(numbers_of(hole.pes))))
+
+    def _look_ahead(self) -> None:
+        """See when jobs end that really run, now that others have started."""
+        if self._programs is not None:
+            for job, end in self._programs.ends(self._started, self._ended_at).items():
+                self._ends_at(job, end)
+
+    def _ends_at(self, job: int, end: int) -> None:
+        """A running job ends then, unless something starts before and changes that."""
+        if self._ends.get(job) == end:
+            return
+        self._ends[job] = end
+        event = Occurrence(self._clock)
+        event.callbacks.append(lambda _event: self._due_end(job, end))
+        event.after(end - self._clock.now)
+        if self._clock.now < self._planned[job] < end:
+            self._at(self._planned[job])
+
+    def _due_end(self, job: int, end: int) -> None:
+        if self._ends.get(job) == end:
+            self._ended.append((self._numbers[job], job))
+            self._ask()
 
     def _amount(self, job: int) -> int:
         """What a running job holds: PEs as bits, or how many."""

@@ -1,14 +1,16 @@
 """Runs a stream of jobs under a policy, in either engine."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from simulator.base.errors import ScenarioError
-from simulator.engines.costs.jobs import JOB_TICK_S, JobCosts, job_costs
+from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, JobCosts, job_costs
 from simulator.engines.job_own import OwnDecisions
+from simulator.engines.job_programs import JobPrograms
 from simulator.engines.job_queue import JobQueue
 from simulator.engines.job_runs import JobRuns
 from simulator.programs.streams.stream import Stream
@@ -35,6 +37,7 @@ def run_jobs(
     estimates: Estimates = Estimates(),  # noqa: B008 - frozen
     *,
     times: JobTimes | None = None,
+    programs: JobPrograms | None = None,
     engine: Engine = "auto",
 ) -> JobRuns:
     """Run all jobs of a stream.
@@ -49,6 +52,8 @@ def run_jobs(
         Who starts when and where, and what is planned with.
     times
         Run times of jobs that are applications or moldable, by number of processes and class of PEs.
+    programs
+        What really runs the jobs, in place of `times`, which are then only planned with. Limits kill no such job.
     engine
         `process` (SimPy), `compiled` (Numba), or `auto`; both give the same starts.
 
@@ -61,6 +66,8 @@ def run_jobs(
         raise ScenarioError(f"engine: there is no {engine!r}; take auto, process or compiled")
     pes = equal_pes(cluster) if isinstance(cluster, int) else cluster
     costs = job_costs(stream, pes, policy, estimates, times)
+    if programs is not None:
+        return _really(stream, pes, costs, policy, estimates, programs)
     run = _compiled if engine == "compiled" or (engine == "auto" and _worth_compiling(costs.jobs)) else _by_process
     return run(stream, pes, costs, policy, estimates)
 
@@ -77,14 +84,32 @@ def _compiled(stream: Stream, pes: Cluster, costs: JobCosts, policy: Policy, est
     return run(stream, pes, costs, policy, estimates)
 
 
-def _by_process(stream: Stream, pes: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> JobRuns:
+def _really(
+    stream: Stream, pes: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates, programs: JobPrograms
+) -> JobRuns:
+    """Jobs as programs, which either engine simulates."""
+    if policy.processors == "counted":
+        raise ScenarioError("processors counted: programs run on PEs by number; take processors named")
+    endless = np.full_like(costs.limit, NEVER)
+    unkilled = replace(costs, limit=endless, killed=np.zeros_like(costs.killed))
+    return replace(_by_process(stream, pes, unkilled, policy, estimates, programs), engine=programs.engine)
+
+
+def _by_process(
+    stream: Stream,
+    pes: Cluster,
+    costs: JobCosts,
+    policy: Policy,
+    estimates: Estimates,
+    programs: JobPrograms | None = None,
+) -> JobRuns:
     """In SimPy."""
     choices = list(zip(range(costs.size.size), costs.size.tolist(), strict=True))
     edges, plan = costs.first_choice.tolist(), costs.plan.tolist()
     of_job = [choices[first:end] for first, end in pairwise(edges)]
     places = Places(pes, policy.placement, plan) if policy.processors == "named" else None
     jobs = Jobs(pes.count, of_job, plan, costs.needs.tolist(), places)
-    queue = JobQueue(costs, policy, estimates, jobs=jobs)
+    queue = JobQueue(costs, policy, estimates, jobs=jobs, programs=programs)
     queue.run(_decider(OwnDecisions(stream, pes, costs, policy), jobs, queue))
     if policy.own is not None:
         OwnDecisions(stream, pes, costs, policy).check_ended(np.flatnonzero(queue.start < 0).tolist())

@@ -42,7 +42,10 @@ def worth_compiling(scenario: Scenario) -> bool:
 
 def _operations_of_all(scenario: Scenario) -> int:
     """About how many primitive operations the first configuration's processes have."""
-    rows = scenario.program(scenario.configurations[0]).operations
+    program = scenario.program(scenario.configurations[0])
+    if program.assembled is not None:
+        return int(program.assembled.kind.size)
+    rows = program.operations
     counts = {id(row): _operations(row) for row in {id(row): row for row in rows}.values()}
     return sum(counts[id(row)] for row in rows)
 

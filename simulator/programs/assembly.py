@@ -102,6 +102,8 @@ def assemble(program: Program) -> Columns:
     ScenarioError
         For negative work, partners or roots that do not exist, or groups that a process is not part of.
     """
+    if program.assembled is not None:
+        return program.assembled
     processes = len(program.operations)
     if not processes:
         raise ScenarioError("program: 0 processes found, at least one allowed")

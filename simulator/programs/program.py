@@ -7,12 +7,15 @@ million operations are a few arrays. `ANY`, `NOBODY` and `group` are explained w
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.models.doubt import Doubt, Noise
+
+if TYPE_CHECKING:
+    from simulator.programs.columns import Columns
 
 Numbers = float | NDArray[np.float64] | NDArray[np.int64]
 """One number for all, or an array (iterations..., process)."""
@@ -230,6 +233,8 @@ class Program:
     """What is not known of the times of its computations and delays, which all share it; None: nothing."""
     noise: Noise | None = None
     """How these times differ from run to run beside what PEs and links do; None: not at all."""
+    assembled: "Columns | None" = None
+    """Its operations as columns, where it was made of such; the rows are then empty."""
 
     @classmethod
     def everywhere(

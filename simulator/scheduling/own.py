@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import MALFORMED, ScenarioError
 
 __all__ = ["OwnDecide", "Running", "Seen", "Waiting", "checked_starts"]
+
+FAULTS = (*MALFORMED, AssertionError, NameError, OSError, RuntimeError)
+"""What a function of the user's own may raise, named with the policy; anything else is ours."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, 
     where = f"policy {name} at {seen.now_s:.9g} s"
     try:
         chosen = list(decide(seen))
-    except Exception as error:
+    except FAULTS as error:
         raise ScenarioError(f"{where}: it failed with {type(error).__name__}: {error}; mend its function") from error
     waiting = {job.number: job for job in seen.waiting}
     free, starts = set(seen.free_pes), list[tuple[int, tuple[int, ...]]]()

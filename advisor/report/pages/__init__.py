@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 
 from advisor.report.page import Page
-from advisor.report.pages import advice, papers, quickstart, simulation, verification, whatif
+from advisor.report.pages import advice, jobs, papers, quickstart, simulation, verification, whatif
 from advisor.wording import Document
 
 PAGES: Mapping[str, Callable[[Document], Page]] = {
     "advise": advice.page,
+    "jobs run": jobs.page,
     "quickstart": quickstart.page,
     "reproduce": papers.page,
     "simulate": simulation.page,

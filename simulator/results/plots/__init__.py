@@ -8,6 +8,7 @@ need different ones.
 
 from simulator.results.plots.builders import plot_builders
 from simulator.results.plots.changes import costs_svg, gains_svg
+from simulator.results.plots.jobs import busy_svg, class_slowdown_svg, pes_svg, waits_svg
 from simulator.results.plots.load import load_svg
 from simulator.results.plots.memory import plot_memory_fit
 from simulator.results.plots.network import network_fit_svg
@@ -21,12 +22,15 @@ from simulator.results.plots.timeline import gantt_svg
 
 __all__ = [
     "baselines_svg",
+    "busy_svg",
+    "class_slowdown_svg",
     "costs_svg",
     "figure_kind",
     "gains_svg",
     "gantt_svg",
     "load_svg",
     "network_fit_svg",
+    "pes_svg",
     "plot_builders",
     "plot_memory_fit",
     "plot_predicted_speed",
@@ -36,4 +40,5 @@ __all__ = [
     "sensitivity_svg",
     "speed_bands_svg",
     "verification_svg",
+    "waits_svg",
 ]

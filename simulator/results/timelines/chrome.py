@@ -182,12 +182,12 @@ def _names(view: View) -> Iterator[str]:
     nodes = [*view.platform.node_names, "network"] if view.platform.network.links else list(view.platform.node_names)
     for number, name in enumerate(nodes):
         pid = view.first_pid + number
-        yield _event("M", "process_name", pid, args={"name": f"{view.prefix}{name}"})
-        yield _event("M", "process_sort_index", pid, args={"sort_index": pid})
+        yield event("M", "process_name", pid, args={"name": f"{view.prefix}{name}"})
+        yield event("M", "process_sort_index", pid, args={"sort_index": pid})
     for number, pe in enumerate(view.platform.pes):
         tid = view.first_tid + number
-        yield _event("M", "thread_name", view.pid[number], tid=tid, args={"name": pe.name})
-        yield _event("M", "thread_sort_index", view.pid[number], tid=tid, args={"sort_index": tid})
+        yield event("M", "thread_name", view.pid[number], tid=tid, args={"name": pe.name})
+        yield event("M", "thread_sort_index", view.pid[number], tid=tid, args={"sort_index": tid})
 
 
 def _counters(view: View) -> Iterator[str]:
@@ -197,14 +197,15 @@ def _counters(view: View) -> Iterator[str]:
     for number, name, load in loaded:
         times_s, values = load_points(load.trace, view.load_starts_s[number], view.end_s, most)
         key = "available" if load.rule == "given" else "load"
-        yield from _counter(view.pid[number], name, key, times_s * 1e6, values)
+        yield from counter(view.pid[number], name, key, times_s * 1e6, values)
     nodes_from = 2 * len(view.platform.network.links)
     for link, (ticks, values) in links.items():
         pid = view.network_pid if link < nodes_from else view.first_pid + link - nodes_from
-        yield from _counter(pid, view.link(link), "messages", moments_us(ticks, view.run.tick_s), values)
+        yield from counter(pid, view.link(link), "messages", moments_us(ticks, view.run.tick_s), values)
 
 
-def _counter(pid: int, name: str, key: str, times_us: Floats, values: Floats) -> Iterator[str]:
+def counter(pid: int, name: str, key: str, times_us: Floats, values: Floats) -> Iterator[str]:
+    """A counter's events: each value holds from its time on."""
     head = f'{{"ph":"C","name":{json.dumps(name)},"pid":{pid},"ts":'
     middle = f',"args":{{{json.dumps(key)}:'
     for ts, value in zip(times_us.tolist(), values.tolist(), strict=True):
@@ -363,6 +364,7 @@ def _text(value: str) -> str:
     return json.dumps(value)
 
 
-def _event(ph: str, name: str, pid: int, *, tid: int | None = None, args: Mapping[str, Any]) -> str:
+def event(ph: str, name: str, pid: int, *, tid: int | None = None, args: Mapping[str, Any]) -> str:
+    """One event without a time of its own."""
     found = {"ph": ph, "name": name, "pid": pid} | ({} if tid is None else {"tid": tid}) | {"args": dict(args)}
     return json.dumps(found, separators=(",", ":"))

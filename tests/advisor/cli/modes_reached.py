@@ -167,6 +167,23 @@ REACH = {
         "with --hostfile": "{w}/alloc.json --kinds fast:1:2,slow:2:2 --size 1600 --hostfile x",
         "without --hostfile": "{w}/alloc.json --kinds fast:1:2,slow:2:2 --size 1600",
     },
+    "jobs run": {
+        "with --backfill none": "{w}/jobs.swf --engine process --backfill none",
+        "with --backfill easy": "{w}/jobs.swf --engine process",
+        "with --backfill conservative": "{w}/jobs.swf --engine process --backfill conservative",
+        "with --processors counted": "{w}/jobs.swf --engine process",
+        "with --processors named": "{w}/jobs.swf --engine process --processors named",
+        "with --estimates limit": "{w}/jobs.swf --engine process",
+        "with --estimates exact": "{w}/jobs.swf --engine process --estimates exact",
+        "with --estimates last-two": "{w}/jobs.swf --engine process --estimates last-two",
+        "with --fairness": "{w}/jobs.swf --engine process --order sjf --fairness 5 --json",
+        "without --fairness": "{w}/jobs.swf --engine process",
+    },
+    "jobs generate": {
+        "with --estimates none": "-o o.swf --jobs 400",
+        "with --estimates exact": "-o o.swf --jobs 400 --estimates exact",
+        "with --estimates tsafrir": "-o o.swf --jobs 400 --estimates tsafrir",
+    },
     "reproduce": {
         "with --live": "allocation --live",
         "with scopred": "scopred",
@@ -195,6 +212,14 @@ seed: 5
 """
 
 
+MANY_JOBS = "; MaxProcs: 8\n" + "".join(
+    f"{job} {40 * job} 0 {30 + 61 * job % 271} {1 + 5 * job % 7} -1 -1 {1 + 5 * job % 7} {200 + 100 * (job % 3)} "
+    f"-1 1 {job % 4} 1 -1 -1 -1 -1 -1\n"
+    for job in range(60)
+)
+"""A log with a queue: 60 jobs of 1 to 7 processors on 8, of 4 users; some run past their limits."""
+
+
 def write_tables(folder):
     """What no command writes."""
     (folder / "runs.csv").write_text((shipped.path_of("scenarios/tutorial/hpl-runs.csv")).read_text())
@@ -218,6 +243,7 @@ def write_tables(folder):
         (folder / f"{name}.conf").write_text(f"SwitchName=s1 Nodes={nodes}\n")
     job = "1 {} 0 100 2 -1 -1 2 -1 -1 1 1 1 1 1 -1 -1 -1\n"
     (folder / "log.swf").write_text("; MaxProcs: 8\n" + job.format(0) + job.format(50))
+    (folder / "jobs.swf").write_text(MANY_JOBS)
     row = "{},{},1,0,7,{},,,,,,,,,,,,,,\n"
     (folder / "google.csv").write_text(row.format(0, 300_000_000, 0.5) + row.format(300_000_000, 600_000_000, 0.25))
     speeds = [

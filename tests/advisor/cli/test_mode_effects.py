@@ -28,6 +28,8 @@ SELECTS = {
     "check": "schema resolved",
     "whatif": "only slurm job-script",
     "export": "simgrid",
+    "jobs run": "backfill processors estimates fairness",
+    "jobs generate": "estimates",
 }
 """Options that ask for a mode: that modes differ is what the refusals show."""
 
@@ -251,6 +253,35 @@ CHANGES = {
         "json": "--json",
         "hosts": "--hosts fast=a,slow=b,c",
     },
+    "jobs run": {
+        "order": "--order sjf",
+        "clean": "--clean pyss",
+        "first": "--first 20",
+        "procs": "--procs 16",
+        "warm-up": "--warm-up 0.2",
+        "same-second": "--same-second event",
+        "engine": "--engine compiled",
+        "output": "-o y",
+        "jobs": "--jobs x.csv",
+        "timeline": "--timeline x.json",
+        "json": "--json",
+        "candidates": "--candidates shortest",
+        "placement": "--placement fastest",
+        "correction": "--correction limit",
+        "seed": "--seed 6",
+    },
+    "jobs generate": {
+        "kind": "--kind both",
+        "jobs": "--jobs 500",
+        "processors": "--processors 64",
+        "load": "--load 0.7",
+        "start-hour": "--start-hour 8",
+        "users": "--users 3",
+        "seed": "--seed 6",
+        "output": "-o p.swf.gz",
+        "json": "--json",
+        "most": "--most 100h",
+    },
 }
 """Option -> what is added to the command line that reaches the mode; what comes out must differ."""
 OTHERS = {
@@ -354,6 +385,7 @@ REFUSES = {
 """Option -> a bad value, where a good one would be a real run of seconds to minutes: it is read in that mode."""
 
 REASONED = {
+    "jobs generate": ("model", "there is one so far"),
     "quickstart": ("output seed json", "tests/advisor/quickstart/test_quickstart.py runs it"),
     "record": ("output per-core append overwrite json", "tests/simulator/calibration/test_load_recording.py runs it"),
     "calibrate speed": (

@@ -23,6 +23,7 @@ READ = {
     "neighbours",
     "against",
     "swept",
+    "log",
 }
 """Parameters of commands that name what is read."""
 BESIDE = {("allocate run", "folder")} | {(f"calibrate {what}", "table") for what in ("memory", "neighbours", "network")}

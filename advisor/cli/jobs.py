@@ -1,0 +1,185 @@
+"""`apportion jobs ...`: streams of jobs on one cluster; `jobs run` puts one stream under one policy."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from advisor.cli import jobs_generate
+from advisor.cli.options import Json, Seed, print_warnings
+from advisor.cli.outputs import check_room, finish
+from advisor.cli.scenarios import INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simulator import Stream
+
+Log = Annotated[
+    Path,
+    typer.Argument(metavar="LOG", help="A stream: .swf(.gz), what sacct -P printed, or Batsim's .json.", **INPUT),
+]
+Order = Annotated[
+    Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"], typer.Option(help="Of the queue; ties as submitted.")
+]
+Backfill = Annotated[Literal["none", "easy", "conservative"], typer.Option(help="Who may pass whom.")]
+Candidates = Annotated[
+    Literal["order", "shortest"], typer.Option(help="How easy tries those that may pass: as queued, or shortest first.")
+]
+Processors = Annotated[
+    Literal["counted", "named"], typer.Option(help="Whether PEs are only counted, or each job gets some by number.")
+]
+Placement = Annotated[
+    Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"], typer.Option(help="Which of the free PEs.")
+]
+Source = Annotated[
+    Literal["limit", "exact", "last-two"],
+    typer.Option(help="What is planned with: the user's limit, the run time, or the mean of the user's last two."),
+]
+Correction = Annotated[
+    Literal["steps", "limit", "quantile"], typer.Option(help="What holds once an estimate is outlived.")
+]
+Clean = Annotated[
+    Literal["strong", "pyss", "none"],
+    typer.Option(help="Which jobs of a log are dropped or changed; said in the output."),
+]
+First = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N jobs that are left.")]
+Procs = Annotated[int | None, typer.Option(min=1, metavar="N", help="PEs of the machine, in place of the log's.")]
+WarmUp = Annotated[
+    float, typer.Option(metavar="SHARE", help="Of the jobs: those that end first and averages leave out; 0 for none.")
+]
+SameSecond = Annotated[
+    Literal["instant", "event"],
+    typer.Option(help="One pass after all that happens at an instant, or after each event."),
+]
+Engine = Annotated[
+    Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
+]
+DIGITS = 12
+"""Of averages in the text; the JSON document has all."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Streams of jobs on one cluster: run them under a policy, draw new ones.\n\n"
+        "Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy",
+    )
+    group.command("run")(run)
+    jobs_generate.register(group)
+    app.add_typer(group, name="jobs")
+
+
+def run(  # noqa: PLR0913, PLR0917 - one per option
+    log: Log,
+    order: Order = "fcfs",
+    backfill: Backfill = "easy",
+    candidates: Candidates = "order",
+    processors: Processors = "counted",
+    placement: Placement = "lowest",
+    estimates: Source = "limit",
+    correction: Correction = "steps",
+    clean: Clean = "strong",
+    first: First = None,
+    procs: Procs = None,
+    warm_up: WarmUp = 0.01,
+    same_second: SameSecond = "instant",
+    engine: Engine = "auto",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for jobs.csv, report.html and manifest.json.")
+    ] = None,
+    jobs: Annotated[Path | None, typer.Option(help="The schedule as a log: .swf, or .csv as Batsim writes it.")] = None,
+    timeline: Annotated[Path | None, typer.Option(help="For Perfetto: .json or .json.gz.")] = None,
+    fairness: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Which of N drawn jobs later ones delay: a run for each.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Run a stream of jobs under one policy and print what its jobs met.
+
+    Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy --candidates shortest -o kth
+    """
+    from advisor.cli.simulate import check_endings, say_compiling
+    from advisor.report.jobs import jobs_document, needed_bytes, save_jobs
+    from simulator import JOB_FILES, JOB_TIMELINES, Estimates, Policy, job_metrics, on_compile, run_jobs
+
+    check_endings({"timeline": (timeline, JOB_TIMELINES), "jobs": (jobs, JOB_FILES)})
+    job_metrics.check_warm_up(warm_up)
+    policy = Policy(order, backfill, candidates, processors, placement, same_second)
+    planned = Estimates(estimates, correction)
+    stream, pes = _read(log, clean, first, procs)
+    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), pes, named=processors == "named"))
+    on_compile.append(say_compiling)
+    runs = run_jobs(stream, pes, policy, planned, engine=engine)
+    late, drawn = None, None if fairness is None else seed
+    if fairness is not None:
+        late = job_metrics.delayed_jobs(runs, count=fairness, seed=seed, engine=engine)
+    document = jobs_document(runs, log=log, warm_up=warm_up, delayed=late, seed=drawn)
+
+    def write() -> None:
+        save_jobs(runs, document, folder=output, jobs=jobs, timeline=timeline)
+
+    finish(document, lambda: _print(document), as_json=as_json, write=write, said=None)
+
+
+def _read(log: Path, cleaning: str, first: int | None, procs: int | None) -> "tuple[Stream, int]":
+    """The stream, cleaned and then cut, and the PEs of its machine."""
+    from simulator import ScenarioError, read_stream
+
+    stream = read_stream(log, cleaning=cleaning, machine_processors=procs)
+    if first is not None and first < len(stream):
+        note = f"the first {first} of {len(stream)} jobs taken"
+        stream = replace(stream.first(first), notes=(*stream.notes, note))
+    pes = procs if procs is not None else stream.machine_processors
+    if pes is None:
+        raise ScenarioError(f"{log}: it does not say how many processors its machine has; add --procs NUMBER")
+    return stream, pes
+
+
+def _print(document: "Mapping[str, Any]") -> None:
+    stream, found = document["stream"], document["averages"]
+    print(f"{stream['name']}: {stream['jobs']} jobs on {document['pes']} PEs")
+    for note in stream["notes"]:
+        print(f"  {note}")
+    print(f"policy {document['policy']['name']}: {document['policy']['variant']}")
+    dropped = f"the first {found['dropped']} to end left out (--warm-up {found['warm_up']:g})"
+    print(f"averages over {found['jobs']} jobs, {dropped if found['dropped'] else 'nothing left out (--warm-up 0)'}")
+    marked = "  (overloaded)" if document["overloaded"] else ""
+    print(f"\n{'':<32}{'mean':>20}{'95 % below':>20}{'99 % below':>20}{'most':>20}{marked}")
+    for name, key, tails in _rows():
+        values = (found[key], *(found[tail] for tail in tails))
+        print(f"{name:<32}" + "".join(f"{_digits(value):>20}" for value in values))
+    print()
+    for name, key in (
+        ("utilisation", "utilisation"),
+        ("utilisation, warm-up to last submission", "steady_utilisation"),
+        ("ended by their limit", "killed"),
+        ("first submission to last end in s", "makespan_s"),
+    ):
+        print(f"{name:<44}{_digits(found[key]):>20}")
+    print(f"{'offered load':<44}{_digits(document['offered_load']):>20}")
+    if document["delayed"] is not None:
+        from advisor.report.sections.jobs import delayed_text
+
+        print(f"delayed by later jobs: {delayed_text(document['delayed'])}")
+    print(f"engine {document['engine']}")
+    print_warnings(document["warnings"])
+
+
+def _rows() -> list[tuple[str, str, tuple[str, ...]]]:
+    """What a row is called, its mean, and its tails."""
+    return [
+        ("wait in s", "wait_s", ("wait_p95_s", "wait_p99_s", "wait_max_s")),
+        ("turnaround in s", "turnaround_s", ()),
+        ("bounded slowdown (10 s)", "bounded_slowdown", tuple(f"bounded_slowdown_{t}" for t in ("p95", "p99", "max"))),
+        ("slowdown", "slowdown", ()),
+        ("bounded slowdown per processor", "per_processor_slowdown", ()),
+        ("area-weighted slowdown", "area_weighted_slowdown", ()),
+    ]
+
+
+def _digits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.{DIGITS}g}"

@@ -1,0 +1,446 @@
+"""Alternatives (policy, estimates, cluster) compared: each draw runs under all of them, and differences are paired."""
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.jobs.paired import FEWEST_DRAWS, FEWEST_STREAMS, FEWEST_UNITS, Differences, differences
+from simulator import (
+    Cluster,
+    Estimates,
+    JobRuns,
+    Policy,
+    ScenarioError,
+    Stream,
+    job_draws,
+    job_metrics,
+    run_jobs,
+    some_names,
+    this_machine,
+)
+
+__all__ = [
+    "METRICS",
+    "NO_DRAWS",
+    "Alternative",
+    "Compared",
+    "Generator",
+    "Metric",
+    "Pair",
+    "alternatives",
+    "compare",
+    "read_policy",
+]
+
+Floats = NDArray[np.float64]
+Row = tuple[Floats, list[bool]]
+Generator = Callable[[int], Stream]
+"""Stream number so and so of a generator: the same number, the same stream."""
+NO_DRAWS = "none"
+STREAMS, SHAKEN = "streams", "shaken"
+"""What results call draws from a generator."""
+FLUCTUATING = {STREAMS, "users"}
+"""Draws of which each is looked at for overload; others have the load of their log."""
+LEVEL = 0.95
+OFTEN = 0.5
+"""Share of draws above which overloaded ones are the rule."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is compared."""
+
+    name: str
+    field: str
+    """Of `JobAverages`."""
+    said: str
+    unit: str
+    """`s`, or nothing."""
+    less_is_better: bool = True
+
+
+METRICS = {
+    one.name: one
+    for one in (
+        Metric("wait", "wait_s", "mean wait", "s"),
+        Metric("slowdown", "bounded_slowdown", "mean bounded slowdown", ""),
+        Metric("p95-wait", "wait_p95_s", "95th percentile of the wait", "s"),
+        Metric("p95-slowdown", "bounded_slowdown_p95", "95th percentile of the bounded slowdown", ""),
+        Metric("turnaround", "turnaround_s", "mean turnaround", "s"),
+        Metric("makespan", "makespan_s", "makespan", "s"),
+        Metric("utilisation", "utilisation", "utilisation", "", less_is_better=False),
+    )
+}
+"""By name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """One way to run a stream."""
+
+    name: str
+    policy: Policy
+    estimates: Estimates
+    cluster: Cluster | int
+
+    def run(self, drawn: job_draws.Drawn) -> JobRuns:
+        """All jobs of a draw; estimates that are given by job follow their jobs."""
+        given = self.estimates.given_s
+        estimates = self.estimates if given is None else replace(self.estimates, given_s=given[drawn.source])
+        return run_jobs(drawn.stream, self.cluster, self.policy, estimates)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How one alternative differs from another: `other` minus `base`."""
+
+    base: int
+    other: int
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What `compare` found."""
+
+    stream: str
+    alternatives: tuple[Alternative, ...]
+    metrics: tuple[Metric, ...]
+    pairs: tuple[Pair, ...]
+    draws: str
+    """Kind: `weeks`, `users`, `shaken`, `streams` of a generator, or `none`."""
+    values: Floats
+    """(draw, alternative, metric)."""
+    own: tuple[job_metrics.JobAverages, ...] | None
+    """Averages of the log itself by alternative; None for a generator."""
+    jobs: int
+    """Of the log, or of the first stream."""
+    units: float
+    """Of how many independent parts the log is; infinite for a generator."""
+    overloaded: tuple[str | None, ...]
+    """By alternative: why its averages mean nothing, or None."""
+    overloaded_draws: tuple[float, ...]
+    """By alternative: share of the draws that are overloaded."""
+    level: float
+    warm_up: float
+    seed: int
+    by_metric: dict[str, Differences] = field(default_factory=dict)
+    """By name of the metric: an entry per pair."""
+
+    @property
+    def refused(self) -> str | None:
+        """Why no interval is stated at all, in one sentence."""
+        count = self.values.shape[0]
+        if self.draws == NO_DRAWS:
+            return "one stream without draws tells no interval; draw weeks, or users"
+        if self.draws in {STREAMS, SHAKEN}:
+            few = count < FEWEST_STREAMS
+            return f"{count} streams are too few for an interval; take {FEWEST_STREAMS} or more" if few else None
+        if count < FEWEST_DRAWS:
+            return f"{count} draws are too few for an interval; take {FEWEST_DRAWS} or more"
+        if self.units < FEWEST_UNITS:
+            return f"the stream is as {self.units:.3g} {self.draws}, too few for an interval; {FEWEST_UNITS} are needed"
+        return None
+
+    @property
+    def of_one_log(self) -> bool:
+        """Whether the log's own values are stated, and draws tell how far off they are; else means of draws are."""
+        return self.own is not None and self.draws != SHAKEN
+
+    def centres(self) -> Floats:
+        """What is stated of each alternative; (alternative, metric)."""
+        told = self.own if self.of_one_log else None
+        return self.values.mean(axis=0) if told is None else _own_values(told, self.metrics)
+
+    def document(self) -> dict[str, Any]:
+        """Plain data: alternatives, and each pair's differences with intervals and verdict."""
+        centres = self.centres()
+        return {
+            "stream": self.stream,
+            "jobs": self.jobs,
+            "draws": self.draws,
+            "replications": int(self.values.shape[0]),
+            "units": self.units if np.isfinite(self.units) else None,
+            "level": self.level,
+            "warm_up": self.warm_up,
+            "seed": self.seed,
+            "refused": self.refused,
+            "alternatives": [self._told(place, centres) for place in range(len(self.alternatives))],
+            "differences": [self._difference(place, one) for one in self.metrics for place in range(len(self.pairs))],
+        }
+
+    def _told(self, place: int, centres: Floats) -> dict[str, Any]:
+        one = self.alternatives[place]
+        return {
+            "name": one.name,
+            "policy": one.policy.to_dict(),
+            "estimates": one.estimates.to_dict(),
+            "pes": pes_of(one.cluster),
+            "overloaded": self.overloaded[place],
+            "overloaded_draws": self.overloaded_draws[place],
+            "metrics": {
+                metric.name: _finite(centres[place, number]) for number, metric in enumerate(self.metrics)
+            },
+        }  # fmt: skip
+
+    def _difference(self, place: int, metric: Metric) -> dict[str, Any]:
+        pair = self.pairs[place]
+        found = self.by_metric[metric.name].row(place)
+        names = [self.alternatives[one].name for one in (pair.base, pair.other)]
+        return {
+            "metric": metric.name,
+            "base": names[0],
+            "other": names[1],
+            **found,
+            "verdict": self.verdict(place, metric),
+        }
+
+    def verdict(self, place: int, metric: Metric) -> str:
+        """`less`, `more`, `alike` (equal in every draw), `open` (they cannot be told apart), or `refused`."""
+        found = self.by_metric[metric.name]
+        holm, mean = float(found.holm[place]), float(found.mean[place])
+        if np.isnan(holm):
+            return "refused"
+        if holm < 1 - self.level:
+            return "less" if mean < 0 else "more"
+        return "alike" if found.low[place] == found.high[place] else "open"
+
+
+def pes_of(cluster: Cluster | int) -> int:
+    """How many PEs."""
+    return cluster if isinstance(cluster, int) else cluster.count
+
+
+def read_policy(text: str) -> Policy:
+    """`easy`, `sjf easy`, `fcfs conservative named`, `easy shortest first`: words as in `Policy.name`.
+
+    Raises
+    ------
+    ScenarioError
+        For a word that no policy has.
+    """
+    fields: dict[str, str] = {}
+    for word in text.replace("shortest first", "shortest").split():
+        known = {one: name for name, words in _WORDS.items() for one in words}
+        if word not in known:
+            raise ScenarioError(f"policy {text!r}: there is no {word!r}; take words of {', '.join(known)}")
+        if fields.get(known[word], word) != word:
+            raise ScenarioError(f"policy {text!r}: {fields[known[word]]} and {word} exclude each other; take one")
+        fields[known[word]] = word
+    given: Any = {"backfill": "none" if "order" in fields else "easy"} | fields
+    return Policy(**given)
+
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "order": ("fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"),
+    "backfill": ("easy", "conservative"),
+    "candidates": ("shortest",),
+    "processors": ("named",),
+    "placement": ("fastest", "earliest-finish", "min-min", "memory"),
+    "same_second": ("event",),
+}
+
+
+def alternatives(
+    policies: Iterable[Policy], estimates: Iterable[Estimates], clusters: Iterable[Cluster | int]
+) -> tuple[Alternative, ...]:
+    """All combinations; a name says what is not the same in all.
+
+    Raises
+    ------
+    ScenarioError
+        If two are the same.
+    """
+    lists = tuple(policies), tuple(estimates), tuple(clusters)
+    found = []
+    for policy, estimate, cluster in itertools.product(*lists):
+        words = [policy.name, estimate.name, f"{pes_of(cluster)} PEs"]
+        said = [word for word, several in zip(words, lists, strict=True) if len(several) > 1]
+        found.append(Alternative(", ".join(said or words[:1]), policy, estimate, cluster))
+    if len({one.name for one in found}) < len(found):
+        raise ScenarioError(f"{some_names([one.name for one in found])}: one is there twice; name each once")
+    return tuple(found)
+
+
+def compare(  # noqa: PLR0913 - all by name
+    source: Stream | Generator,
+    choices: Sequence[Alternative],
+    *,
+    draws: str = "weeks",
+    replications: int = 100,
+    metrics: Sequence[str] = ("wait", "slowdown"),
+    all_pairs: bool = False,
+    level: float = LEVEL,
+    warm_up: float = job_metrics.WARM_UP,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Compared:
+    """Run every draw under every alternative, and state where true differences lie.
+
+    With a log, what intervals are to hold is the mean difference over logs like it: weeks drawn anew say so of other
+    weeks, users of other users, shaken submissions only of chance within a minute. With a generator it is the mean
+    over all of its streams.
+
+    Parameters
+    ----------
+    source
+        A log, or a generator: its streams 0, 1, ... are the draws.
+    choices
+        The first one is the base of all differences, unless `all_pairs`.
+    draws
+        `weeks`, `users`, `shaken` or `none`; nothing to a generator.
+    replications
+        Draws, or streams.
+    metrics
+        Names in `METRICS`.
+    level
+        How often intervals are to hold.
+    warm_up
+        Share of the jobs, those that ended first, that averages leave out.
+    workers
+        Threads; one per core if not given.
+
+    Raises
+    ------
+    ScenarioError
+        For unknown words, fewer than one alternative, and what a policy refuses.
+    """
+    kinds = _metrics(metrics)
+    if not choices:
+        raise ScenarioError("alternatives: there is none; name at least one policy")
+    log = source if isinstance(source, Stream) else None
+    kind = draws if log is not None else STREAMS
+    if log is not None and kind not in {NO_DRAWS, *job_draws.DRAWS}:
+        raise ScenarioError(f"draws: there is no {kind!r}; take {', '.join(job_draws.DRAWS)} or {NO_DRAWS}")
+    count = 0 if kind == NO_DRAWS else replications
+    plan = _Plan(source, tuple(choices), kind, kinds, warm_up, seed)
+    own = None if log is None else plan.of_log(log)
+    rows = _all(plan.of_draw, count, workers, progress)
+    values = np.array([row[0] for row in rows]).reshape(count, len(choices), len(kinds))
+    crowded = np.array([row[1] for row in rows], dtype=np.float64).reshape(count, len(choices))
+    shares = crowded.mean(axis=0) if count else np.zeros(len(choices))
+    found = Compared(
+        stream=log.name if log is not None else plan.drawn(0).stream.name,
+        alternatives=plan.choices,
+        metrics=kinds,
+        pairs=_pairs(len(choices), all_pairs=all_pairs),
+        draws=kind,
+        values=values,
+        own=None if own is None else own[0],
+        jobs=len(log) if log is not None else len(plan.drawn(0).stream),
+        units=float("inf") if log is None or kind == NO_DRAWS else job_draws.units_of(kind, log),
+        overloaded=_overloaded(own[1] if own else [None] * len(choices), shares),
+        overloaded_draws=tuple(shares.tolist()),
+        level=level,
+        warm_up=warm_up,
+        seed=seed,
+    )
+    return replace(found, by_metric=_differences(found))
+
+
+def _metrics(names: Sequence[str]) -> tuple[Metric, ...]:
+    unknown = [name for name in names if name not in METRICS]
+    if unknown or not names:
+        raise ScenarioError(f"metric: there is no {', '.join(unknown) or 'name'}; take {', '.join(METRICS)}")
+    return tuple(METRICS[name] for name in dict.fromkeys(names))
+
+
+def _pairs(count: int, *, all_pairs: bool) -> tuple[Pair, ...]:
+    if all_pairs:
+        return tuple(Pair(*both) for both in itertools.combinations(range(count), 2))
+    return tuple(Pair(0, other) for other in range(1, count))
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What each draw is asked."""
+
+    source: Stream | Generator
+    choices: tuple[Alternative, ...]
+    draws: str
+    metrics: tuple[Metric, ...]
+    warm_up: float
+    seed: int
+
+    def drawn(self, number: int) -> job_draws.Drawn:
+        """A draw, or a stream of the generator."""
+        if isinstance(self.source, Stream):
+            return job_draws.draw_of(self.draws, self.source, self.seed, number)
+        made = self.source(number)
+        return job_draws.Drawn(made, np.arange(len(made)))
+
+    def of_log(self, log: Stream) -> tuple[tuple[job_metrics.JobAverages, ...], list[str | None]]:
+        """Averages of the log itself, and why alternatives are overloaded."""
+        itself = job_draws.Drawn(log, np.arange(len(log)))
+        ran = [one.run(itself) for one in self.choices]
+        return tuple(job_metrics.averages(one, warm_up=self.warm_up) for one in ran), [
+            job_metrics.overload(one) for one in ran
+        ]
+
+    def of_draw(self, number: int) -> Row:
+        """Metrics, (alternative, metric), and which alternatives are overloaded."""
+        drawn = self.drawn(number)
+        found, crowded = [], []
+        for one in self.choices:
+            ran = one.run(drawn)
+            found.append(job_metrics.averages(ran, warm_up=self.warm_up))
+            crowded.append(self.draws in FLUCTUATING and job_metrics.overload(ran) is not None)
+        return _own_values(tuple(found), self.metrics), crowded
+
+
+def _own_values(found: tuple[job_metrics.JobAverages, ...], metrics: tuple[Metric, ...]) -> Floats:
+    """(alternative, metric); NaN where an average is not defined."""
+    return np.array(
+        [[_or_nan(getattr(one, metric.field)) for metric in metrics] for one in found], dtype=np.float64
+    ).reshape(len(found), len(metrics))
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _all(ask: Callable[[int], Row], count: int, workers: int | None, progress: Callable[[int, int], None]) -> list[Row]:
+    """Draws in their order, on threads: the compiled engine lets others go on."""
+    found: list[Row] = []
+    with ThreadPoolExecutor(workers or this_machine().pe_count) as pool:
+        for row in pool.map(ask, range(count)):
+            found.append(row)
+            progress(len(found), count)
+    return found
+
+
+def _overloaded(own: Sequence[str | None], shares: Floats) -> tuple[str | None, ...]:
+    """By alternative: of the log itself, or because most draws are."""
+    said = "averages measure the length of the stream"
+    return tuple(
+        why or (f"{100 * share:.0f} % of the draws are overloaded; {said}" if share > OFTEN else None)
+        for why, share in zip(own, shares.tolist(), strict=True)
+    )
+
+
+def _differences(found: Compared) -> dict[str, Differences]:
+    """All pairs by metric; intervals hold together over pairs and metrics."""
+    bases, others = ([getattr(pair, one) for pair in found.pairs] for one in ("base", "other"))
+    rest = (found.values[:, others] - found.values[:, bases]).transpose(2, 1, 0)
+    own = (found.centres()[others] - found.centres()[bases]).T if found.of_one_log else None
+    crowded = np.array([why is not None for why in found.overloaded])
+    silent = crowded[bases] | crowded[others] | (found.refused is not None)
+    return {
+        metric.name: differences(
+            rest[number],
+            None if own is None else own[number],
+            units=found.units,
+            level=found.level,
+            comparisons=len(found.metrics) * len(found.pairs),
+        ).without(silent)
+        for number, metric in enumerate(found.metrics)
+    }

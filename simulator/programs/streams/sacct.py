@@ -1,0 +1,238 @@
+"""What Slurm's `sacct --parsable2` prints of jobs: a line of names, then a job or a step of one on each line."""
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from simulator.base.errors import meant
+from simulator.base.units import to_number, to_whole
+from simulator.programs.streams.cleaning import (
+    BYTES_OF_KB,
+    FIELDS,
+    MOST_FAULTS,
+    MOST_SECONDS,
+    RawJobs,
+    stream_name,
+    tell,
+)
+
+__all__ = ["NEEDED", "parse_sacct"]
+
+NEEDED: Final = ("JobID", "Submit", "Start", "End")
+"""Names that a file has in any case; with them the elapsed time follows."""
+_PROCESSORS: Final = ("AllocCPUS", "NCPUS", "ReqCPUS")
+_KNOWN: Final = (
+    *(*NEEDED, *_PROCESSORS, "Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "NNodes", "AllocNodes"),
+    *("User", "Group", "Account", "Partition", "State", "ReqMem", "JobName"),
+)
+_NOBODY_KNOWS: Final = frozenset(("", "Unknown", "None", "N/A", "NONE", "INVALID"))
+_UNLIMITED: Final = frozenset(("UNLIMITED", "Partition_Limit"))
+_TIME = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:\.\d{1,9})?)")
+_MEMORY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGTP]?)([nc]?)")
+_STATUS: Final = {"COMPLETED": 1, "CANCELLED": 5}
+"""As the Standard Workload Format counts; all others have failed."""
+_TAKEN: Final = {"user": "User", "group": "Group", "executable": "JobName", "partition": "Partition"}
+"""Field of a stream -> the column of its names."""
+
+
+def parse_sacct(text: str, path: Path) -> RawJobs:
+    """The finished jobs of a text that `sacct -P` printed, in the order of their submission.
+
+    Steps of jobs (`123.batch`) are left out, and so are jobs that have not started or not ended; notes say how many.
+    Times carry no zone and are read as UTC, so that second 0 of the stream is the first submission.
+
+    Raises
+    ------
+    ScenarioError
+        For a column that is missing, lines of another length, and cells that are no times or numbers: one line each.
+    """
+    rows = text.split("\n")
+    table = _Table(path, tuple(name.strip() for name in rows[0].removesuffix("\r").split("|")))
+    table.check_names()
+    for number, row in enumerate(rows[1:], start=2):
+        if row.strip():
+            table.take(number, row.removesuffix("\r").split("|"))
+        if len(table.faults) > MOST_FAULTS:
+            break
+    tell(str(path), table.faults)
+    return table.raw()
+
+
+@dataclass
+class _Table:
+    """Lines as they are read."""
+
+    path: Path
+    names: tuple[str, ...]
+    faults: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    rows: list[list[float]] = field(default_factory=list)
+    left_out: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    numbers: dict[str, dict[str, int]] = field(default_factory=lambda: {name: {} for name in _TAKEN})
+
+    def check_names(self) -> None:
+        """Refuse a table without what a job needs."""
+        places = dict.fromkeys(self.names)
+        for name in NEEDED:
+            if name not in places:
+                self._lacks(name, meant(name, self.names))
+        if not places.keys() & set(_PROCESSORS):
+            self._lacks("AllocCPUS", "")
+        if len(places) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            self.faults.append(f"{self.path}:1: the column {twice} comes twice; ask sacct for it once")
+        tell(str(self.path), self.faults)
+
+    def _lacks(self, name: str, close: str) -> None:
+        self.faults.append(f"{self.path}:1: the column {name} is missing; ask sacct for it with --format{close}")
+
+    def take(self, number: int, cells: Sequence[str]) -> None:
+        """Take in a job, or note why it is left out."""
+        if len(cells) != len(self.names):
+            told = f"{len(cells)} cells and the first {len(self.names)}; leave out names that hold a |"
+            self.faults.append(f"{self.path}:{number}: the line has {told}")
+            return
+        row = dict(zip(self.names, (cell.strip() for cell in cells), strict=True))
+        if why := _left_out(row):
+            self.left_out[why] = self.left_out.get(why, 0) + 1
+            return
+        try:
+            values = _job(row)
+        except ValueError as fault:
+            self.faults.append(f"{self.path}:{number}: {fault}")
+            return
+        for name, column in _TAKEN.items():
+            if text := row.get(column, ""):
+                known = self.numbers[name]
+                values[FIELDS.index(name)] = known.setdefault(text, len(known))
+        self.ids.append(row["JobID"])
+        self.lines.append(number)
+        self.rows.append(values)
+
+    def raw(self) -> RawJobs:
+        """The jobs, from second 0 on."""
+        columns = np.array(self.rows, dtype=np.float64).reshape(-1, len(FIELDS))
+        submit = columns[:, FIELDS.index("submission time")]
+        order, begin = np.argsort(submit, kind="stable"), float(submit.min()) if submit.size else 0.0
+        submit -= begin
+        whole = all(to_whole(job) is not None for job in self.ids)
+        ids = np.array([int(job) for job in self.ids] if whole else self.ids)
+        return RawJobs(
+            place=str(self.path),
+            name=stream_name(self.path),
+            ids=ids[order],
+            columns=columns[order],
+            lines=np.array(self.lines, dtype=np.int64)[order],
+            start_unix_s=begin if submit.size else None,
+            names={name: tuple(known) for name, known in self.numbers.items() if known},
+            notes=tuple(
+                f"{count} {one if count == 1 else several} {what}"
+                for (one, several, what), count in self.left_out.items()
+            ),
+        )
+
+
+def _left_out(row: dict[str, str]) -> tuple[str, str, str] | None:
+    """What a line is that is no job that has run, one of them and several, and what becomes of it."""
+    state = row.get("State", "").partition(" ")[0]
+    if "." in row["JobID"]:
+        return "step of a job", "steps of jobs", "left out"
+    if row["Start"] in _NOBODY_KNOWS or state == "PENDING":
+        why = "cancelled before the start" if state == "CANCELLED" else "not started"
+        return "job", "jobs", f"dropped: {why}"
+    if row["End"] in _NOBODY_KNOWS or state in {"RUNNING", "SUSPENDED"}:
+        return "job", "jobs", "dropped: not ended"
+    return None
+
+
+def _job(row: dict[str, str]) -> list[float]:
+    """The 18 fields of a job; ValueError says what is wrong with a cell."""
+    submit, start, end = (_instant(row, name) for name in ("Submit", "Start", "End"))
+    run = _elapsed(row, end - start)
+    allocated, requested = _whole(row, ("AllocCPUS", "NCPUS")), _whole(row, ("ReqCPUS",))
+    values = dict.fromkeys(FIELDS, -1.0)
+    values |= {"submission time": submit, "wait time": start - submit, "run time": run}
+    got = allocated if allocated > 0 else requested  # whole nodes are more than a job asks for, and it keeps them busy
+    values |= {"allocated processors": allocated, "requested processors": got}
+    values |= {"requested time": _limit(row), "requested memory": _memory_kb(row, max(allocated, requested))}
+    values["status"] = _STATUS.get(row.get("State", "COMPLETED").partition(" ")[0], 0)
+    return list(values.values())
+
+
+def _instant(row: dict[str, str], name: str) -> float:
+    """Seconds since 1970 of a date and time as Slurm writes them, or of a number of them."""
+    text = row[name]
+    seconds = to_whole(text)
+    if seconds is not None and seconds < MOST_SECONDS:
+        return float(seconds)
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{name}: {text[:40]!r} is no time; write it as 2026-03-01T10:00:00") from None
+    return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()
+
+
+def _elapsed(row: dict[str, str], lasting_s: float) -> float:
+    """The run time: what was elapsed, which leaves out suspensions, else the time from start to end."""
+    raw, text = row.get("ElapsedRaw", ""), row.get("Elapsed", "")
+    if raw not in _NOBODY_KNOWS:
+        return _number("ElapsedRaw", raw)
+    return _duration("Elapsed", text) if text not in _NOBODY_KNOWS else lasting_s
+
+
+def _limit(row: dict[str, str]) -> float:
+    """The limit in seconds, -1 if there is none; the raw one is in minutes."""
+    raw, text = row.get("TimelimitRaw", ""), row.get("Timelimit", "")
+    if raw not in _NOBODY_KNOWS | _UNLIMITED:
+        return 60 * _number("TimelimitRaw", raw)
+    return -1.0 if text in _NOBODY_KNOWS | _UNLIMITED else _duration("Timelimit", text)
+
+
+def _number(name: str, text: str) -> float:
+    value = to_number(text)
+    if value is None or not math.isfinite(value) or not 0 <= value <= MOST_SECONDS:
+        raise ValueError(f"{name}: {text[:40]!r} is no number of at least 0; print it as sacct does")
+    return value
+
+
+def _duration(name: str, text: str) -> float:
+    """Seconds of `D-HH:MM:SS`, `HH:MM:SS` or `MM:SS`."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{name}: {text[:40]!r} is no duration; write it as 1-12:30:00, days first")
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return min(days * 86400 + hours * 3600 + minutes * 60 + seconds, MOST_SECONDS)
+
+
+def _whole(row: dict[str, str], names: Sequence[str]) -> float:
+    """The first of some columns that holds a number, -1 if none does."""
+    for name in names:
+        text = row.get(name, "")
+        if text not in _NOBODY_KNOWS:
+            found = to_whole(text)
+            if found is None:
+                raise ValueError(f"{name}: {text[:40]!r} is no whole number; print it as sacct does")
+            return float(found)
+    return -1.0
+
+
+def _memory_kb(row: dict[str, str], processors: float) -> float:
+    """Requested memory per processor: `4Gc` is of a processor, `4Gn` of a node, `4G` of the job; -1 if not known."""
+    text = row.get("ReqMem", "")
+    if text in _NOBODY_KNOWS | {"0", "?"}:
+        return -1.0
+    match = _MEMORY.fullmatch(text)
+    if match is None:
+        raise ValueError(f"ReqMem: {text[:40]!r} is no memory; write it as 4G, 4Gc or 4Gn")
+    total = float(match[1]) * BYTES_OF_KB ** "KMGTP".index(match[2] or "M")
+    if match[3] == "c" or processors < 1:
+        return total if match[3] == "c" else -1.0
+    nodes = _whole(row, ("NNodes", "AllocNodes")) if match[3] == "n" else 1.0
+    return total * nodes / processors if nodes > 0 else -1.0

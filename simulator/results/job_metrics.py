@@ -1,0 +1,467 @@
+"""What a run of a job stream amounts to: averages, classes, series over time, overload, and jobs that later ones delay.
+
+| measure of a job | definition (w wait, r run time, p processors) |
+|---|---|
+| turnaround | w + r |
+| slowdown | (w + r) / r |
+| bounded slowdown | max(1, (w + r) / max(r, 10 s)) |
+| per processor | max(1, (w + r) / (p max(r, 10 s))) |
+| area-weighted slowdown | sum of p (w + r) / sum of p r |
+
+Sources: Feitelson and Rudolph, "Metrics and benchmarking for parallel job scheduling", 1998; Feitelson, "Metrics for
+parallel job scheduling and their convergence", 2001; Tsafrir, Etsion and Feitelson, TPDS 2007 (warm-up).
+"""
+
+import itertools
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import randomness, units
+from simulator.base.errors import ScenarioError
+from simulator.engines.job_runs import JobRuns
+from simulator.scheduling.cluster import Cluster
+from simulator.scheduling.job_times import JobTimes
+
+__all__ = [
+    "CLASSES",
+    "FAIRNESS_LEVEL",
+    "WARM_UP",
+    "Delayed",
+    "JobAverages",
+    "JobClass",
+    "JobSeries",
+    "averages",
+    "bounded_slowdown",
+    "by_class",
+    "check_warm_up",
+    "delayed_jobs",
+    "measured",
+    "offered_load",
+    "over_stretches",
+    "overload",
+    "series",
+]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Kind = Literal["processors", "run"]
+
+WARM_UP = 0.01
+"""Share of the jobs, those that ended first, that averages leave out if nothing else is asked for."""
+SHORTEST_S = 10.0
+"""Run time below which slowdown is bounded."""
+MOST_LOAD = 1.0
+"""Offered load from which on no steady state exists."""
+LONGEST_EXCURSION = 0.5
+"""Share of the time of submissions that one excursion of the backlog may take; one without an end counts twice."""
+FAIRNESS_LEVEL = 0.95
+SIZES = (1, 2, 8, 32, 128, 512, 2048, 8192, 32768)
+"""Least processors of each class."""
+CLASSES: dict[Kind, str] = {"processors": "processors", "run": "run time"}
+"""What jobs are put into classes by, and what figures call it."""
+LENGTHS_S = (0, 10, 60, 600, 3600, 6 * 3600, 24 * 3600)
+"""Least run time of each class."""
+_LENGTHS = ("below 10 s", "10 s to 1 min", "1 to 10 min", "10 to 60 min", "1 to 6 h", "6 to 24 h", "24 h or more")
+
+
+@dataclass(frozen=True)
+class JobAverages:
+    """Means over the jobs of a run without those of its warm-up; the machine's figures are of all jobs."""
+
+    jobs: int
+    """Over how many jobs the means are."""
+    dropped: int
+    """Jobs of the warm-up."""
+    warm_up: float
+    """The share that was asked for."""
+    wait_s: float
+    turnaround_s: float
+    slowdown: float | None
+    """None where a job took no time: the mean is infinite."""
+    bounded_slowdown: float
+    per_processor_slowdown: float
+    area_weighted_slowdown: float | None
+    """None where no job took time."""
+    wait_p95_s: float
+    wait_p99_s: float
+    wait_max_s: float
+    bounded_slowdown_p95: float
+    bounded_slowdown_p99: float
+    bounded_slowdown_max: float
+    killed: float
+    """Share of the jobs that their limit ended."""
+    utilisation: float | None
+    """Share of the PEs' time from the first submission to the last end that jobs took."""
+    steady_utilisation: float | None
+    """The same from the end of the warm-up to the last submission; None where that is no time."""
+    makespan_s: float
+    """From the first submission to the last end, of all jobs."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """By field."""
+        return asdict(self)
+
+
+def bounded_slowdown(runs: JobRuns) -> Floats:
+    """Of each job, with run times of at least 10 s in the denominator; (job,)."""
+    return np.maximum(1.0, (runs.wait_s + runs.run_s) / np.maximum(runs.run_s, SHORTEST_S))
+
+
+def measured(runs: JobRuns, warm_up: float = WARM_UP) -> Flags:
+    """The jobs that averages are over: all but the share `warm_up` that ended first; (job,).
+
+    Jobs that end at one moment count in the order of the stream.
+
+    Raises
+    ------
+    ScenarioError
+        For a share that is not from 0 to below 1.
+    """
+    check_warm_up(warm_up)
+    kept = np.ones(runs.finish_ticks.size, dtype=np.bool_)
+    kept[np.argsort(runs.finish_ticks, kind="stable")[: int(warm_up * kept.size)]] = False
+    return kept
+
+
+def check_warm_up(warm_up: float) -> None:
+    """Refuse what is no share of the jobs that can be dropped.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not from 0 to below 1.
+    """
+    if not 0 <= warm_up < 1:
+        raise ScenarioError(f"warm-up: {warm_up:g} is no share that can be dropped; give one from 0 to below 1")
+
+
+def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
+    """All averages of a run.
+
+    Parameters
+    ----------
+    warm_up
+        Share of the jobs, those that ended first, that is left out.
+
+    Raises
+    ------
+    ScenarioError
+        For a run without jobs, or a share that is none.
+    """
+    kept = measured(runs, warm_up)
+    if not kept.size:
+        raise ScenarioError(f"stream {runs.stream.name}: it has no jobs, and averages over none are not defined")
+    wait, run, sizes = runs.wait_s[kept], runs.run_s[kept], runs.processors[kept]
+    flow, bounded = wait + run, bounded_slowdown(runs)[kept]
+    area = float(np.sum(sizes * run))
+    waits, slow = (np.quantile(values, (0.95, 0.99, 1.0)).tolist() for values in (wait, bounded))
+    return JobAverages(
+        jobs=int(kept.sum()),
+        dropped=int(kept.size - kept.sum()),
+        warm_up=float(warm_up),
+        wait_s=float(wait.mean()),
+        turnaround_s=float(flow.mean()),
+        slowdown=float(np.mean(flow / run)) if run.all() else None,
+        bounded_slowdown=float(bounded.mean()),
+        per_processor_slowdown=float(np.mean(np.maximum(1.0, flow / (sizes * np.maximum(run, SHORTEST_S))))),
+        area_weighted_slowdown=float(np.sum(sizes * flow)) / area if area else None,
+        **dict(zip(("wait_p95_s", "wait_p99_s", "wait_max_s"), waits, strict=True)),
+        **{f"bounded_slowdown_{part}": value for part, value in zip(("p95", "p99", "max"), slow, strict=True)},
+        killed=float(runs.killed[kept].mean()),
+        **_of_machine(runs, kept),
+    )
+
+
+def _of_machine(runs: JobRuns, kept: Flags) -> dict[str, Any]:
+    """Utilisations and makespan, of all jobs."""
+    first, end = int(runs.submit_ticks.min()), int(runs.finish_ticks.max())
+    warm = int(runs.finish_ticks[~kept].max()) if not kept.all() else first
+    return {
+        "utilisation": _utilisation(runs, first, end),
+        "steady_utilisation": _utilisation(runs, warm, int(runs.submit_ticks.max())),
+        "makespan_s": (end - first) / round(1 / runs.tick_s),
+    }
+
+
+def _utilisation(runs: JobRuns, first: int, end: int) -> float | None:
+    """Share of the PEs' time between two ticks that jobs took; None where that is no time."""
+    if end <= first:
+        return None
+    within = np.clip(runs.finish_ticks, first, end) - np.clip(runs.start_ticks, first, end)
+    return float(np.sum(runs.processors * (within / (end - first)))) / runs.pes
+
+
+# By class
+
+
+@dataclass(frozen=True)
+class JobClass:
+    """Jobs of like size or like run time, and what they met."""
+
+    label: str
+    jobs: int
+    wait_s: float
+    """Mean."""
+    bounded_slowdown: float
+    """Mean."""
+    bounded_slowdown_p95: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """By field."""
+        return asdict(self)
+
+
+def by_class(runs: JobRuns, kind: Kind = "processors", *, warm_up: float = WARM_UP) -> tuple[JobClass, ...]:
+    """Jobs by the powers of four of their processors (1, 2-7, 8-31 ...), or by their run time; empty classes left out.
+
+    Parameters
+    ----------
+    warm_up
+        As in `averages`.
+    """
+    kept = measured(runs, warm_up)
+    values: NDArray[Any] = runs.processors if kind == "processors" else runs.run_s
+    bounds = SIZES if kind == "processors" else LENGTHS_S
+    names = _size_labels() if kind == "processors" else _LENGTHS
+    place = np.searchsorted(np.asarray(bounds), values[kept], side="right") - 1
+    wait, slow = runs.wait_s[kept], bounded_slowdown(runs)[kept]
+    return tuple(
+        JobClass(
+            names[number],
+            int(inside.sum()),
+            float(wait[inside].mean()),
+            float(slow[inside].mean()),
+            float(np.quantile(slow[inside], 0.95)),
+        )
+        for number in np.unique(place).tolist()
+        for inside in [place == number]
+    )
+
+
+def _size_labels() -> tuple[str, ...]:
+    ranges = (f"{low}-{after - 1}" if after > low + 1 else f"{low}" for low, after in itertools.pairwise(SIZES))
+    return (*ranges, f"{SIZES[-1]} or more")
+
+
+# Over time
+
+
+@dataclass(frozen=True, eq=False)
+class JobSeries:
+    """Step functions of time: each value holds from its tick to the next one, the last (0) from then on; (tick,)."""
+
+    ticks: Ints
+    """Ascending: where a job is submitted, starts or ends."""
+    busy: Ints
+    """PEs that jobs have."""
+    queued: Ints
+    """Jobs that wait."""
+    queued_processors: Ints
+    """PEs that these ask for."""
+    tick_s: float
+
+    @property
+    def times_s(self) -> Floats:
+        """The ticks in seconds."""
+        return np.asarray(self.ticks / round(1 / self.tick_s))
+
+
+def series(runs: JobRuns) -> JobSeries:
+    """Busy PEs and the queue over time."""
+    events = (runs.submit_ticks, runs.start_ticks, runs.finish_ticks)
+    ticks = np.unique(np.concatenate(events))
+    submit, start, finish = (np.searchsorted(ticks, moment) for moment in events)
+    ones = np.ones(start.size, dtype=np.int64)
+    return JobSeries(
+        ticks,
+        busy=_level(ticks.size, start, finish, runs.processors),
+        queued=_level(ticks.size, submit, start, ones),
+        queued_processors=_level(ticks.size, submit, start, runs.processors),
+        tick_s=runs.tick_s,
+    )
+
+
+def over_stretches(found: JobSeries, values: Ints, edges: Ints) -> tuple[Floats, Ints, Ints]:
+    """Mean, least and greatest value of a step function from each edge to the next; (edges - 1,) each.
+
+    Parameters
+    ----------
+    values
+        One of the series.
+    edges
+        Ascending ticks, from the first to the last one of the series.
+    """
+    area = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(found.ticks).astype(np.float64))))
+    mean = np.diff(np.interp(edges, found.ticks, area)) / np.diff(edges)
+    begin = np.searchsorted(found.ticks, edges[:-1], side="right") - 1
+    end = np.searchsorted(found.ticks, edges[1:], side="left")
+    places = np.stack((begin, end), axis=1).reshape(-1)
+    padded = np.append(values, values[-1])
+    low, high = (how.reduceat(padded, places)[::2] for how in (np.minimum, np.maximum))
+    return mean, low, high
+
+
+def _level(count: int, begin: Ints, end: Ints, weights: Ints) -> Ints:
+    """Sum of the weights of what is under way from each of `count` places on."""
+    change = np.zeros(count, dtype=np.int64)
+    np.add.at(change, begin, weights)
+    np.subtract.at(change, end, weights)
+    return np.cumsum(change)
+
+
+# Overload
+
+
+def offered_load(runs: JobRuns) -> float:
+    """Of the stream, with the run times and processors that jobs really had; see `Stream.offered_load`."""
+    ran = runs.stream.take(np.arange(len(runs.stream)), run_s=runs.run_s, processors=runs.processors)
+    return replace(ran, limit_s=np.full(len(ran), np.nan)).offered_load(runs.pes)
+
+
+def overload(runs: JobRuns) -> str | None:
+    """Why a run has no steady state, in one sentence; None if nothing speaks against one.
+
+    Two rules. The stream offers a load of 1 or more. Or the backlog (work of the jobs that wait, in seconds that the
+    whole machine needs for it) does not drain: one excursion above the mean run time (weighted by area) takes more than
+    half of the time of the submissions; an excursion that still lasts at the last submission counts twice, since it is
+    seen, in the mean, to half of its length. A stable queue drains again and again, and its longest excursion gets
+    ever shorter against a longer stream; without drift (load 1) or with growth it takes a share that does not shrink
+    (arcsine law). Averages over such a stream measure its length.
+    """
+    if not len(runs.stream) or not np.any(runs.finish_ticks > runs.start_ticks):
+        return None
+    load = offered_load(runs)
+    if not np.isfinite(load):
+        return "all jobs are submitted at once, so there is no steady state; averages measure how many jobs there are"
+    measure = "averages measure the length of the stream"
+    if load >= MOST_LOAD:
+        return f"the stream offers a load of {load:.3f}, and from 1 on every queue grows to the end; {measure}"
+    share, open_end, least_s = _excursion(runs)
+    if share * (2 if open_end else 1) <= LONGEST_EXCURSION:
+        return None
+    part = f"{'the last ' if open_end else ''}{100 * share:.0f} % of the time of submissions"
+    held = f"work for more than {_hours(least_s)} of the whole machine without a break"
+    return f"the queue does not drain: it holds {held} for {part}; {measure}"
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.3g} h" if seconds >= 3600 else units.show_duration(seconds)
+
+
+def _excursion(runs: JobRuns) -> tuple[float, bool, float]:
+    """The longest excursion of the backlog as a share of the time of submissions, whether it lasts to their end, level.
+
+    One that lasts to the end is told before another of less than twice its length.
+    """
+    work = runs.processors * runs.run_s
+    least_s = float(np.sum(work * runs.run_s) / np.sum(work))
+    ticks = np.unique(np.concatenate((runs.submit_ticks, runs.start_ticks)))
+    change = np.zeros(ticks.size)
+    np.add.at(change, np.searchsorted(ticks, runs.submit_ticks), work)
+    np.subtract.at(change, np.searchsorted(ticks, runs.start_ticks), work)
+    first, last = int(ticks[0]), int(runs.submit_ticks.max())
+    above = (np.cumsum(change) > least_s * runs.pes) & (ticks < last)
+    edges = np.diff(np.concatenate(([0], above.astype(np.int64), [0])))
+    begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
+    if not begins.size:
+        return 0.0, False, least_s
+    until = np.minimum(np.append(ticks, last)[ends], last)
+    shares = (until - ticks[begins]) / (last - first)
+    open_end = bool(until[-1] == last) and bool(2 * shares[-1] >= shares.max())
+    return float(shares[-1] if open_end else shares.max()), open_end, least_s
+
+
+# Fairness
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """How many of a sample of jobs start later than they would have if no later job had been submitted."""
+
+    sampled: int
+    delayed: int
+    share: float
+    low: float
+    high: float
+    """Of the share among all jobs: Clopper and Pearson's exact interval; the share itself where all were taken."""
+    level: float
+    mean_delay_s: float
+    """Over the sampled jobs."""
+    most_delay_s: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """By field."""
+        return asdict(self)
+
+
+def delayed_jobs(
+    runs: JobRuns,
+    cluster: Cluster | int | None = None,
+    *,
+    count: int = 200,
+    seed: int = 0,
+    level: float = FAIRNESS_LEVEL,
+    times: JobTimes | None = None,
+    engine: Literal["auto", "process", "compiled"] = "auto",
+) -> Delayed:
+    """The strict fair start of a sample of jobs: each one's stream is simulated again up to and with that job.
+
+    Parameters
+    ----------
+    runs
+        The whole stream's.
+    cluster
+        What it ran on; so many equal PEs as it had, if not given.
+    count
+        Jobs to draw, without replacement; all if there are no more.
+    seed
+        Of the draw.
+    level
+        How often the interval of the share is to hold.
+    times
+        As `run_jobs` got them for the whole stream.
+
+    Raises
+    ------
+    ScenarioError
+        For a run without jobs.
+
+    Source: Sabin and Sadayappan, "Unfairness metrics for space-sharing parallel job schedulers", JSSPP 2005.
+    """
+    total = len(runs.stream)
+    if not total or count < 1:
+        raise ScenarioError(f"stream {runs.stream.name}: {count} of {total} jobs cannot be drawn; take 1 or more")
+    drawn = randomness.stream(seed, "jobs delayed by later ones").permutation(total)[:count]
+    where = runs.pes if cluster is None else cluster
+    fair = [_fair_start(runs, job, where, times, engine) for job in drawn.tolist()]
+    delays = (runs.start_ticks[drawn] - np.array(fair, dtype=np.int64)) / round(1 / runs.tick_s)
+    late = int(np.sum(delays > 0))
+    share = late / delays.size
+    low, high = (share, share) if delays.size == total else _exact_interval(late, delays.size, level)
+    worst = np.maximum(delays, 0.0)
+    return Delayed(delays.size, late, share, low, high, level, float(worst.mean()), float(worst.max()))
+
+
+def _fair_start(runs: JobRuns, job: int, cluster: Cluster | int, times: JobTimes | None, engine: Any) -> int:
+    """Tick at which a job would start if it were the last one of the stream."""
+    from simulator.engines.jobs import run_jobs  # figures and tables need no engine
+
+    estimates = runs.estimates
+    if estimates.given_s is not None:
+        estimates = replace(estimates, given_s=estimates.given_s[: job + 1])
+    if times is not None:
+        times = replace(times, row=times.row[: job + 1])
+    stream = runs.stream.first(job + 1)
+    alone = run_jobs(stream, cluster, runs.policy, estimates, times=times, engine=engine)
+    return int(alone.start_ticks[job])
+
+
+def _exact_interval(found: int, count: int, level: float) -> tuple[float, float]:
+    from scipy.stats import binomtest
+
+    ends = binomtest(found, count).proportion_ci(confidence_level=level, method="exact")
+    return float(ends.low), float(ends.high)

@@ -1,0 +1,192 @@
+"""Jobs of a stream: busy PEs and the queue over time, who had which PE, slowdown by class, and how long jobs waited."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import units
+from simulator.engines.job_runs import JobRuns
+from simulator.results.job_metrics import JobClass, over_stretches, series
+from simulator.results.plots.frame import INK, SERIES, drawing, legend, svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STRETCHES: Final = 300
+_MOST_BOXES: Final = 1200
+"""Rectangles of a figure; a longer stream shows its beginning."""
+_POINTS: Final = 240
+_DAY_S, _HOUR_S, _MINUTE_S = 86400.0, 3600.0, 60.0
+
+
+def busy_svg(runs: JobRuns, *, name: str = "busy") -> str:
+    """Draw the PEs that jobs have and the queue over time: mean and range of each of some hundred stretches.
+
+    Parameters
+    ----------
+    runs
+        Of one stream.
+    name
+        Begins the ids of the figure.
+    """
+    found = series(runs)
+    if found.ticks.size < 2:
+        return ""
+    count = min(_STRETCHES, int(found.ticks[-1] - found.ticks[0]))
+    edges = np.linspace(int(found.ticks[0]), int(found.ticks[-1]), count + 1).astype(np.int64)
+    unit_s, unit = _unit(float((edges[-1] - edges[0]) * runs.tick_s))
+    times = edges * (runs.tick_s / unit_s)
+    panels = (("busy PEs", found.busy), ("jobs that wait", found.queued))
+    told = []
+    with drawing(height_in=3.8) as figure:
+        grid = figure.subplots(2, 1, sharex=True)
+        for axes, colour, (what, values) in zip(grid, SERIES, panels, strict=False):
+            mean, low, high = over_stretches(found, values, edges)
+            sides = [np.append(side, side[-1]) for side in (low, high)]
+            axes.fill_between(times, *sides, step="post", color=colour, alpha=0.25, lw=0)
+            axes.stairs(mean, times, color=colour, baseline=None, lw=1.2)
+            axes.set_title(what)
+            axes.set(xlim=(times[0], times[-1]), ylim=(0, float(high.max()) * 1.08 or 1))
+            axes.grid(axis="y")
+            told.append(f"{what}: mean {float(np.average(mean, weights=np.diff(edges))):.4g}, at most {values.max()}")
+        grid[0].axhline(runs.pes, color=INK, lw=0.9, ls=(0, (1, 2)))
+        grid[0].set_ylim(0, runs.pes * 1.08)
+        grid[1].set_xlabel(f"time in {unit}; mean and range of every {(times[-1] - times[0]) / count:.3g} {unit}")
+        return svg(figure, name=name, title="Busy PEs and queue over time", description="; ".join(told))
+
+
+def pes_svg(runs: JobRuns, *, name: str = "pes") -> str:
+    """Draw which job had which PEs when, if PEs are named: a rectangle per job and range of PEs, coloured by user.
+
+    A stream of more rectangles than a reader can tell apart shows its beginning, and says so.
+
+    Parameters
+    ----------
+    runs
+        Of one stream.
+    name
+        Begins the ids of the figure.
+    """
+    boxes = _boxes(runs)
+    if boxes is None or not boxes[0].size:
+        return ""
+    job, low, high = boxes
+    shown = job.size <= _MOST_BOXES
+    start, finish = runs.start_ticks[job] * runs.tick_s, runs.finish_ticks[job] * runs.tick_s
+    begin, end = float(start.min()), float(finish.max())
+    if not shown:
+        end = float(np.partition(start, _MOST_BOXES)[_MOST_BOXES])
+    inside = start <= end if shown else start < end
+    unit_s, unit = _unit(end - begin)
+    by = runs.stream.user if np.any(runs.stream.user >= 0) else np.arange(len(runs.stream))
+    sides = [edge[inside] / unit_s for edge in (start, np.minimum(finish, end))]
+    with drawing(height_in=3.6) as figure:
+        axes = figure.subplots()
+        _draw_boxes(axes, sides, (low[inside] - 0.5, high[inside] + 0.5), by[job[inside]])
+        axes.set(xlim=(begin / unit_s, end / unit_s), ylim=(runs.pes - 0.5, -0.5), ylabel="PE")
+        whole = float(runs.finish_ticks.max()) * runs.tick_s - begin
+        part = "" if shown else f", the first {(end - begin) / unit_s:.3g} of {whole / unit_s:.4g}"
+        axes.set_xlabel(f"time in {unit}{part}; colours are {'users' if by is runs.stream.user else 'jobs'}")
+        told = f"{np.unique(job[inside]).size} jobs on {runs.pes} PEs in {units.show_duration(end - begin)}"
+        return svg(figure, name=name, title="Jobs on PEs over time", description=told)
+
+
+def class_slowdown_svg(classes: Sequence[JobClass], *, what: str, name: str = "classes") -> str:
+    """Draw mean and 95th percentile of the bounded slowdown by class.
+
+    Parameters
+    ----------
+    classes
+        In their order; `simulator.results.job_metrics.by_class`.
+    what
+        What the classes are of: `processors`.
+    name
+        Begins the ids of the figure.
+    """
+    if not classes:
+        return ""
+    with drawing(height_in=1.2 + 0.36 * len(classes)) as figure:
+        axes = figure.subplots()
+        rows = np.arange(len(classes))
+        mean = np.array([one.bounded_slowdown for one in classes])
+        p95 = np.array([one.bounded_slowdown_p95 for one in classes])
+        axes.barh(rows, mean - 1, 0.6, 1.0, color=SERIES[0], label="mean")
+        axes.plot(p95, rows, color=SERIES[1], ls="", marker="D", ms=5, label="95 % of jobs are below")
+        _logarithmic(axes)
+        axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylim=(len(classes) - 0.5, -0.6))
+        axes.set_yticks(rows, [f"{one.label} ({one.jobs})" for one in classes])
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel="bounded slowdown", ylabel=f"{what} (jobs)")
+        axes.grid(axis="x")
+        legend(figure, [axes])
+        told = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in classes)
+        return svg(figure, name=name, title=f"Bounded slowdown by {what}", description=told)
+
+
+def waits_svg(runs: JobRuns, kept: NDArray[np.bool_], *, name: str = "waits") -> str:
+    """Draw which share of the jobs waited longer than a time, over times on a logarithmic axis.
+
+    Parameters
+    ----------
+    kept
+        The jobs to count; (job,).
+    name
+        Begins the ids of the figure.
+    """
+    waits = np.sort(runs.wait_s[kept])
+    waited = waits[waits > 0]
+    if not waited.size:
+        return ""
+    low = 10 ** np.floor(np.log10(waited[0]))
+    times = np.geomspace(max(float(low), float(waited[-1]) / 1e9), float(waited[-1]), _POINTS)
+    share = 1 - np.searchsorted(waits, times, side="right") / waits.size
+    with drawing(height_in=2.6) as figure:
+        axes = figure.subplots()
+        axes.plot(times, 100 * share, color=SERIES[0], lw=1.6)
+        axes.axvline(waits.mean(), color=SERIES[1], ls="--", lw=1.4, label=f"mean {units.show_duration(waits.mean())}")
+        _logarithmic(axes)
+        axes.set(xlim=(times[0], times[-1]), ylim=(0, 100), xlabel="wait in s", ylabel="% of jobs wait longer")
+        axes.grid()
+        legend(figure, [axes])
+        told = f"{100 * waited.size / waits.size:.3g} % of {waits.size} jobs wait, at most {waited[-1]:.6g} s"
+        return svg(figure, name=name, title="How long jobs wait", description=told)
+
+
+def _boxes(runs: JobRuns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Job, first and last PE of each range of neighbouring PEs; None if PEs are counted."""
+    if runs.allocated is None or runs.first_pe is None:
+        return None
+    job = np.repeat(np.arange(len(runs.stream)), np.diff(runs.first_pe))
+    pe = runs.allocated
+    follows = (job[1:] == job[:-1]) & (pe[1:] == pe[:-1] + 1)
+    begins = np.concatenate(([True], ~follows)) if pe.size else np.zeros(0, dtype=np.bool_)
+    ends = np.append(~follows, True) if pe.size else begins
+    return job[begins], pe[begins], pe[ends]
+
+
+def _draw_boxes(
+    axes: "Axes", times: Sequence[NDArray[Any]], pes: Sequence[NDArray[Any]], owner: NDArray[np.int64]
+) -> None:
+    """Rectangles between two times and two places, coloured by their owners."""
+    from matplotlib.collections import PolyCollection
+
+    (start, finish), (low, high) = times, pes
+    colours = np.array(SERIES)[owner % len(SERIES)].tolist()
+    pairs = ((start, low), (finish, low), (finish, high), (start, high))
+    corners = np.stack([np.stack(pair, axis=1) for pair in pairs], axis=1)
+    axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors=INK, linewidths=0.2, alpha=0.75))
+
+
+def _logarithmic(axes: "Axes") -> None:
+    """Numbers at the powers of ten as they are written."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1e5 else f"1e{round(np.log10(value))}")
+    axes.xaxis.set_minor_formatter(lambda _, __: "")
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    """A unit of time in which so many seconds are a number of one to three digits."""
+    found = ((_DAY_S, "days"), (_HOUR_S, "hours"), (_MINUTE_S, "minutes"))
+    return next(((size, word) for size, word in found if seconds >= 3 * size), (1.0, "s"))

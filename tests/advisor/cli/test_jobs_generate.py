@@ -1,0 +1,93 @@
+"""`apportion jobs generate` as a user calls it: logs that other programs read, the same for the same seed."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from tests.command_line import apportion_here as apportion
+
+
+def generate(folder, *arguments):
+    return apportion("jobs", "generate", *arguments, cwd=folder)
+
+
+def read(path):
+    """Head and rows of a log, read afresh; packed or not."""
+    data = path.read_bytes()
+    text = gzip.decompress(data).decode() if path.suffix == ".gz" else data.decode()
+    head = [line for line in text.splitlines() if line.startswith(";")]
+    rows = [line.split() for line in text.splitlines() if not line.startswith(";")]
+    assert all(len(row) == 18 for row in rows)
+    return head, np.array(rows, dtype=float).T
+
+
+def test_a_log_has_what_was_asked_for(tmp_path):
+    wanted = ("--jobs", 1000, "--processors", 64, "--load", 0.75, "--estimates", "tsafrir", "--seed", 4)
+    done = generate(tmp_path, *wanted, "-o", "s.swf")
+    assert (done.returncode, done.stderr) == (0, "")
+    head, fields = read(tmp_path / "s.swf")
+    job, submit, _, run, processors, _, _, asked, limit = fields[:9]
+    assert "; MaxProcs: 64" in head
+    assert job.tolist() == list(range(1, 1001))
+    assert np.all(np.diff(submit) >= 0)
+    assert processors.tolist() == asked.tolist()
+    assert processors.max() <= 64
+    assert np.all(limit >= run)
+    assert np.unique(limit).size == 35
+    assert np.sum(processors * run) / (64 * (submit[-1] - submit[0])) == pytest.approx(0.75, rel=1e-3)
+
+
+def test_the_document_says_what_the_log_holds(tmp_path):
+    done = generate(tmp_path, "--jobs", 500, "--kind", "both", "--seed", 9, "-o", "s.swf.gz", "--json")
+    document = json.loads(done.stdout)
+    _, fields = read(tmp_path / "s.swf.gz")
+    submit, run, processors = fields[1], fields[3], fields[4]
+    offered = np.sum(processors * run) / (128 * (submit[-1] - submit[0]))
+    assert document["command"] == "jobs generate"
+    assert document["offered_load"] == pytest.approx(offered)
+    assert bool(document["warnings"]) == (offered >= 1)
+    assert document["quantiles"]["run_s"] == np.quantile(run, document["shares"]).tolist()
+    assert document["quantiles"]["limit_s"] is None
+    assert document["users"] == np.unique(fields[11]).size
+    assert (document["seed"], document["provenance"]["seed"]) == (9, 9)
+    assert set(fields[8]) == {-1.0}
+    assert set(fields[14]) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("name", ["s.swf", "s.swf.gz"])
+def test_the_same_seed_is_the_same_file(tmp_path, name):
+    files = []
+    for seed in (1, 1, 2):
+        generate(tmp_path, "--jobs", 300, "--estimates", "exact", "--seed", seed, "-o", name)
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1] != files[2]
+    _, fields = read(tmp_path / name)
+    assert fields[3].tolist() == fields[8].tolist()
+
+
+def test_an_overloaded_stream_is_said(tmp_path):
+    done = generate(tmp_path, "--jobs", 300, "--load", 1.5, "-o", "s.swf")
+    assert "warning: the offered load is 1.5: a queue grows to the end" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-o", "s.csv"), "error: --output: s.csv is no name of a log; let it end in .swf or .swf.gz"),
+        (("-o", "s.swf", "--load", "0"), "error: --load: 0 is no offered load; give a positive number, such as 0.8"),
+        (("-o", "s.swf", "--most", "5h"), "error: --most has no effect with --estimates none: leave it out"),
+        (("-o", "s.swf", "--start-hour", "24"), "error: --start-hour: 24 is no hour of a day"),
+        (("-o", "s.swf", "--jobs", "199", "--estimates", "tsafrir"), "199 jobs are too few for the model"),
+        (("-o", "s.swf", "--estimates", "tsafrir", "--most", "1h"), "error: --most: 3600 s cannot be the greatest"),
+        (("-o", "s.swf", "--estimates", "tsafrir", "--most", "x"), "error: --most: 'x' found"),
+        (("-o", "s.swf", "--kind", "batsh"), "batsh"),
+    ],
+)
+def test_bad_wishes_are_refused_in_one_line(tmp_path, arguments, said):
+    done = generate(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1 or "Usage" in done.stderr
+    assert not list(tmp_path.iterdir())

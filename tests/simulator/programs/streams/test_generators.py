@@ -1,0 +1,248 @@
+"""Generated streams against samplers of the same distributions that share no line with them."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from simulator.base.errors import ScenarioError
+from simulator.programs.streams.lublin import lublin
+from simulator.programs.streams.stream import make_stream
+from simulator.programs.streams.tsafrir import with_estimates
+from tests.support import job_samplers
+from tests.support.job_samplers import BATCH, COMBINED, INTERACTIVE
+
+JOBS, SEEDS = 50_000, (1, 2, 3)
+MOST_DISTANCE = 0.02
+KINDS = {"batch": (BATCH,), "interactive": (INTERACTIVE,), "both": (BATCH, INTERACTIVE), "combined": (COMBINED,)}
+HOUR_S, DAY_S = 3600, 86400
+
+
+def distance(one, other):
+    """Kolmogorov and Smirnov's, for samples with ties too."""
+    one, other = np.sort(one), np.sort(other)
+    places = np.concatenate([one, other])
+    ranks = (np.searchsorted(some, places, side="right") / some.size for some in (one, other))
+    return float(np.abs(np.subtract(*ranks)).max())
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def sampled(request):
+    submit, size, run = map(np.array, job_samplers.jobs(KINDS[request.param], JOBS, seed=17))
+    return request.param, submit, size, run
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sizes_run_times_and_gaps_are_distributed_as_sampled(sampled, seed):
+    kind, submit, size, run = sampled
+    drawn = lublin(JOBS, processors=128, seed=seed, kind=kind)
+    found = {
+        "size": distance(drawn.processors, size),
+        "run": distance(np.log(drawn.run_s), np.log(run)),
+        "gap": distance(np.diff(drawn.submit_s), np.diff(submit)),
+    }
+    assert max(found.values()) <= MOST_DISTANCE, found
+    assert distance(drawn.submit_s % DAY_S, submit % DAY_S) < 0.05  # the hours of few days hang together
+    assert np.corrcoef(drawn.processors, np.log(drawn.run_s))[0, 1] == pytest.approx(
+        np.corrcoef(size, np.log(run))[0, 1], abs=0.02
+    )
+
+
+def test_the_distance_can_tell_neighbouring_parameters_apart():
+    """The bound above would mean nothing if other constants passed it."""
+    _, size, run = map(np.array, job_samplers.jobs((BATCH,), JOBS, seed=18))
+    other = lublin(JOBS, processors=128, seed=1, kind="combined")
+    assert distance(other.processors, size) > MOST_DISTANCE
+    assert distance(np.log(other.run_s), np.log(run)) > MOST_DISTANCE
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("load", "processors"), [(0.5, 128), (0.8, 128), (0.69, 100), (1.2, 1000)])
+def test_the_load_is_as_asked_and_only_gaps_change_for_it(kind, load, processors):
+    drawn = lublin(5000, processors=processors, seed=4, kind=kind, load=load)
+    as_is = lublin(5000, processors=processors, seed=4, kind=kind)
+    asked = float(np.sum(drawn.processors * drawn.run_s))
+    assert asked / (processors * (drawn.submit_s[-1] - drawn.submit_s[0])) == pytest.approx(load, rel=1e-4)
+    assert drawn.offered_load(processors) == pytest.approx(load, rel=1e-4)
+    assert drawn.run_s.tolist() == as_is.run_s.tolist()
+    assert drawn.processors.tolist() == as_is.processors.tolist()
+    stretch = (drawn.submit_s[-1] - drawn.submit_s[0]) / (as_is.submit_s[-1] - as_is.submit_s[0])
+    assert np.allclose(drawn.submit_s, as_is.submit_s * stretch, atol=stretch + 2)
+
+
+def test_the_same_seed_is_the_same_stream():
+    one, again, other = (with_estimates(lublin(2000, seed=seed, kind="both"), seed=seed) for seed in (5, 5, 6))
+    for name in ("submit_s", "processors", "run_s", "limit_s", "user", "queue"):
+        assert getattr(one, name).tobytes() == getattr(again, name).tobytes()
+        assert getattr(one, name).tobytes() != getattr(other, name).tobytes()
+
+
+@pytest.mark.parametrize("processors", [1, 2, 3, 7, 100, 129, 9216])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_job_is_larger_than_the_machine(kind, processors):
+    drawn = lublin(3000, processors=processors, seed=1, kind=kind)
+    assert drawn.processors.min() == 1
+    assert drawn.processors.max() <= processors
+    assert drawn.machine_processors == processors
+    assert np.all(drawn.run_s >= 1)
+    assert np.all(np.diff(drawn.submit_s) >= 0)
+    assert drawn.whole_seconds
+
+
+def test_queues_tell_the_kinds_of_merged_streams():
+    drawn = lublin(20_000, seed=2, kind="both")
+    for queue, name in enumerate(drawn.names["queue"]):
+        alone = lublin(20_000, seed=2, kind=name)
+        of_kind = drawn.queue == queue
+        count = int(of_kind.sum())
+        assert drawn.submit_s[of_kind].tolist() == alone.submit_s[:count].tolist()
+        assert drawn.run_s[of_kind].tolist() == alone.run_s[:count].tolist()
+    assert set(drawn.queue) == {0, 1}
+
+
+def test_second_0_is_the_hour_asked_for():
+    """Half an hour at a time, arrivals follow the weights from that hour on."""
+    at_midnight, at_eight = (lublin(JOBS, seed=3, kind="interactive", start_hour=hour) for hour in (0, 8))
+    hours = (at_midnight.submit_s // HOUR_S) % 24, (at_eight.submit_s // HOUR_S + 8) % 24
+    shares = [np.bincount(some.astype(int), minlength=24) / JOBS for some in hours]
+    cycle = np.add.reduceat(job_samplers.weights(INTERACTIVE), range(0, 48, 2)) / 48
+    for share in shares:
+        assert np.abs(share - cycle).max() < 0.01
+
+
+def test_users_follow_zipfs_law():
+    drawn = lublin(JOBS, seed=1, users=50)
+    found = np.bincount(drawn.user, minlength=51)[1:]
+    expected = JOBS / np.arange(1, 51) / np.sum(1 / np.arange(1, 51))
+    assert np.all(np.abs(found - expected) < 5 * np.sqrt(expected))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"jobs": 0}, "jobs: 0 is too few; give 1 or more"),
+        ({"processors": 0}, "processors: 0 is too few"),
+        ({"users": 0}, "users: 0 is too few"),
+        ({"seed": -1}, "seed: -1 is too few"),
+        ({"kind": "bach"}, "kind: there is no 'bach'; take batch, interactive, both, combined.*batch"),
+        ({"load": 0.0}, "load: 0 is no offered load"),
+        ({"load": float("nan")}, "load: nan is no offered load"),
+        ({"load": 0.5, "jobs": 1}, "load: one job has no gap to stretch"),
+        ({"start_hour": 24}, "start_hour: 24 is no hour of a day"),
+    ],
+)
+def test_bad_wishes_are_refused(given, said):
+    with pytest.raises(ScenarioError, match=said):
+        lublin(**({"jobs": 10} | given))
+
+
+# Estimates
+
+
+def shares(values):
+    """Of jobs by rank, as published: 89 % on the head, whose first has what is left."""
+    head = [14.0491 * np.exp(-0.177531 * rank) / 100 + 0.00462513 for rank in range(2, 21)]
+    tail = np.array([795.6 * rank**-2.267 for rank in range(21, values + 1)])
+    return np.array([0.89 - sum(head), *head, *(0.11 * tail / tail.sum())])
+
+
+NUMBER_OF_VALUES = {200: 20, 600: 28, 1000: 35, 10_000: 90, 50_000: 257, 300_000: 565}
+"""Jobs and values: points of the published line, and between them 27.5, 256.67 and its end."""
+
+
+@pytest.mark.parametrize(("jobs", "values"), NUMBER_OF_VALUES.items())
+def test_there_are_as_many_values_as_the_line_says(jobs, values):
+    found = with_estimates(lublin(jobs, seed=1, kind="combined"), seed=1)
+    assert np.unique(found.limit_s).size == values
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_jobs_have_the_values_in_the_published_shares(kind, seed):
+    plain = lublin(JOBS, seed=seed, kind=kind)
+    found = with_estimates(plain, seed=seed)
+    assert np.all(found.limit_s >= plain.run_s)
+    (first, most), *others = Counter(found.limit_s.tolist()).most_common()
+    counts, expected = np.array([most, *(count for _, count in others)]), shares(257) * JOBS
+    assert first == found.limit_s.max() == np.ceil(plain.run_s.max() / HOUR_S) * HOUR_S
+    assert counts[:20].sum() == pytest.approx(0.89 * JOBS, abs=20)
+    assert np.abs(counts[1:] - np.maximum(1, expected[1:])).max() <= 0.5
+    assert counts[0] == pytest.approx(expected[0], abs=257 / 2)
+    common = {5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 720, 1080}
+    assert {minutes * 60 for minutes in common} < {first, *(value for value, _ in others[:19])}
+    assert found.submit_s is plain.submit_s
+
+
+def test_the_head_holds_round_values_below_the_greatest():
+    """With 18 h: 14 common ones below, and of multiples of 10 h, 5 h, 2 h ... from above the first that are missing."""
+    found = with_estimates(short_jobs(5000), seed=0, most_s=18 * HOUR_S)
+    head = {value / HOUR_S for value, _ in Counter(found.limit_s.tolist()).most_common(20)}
+    below = {5 / 60, 10 / 60, 15 / 60, 20 / 60, 30 / 60, 1, 2, 3, 4, 5, 6, 8, 10, 12}
+    assert head == {18} | below | {15, 16, 14, 17, 13}
+
+
+def test_the_tail_lies_along_the_published_curve():
+    found = with_estimates(short_jobs(10_000), seed=0, most_s=60 * HOUR_S)
+    counted = Counter(found.limit_s.tolist()).most_common()
+    tail, bend = sorted(value for value, _ in counted[20:]), 1 + 12.1039 * 90**-0.6026
+    curve = [60 * HOUR_S * (bend - 1) * x / (bend - x) for x in np.arange(1, 71) / 70]
+    assert np.abs(np.subtract(tail, curve)).max() <= 60
+    assert all(value % 10 == 0 for value in tail)
+
+
+def test_values_of_the_head_have_ranks_that_they_had_in_a_log():
+    """5 min is the shortest value: its rank is one that the shortest had in a log, or the greatest, but for rank 1."""
+    stream = short_jobs(2000)
+    ranks = Counter()
+    for seed in range(60):
+        limits = with_estimates(stream, seed=seed, most_s=18 * HOUR_S).limit_s.tolist()
+        popular = [value for value, _ in Counter(limits).most_common(20)]
+        assert popular[0] == 18 * HOUR_S
+        ranks[popular.index(300.0) + 1] += 1
+    assert set(ranks) == {3, 4, 6}
+    assert ranks[3] > ranks[4] > ranks[6]  # the more popular of two
+
+
+def short_jobs(count, run_s=1.0):
+    return make_stream(
+        "short", submit_s=np.arange(count), processors=np.ones(count, dtype=int), run_s=np.full(count, run_s)
+    )
+
+
+def test_equal_jobs_get_estimates_without_regard_to_their_place():
+    found = with_estimates(short_jobs(20_000), seed=3)
+    half = [found.limit_s[:10_000], found.limit_s[10_000:]]
+    assert distance(*half) < 0.025
+    assert abs(np.corrcoef(np.arange(20_000), found.limit_s)[0, 1]) < 0.025
+
+
+def test_a_long_job_may_get_any_of_the_values_that_hold_it():
+    """One job of 17.5 h among short ones gets the greatest estimate as often as this is one of those long enough."""
+    run_s = np.r_[17.5 * HOUR_S, np.ones(999)]
+    stream = make_stream("one", submit_s=np.arange(1000), processors=np.ones(1000, dtype=int), run_s=run_s)
+    drawn = [with_estimates(stream, seed=seed, most_s=20 * HOUR_S) for seed in range(100)]
+    got = np.array([one.limit_s[0] for one in drawn])
+    expected = np.mean([(one.limit_s == 20 * HOUR_S).sum() / (one.limit_s >= run_s[0]).sum() for one in drawn])
+    assert got.min() >= run_s[0]
+    assert np.mean(got == 20 * HOUR_S) == pytest.approx(expected, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("stream", "given", "said"),
+    [
+        (short_jobs(199), {}, "stream short: 199 jobs are too few for the model of estimates; give 200"),
+        (short_jobs(200), {"seed": -1}, "seed: -1 is too few"),
+        (short_jobs(200), {"most_s": 3600}, "most_s: 3600 s cannot be the greatest estimate; .* 6000 or more"),
+        (short_jobs(200), {"most_s": float("inf")}, "most_s: inf s cannot be"),
+        (short_jobs(200), {"most_s": 7000.5}, "give whole seconds"),
+        (short_jobs(200, 8000), {"most_s": 7200}, "most_s: 7200 s is shorter than a job that runs for 8000 s"),
+        (short_jobs(500, 7200), {"most_s": 7200}, "too many jobs run too long for estimates of at most 7200 s"),
+        (short_jobs(200, np.nan), {}, "run times of some jobs are not known"),
+    ],
+)
+def test_streams_that_cannot_have_estimates_are_refused(stream, given, said):
+    with pytest.raises(ScenarioError, match=said) as raised:
+        with_estimates(stream, **given)
+    assert len(raised.value.lines) == 1
+    assert not re.search(r"\d_\d", raised.value.lines[0])

@@ -1,0 +1,101 @@
+"""What `sacct --parsable2` prints: jobs, steps, times, durations and memory."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import ScenarioError, read_stream
+from simulator.programs.streams.sacct import parse_sacct
+
+NAMES = "JobID|JobName|User|Group|Partition|Submit|Start|End|Elapsed|Timelimit|ReqCPUS|AllocCPUS|NNodes|ReqMem|State"
+ROWS = (
+    "101|mpi|ann|chem|long|2026-03-01T10:00:00|2026-03-01T11:00:00|2026-03-02T11:30:00|1-00:30:00|2-00:00:00|10|16|2|4Gn|COMPLETED",
+    "101.batch|batch||||2026-03-01T11:00:00|2026-03-01T11:00:00|2026-03-02T11:30:00|1-00:30:00||16|16|1||COMPLETED",
+    "101.0|mpi||||2026-03-01T11:00:00|2026-03-01T11:00:00|2026-03-02T11:30:00|1-00:30:00||16|16|2||COMPLETED",
+    "102_7|seq|bob|phys|short|2026-03-01T09:59:30|2026-03-01T10:00:00|2026-03-01T10:00:42|00:00:42|UNLIMITED|1|1|1|2000Mc|FAILED",
+    "103|seq|bob|phys|short|2026-03-01T10:00:10|Unknown|Unknown|00:00:00|Partition_Limit|1|0|1|1G|PENDING",
+    "104|seq|bob|phys|short|2026-03-01T10:00:10|None|2026-03-01T10:30:10|00:00:00|01:00:00|1|0|1|1G|CANCELLED by 1000",
+    "105|seq|ann|phys|long|2026-03-01T10:00:20|2026-03-01T10:00:30|Unknown|00:10:00|01:00:00|1|4|1|1G|RUNNING",
+    "106|a b|ann|chem|short|2026-03-01T10:00:20|2026-03-01T10:00:30|2026-03-01T11:00:31|1:00:01|1:00:00|4|4|1|8G|OOM",
+    "107|x|cyd|chem|short|2026-03-01T10:00:21|2026-03-01T10:00:30|2026-03-01T10:00:31|00:01|30:00|4|4|1|1.5T|CANCELLED",
+)
+
+
+def read(tmp_path, *rows, names=NAMES, **options):
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join([names, *rows]) + "\n")
+    return read_stream(path, **{"cleaning": "none", "machine_processors": 16} | options)
+
+
+def test_jobs_that_ran(tmp_path):
+    found = read(tmp_path, *ROWS)
+    assert found.ids.tolist() == ["102_7", "101", "106", "107"]
+    assert found.submit_s.tolist() == [0, 30, 50, 51]
+    assert found.run_s.tolist() == [42, 88200, 3601, 1]
+    assert found.processors.tolist() == [1, 16, 4, 4]
+    np.testing.assert_array_equal(found.limit_s, [np.nan, 172800, 3600, 1800])
+    assert found.memory_bytes.tolist() == [2000 * 2**20, 2 * 4 * 2**30 / 16, 2 * 2**30, 1.5 * 2**40 / 4]
+    assert [found.names["user"][k] for k in found.user] == ["bob", "ann", "ann", "cyd"]
+    assert [found.names["group"][k] for k in found.group] == ["phys", "chem", "chem", "chem"]
+    assert [found.names["partition"][k] for k in found.partition] == ["short", "long", "short", "short"]
+    assert [found.names["executable"][k] for k in found.executable] == ["seq", "mpi", "a b", "x"]
+    assert found.start_unix_s == 1772359170  # date -u -d 2026-03-01T09:59:30 +%s
+    assert found.machine_processors == 16
+
+
+def test_what_is_left_out_is_counted(tmp_path):
+    assert read(tmp_path, *ROWS).notes == (
+        "4 of 4 jobs kept by cleaning none",
+        "2 steps of jobs left out",
+        "1 job dropped: not started",
+        "1 job dropped: cancelled before the start",
+        "1 job dropped: not ended",
+    )
+
+
+def test_strong_cleaning_ends_jobs_at_their_limit_and_drops_those_without(tmp_path):
+    found = read(tmp_path, *ROWS, cleaning="strong")
+    assert found.ids.tolist() == ["101", "106", "107"]
+    assert found.run_s.tolist() == [88200, 3600, 1]
+
+
+def test_other_columns_raw_numbers_and_epochs(tmp_path):
+    names = "NCPUS|JobID|ElapsedRaw|TimelimitRaw|End|Start|Submit"
+    found = read(
+        tmp_path, "2|7|60|5|1772359300|1772359200|1772359170", "3|8|61|UNLIMITED|1772359300||1772359170", names=names
+    )
+    assert (found.ids.tolist(), found.ids.dtype.kind) == ([7], "i")
+    assert (found.run_s.tolist(), found.limit_s.tolist(), found.processors.tolist()) == ([60], [300], [2])
+    names = "JobID|Submit|Start|End|ReqCPUS"
+    found = read(tmp_path, "7|2026-03-01T10:00:00|2026-03-01T10:00:05|2026-03-01T10:00:45|3", names=names)
+    assert (found.run_s.tolist(), found.processors.tolist()) == ([40], [3])
+
+
+def test_zones_and_line_ends_of_windows(tmp_path):
+    names = "JobID|Submit|Start|End|ReqCPUS\r"
+    rows = ("7|2026-03-01T10:00:00+01:00|2026-03-01T10:00:05+01:00|2026-03-01T10:00:45+01:00|3\r",)
+    assert read(tmp_path, *rows, names=names).start_unix_s == 1772355600
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "told"),
+    [
+        ("ReqMem", "lots", "ReqMem: 'lots' is no memory; write it as 4G, 4Gc or 4Gn"),
+        ("ReqMem", "1.2.3G", "ReqMem: '1.2.3G' is no memory; write it as 4G, 4Gc or 4Gn"),
+        ("AllocCPUS", "-4", "AllocCPUS: '-4' is no whole number; print it as sacct does"),
+        ("Elapsed", "1:2:3:4", "Elapsed: '1:2:3:4' is no duration; write it as 1-12:30:00, days first"),
+        ("End", "2026-13-01T10:00:00", "End: '2026-13-01T10:00:00' is no time; write it as 2026-03-01T10:00:00"),
+    ],
+)
+def test_a_bad_cell_is_named(column, cell, told):
+    cells = ROWS[0].split("|")
+    cells[NAMES.split("|").index(column)] = cell
+    with pytest.raises(ScenarioError) as fault:
+        parse_sacct("\n".join([NAMES, "|".join(cells)]), Path("a.txt"))
+    assert list(fault.value.lines) == [f"a.txt:2: {told}"]
+
+
+def test_job_names_may_hold_quotes_and_odd_letters(tmp_path):
+    row = ROWS[0].replace("mpi", '"unbalanced \u2028 #1')
+    assert read(tmp_path, row, ROWS[7]).ids.tolist() == [101, 106]
