@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.engines.compiled import cache_folder, on_compile
+    from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of
     from simulator.engines.job_runs import JobRuns
     from simulator.engines.jobs import run_jobs
     from simulator.engines.log import Step, critical_path, waits_by_pe
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file.truths import deviates, truth_of
     from simulator.scheduling.cluster import Cluster
     from simulator.scheduling.estimates import Estimates
+    from simulator.scheduling.job_times import JobTimes
     from simulator.scheduling.policy import Policy
 
 _HOMES = {
@@ -86,6 +88,11 @@ _HOMES = {
     "read_stream": "simulator.scenario_file.streams",
     "Stream": "simulator.programs.streams.stream",
     "JobRuns": "simulator.engines.job_runs",
+    "JobPrograms": "simulator.engines.job_programs",
+    "cluster_of": "simulator.engines.job_programs",
+    "job_scenario": "simulator.engines.job_programs",
+    "places_of": "simulator.engines.job_programs",
+    "JobTimes": "simulator.scheduling.job_times",
     "Policy": "simulator.scheduling.policy",
     "Estimates": "simulator.scheduling.estimates",
     "AS_NOW": "simulator.programs.configuration",
@@ -202,7 +209,9 @@ __all__ = [
     "Estimates",
     "IdleCores",
     "Interrupted",
+    "JobPrograms",
     "JobRuns",
+    "JobTimes",
     "JoinedPlatform",
     "LinkModel",
     "Load",
@@ -232,6 +241,7 @@ __all__ = [
     "capacity_of",
     "characterisation",
     "check_form",
+    "cluster_of",
     "compare",
     "critical_path",
     "describe",
@@ -252,6 +262,7 @@ __all__ = [
     "job_draws",
     "job_lines",
     "job_metrics",
+    "job_scenario",
     "job_table_lines",
     "join_platform",
     "kept_shares",
@@ -266,6 +277,7 @@ __all__ = [
     "matmul",
     "notebook",
     "on_compile",
+    "places_of",
     "plots",
     "process_lines",
     "provenance",

@@ -9,12 +9,13 @@ import typer
 from advisor.cli import jobs_generate
 from advisor.cli.options import Json, Seed, print_warnings
 from advisor.cli.outputs import check_room, finish
-from advisor.cli.scenarios import INPUT
+from advisor.cli.scenarios import INPUT, SCENARIO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simulator import Stream
+    from advisor.jobs.setting import Setting
+    from simulator import Estimates, Policy, Stream
 
 Log = Annotated[
     Path,
@@ -34,9 +35,39 @@ Placement = Annotated[
     Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"], typer.Option(help="Which of the free PEs.")
 ]
 Source = Annotated[
-    Literal["limit", "exact", "last-two"],
-    typer.Option(help="What is planned with: the user's limit, the run time, or the mean of the user's last two."),
+    Literal["limit", "exact", "last-two", "fit", "predicted"],
+    typer.Option(
+        help="What is planned with: the user's limit, the run time, the mean of the user's last two, a regression "
+        "(--model), or the times that are predicted for applications."
+    ),
 ]
+Quantile = Annotated[
+    float,
+    typer.Option(min=0.01, max=0.99, metavar="SHARE", help="Of run times that a plan with an interval holds for."),
+]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        help="Regression of run times that apportion fit wrote: of processors, limit_s or parameters.", **INPUT
+    ),
+]
+Platform = Annotated[
+    Path | None,
+    typer.Option(metavar="SCENARIO", help="Whose PEs, loads and network the jobs run on.", **SCENARIO),
+]
+Times = Annotated[
+    Literal["predicted", "simulated"],
+    typer.Option(help="Whether applications take the times predicted for each alone, or are simulated together."),
+]
+Sizes = Annotated[
+    Literal["fixed", "fit", "advised"],
+    typer.Option(help="Processes of moldable jobs: as asked, as end first at the start, or fixed before by advice."),
+]
+Own = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="FILE.py[:NAME]", help="A policy of your own: a function of what waits and runs."),
+]
+Draw = Annotated[int, typer.Option(min=0, metavar="N", help="Which draw of the platform's loads.")]
 Correction = Annotated[
     Literal["steps", "limit", "quantile"], typer.Option(help="What holds once an estimate is outlived.")
 ]
@@ -81,6 +112,13 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     placement: Placement = "lowest",
     estimates: Source = "limit",
     correction: Correction = "steps",
+    quantile: Quantile = 0.75,
+    model: Model = None,
+    platform: Platform = None,
+    times: Times = "predicted",
+    draw: Draw = 0,
+    sizes: Sizes = "fixed",
+    own: Own = None,
     clean: Clean = "strong",
     first: First = None,
     procs: Procs = None,
@@ -104,16 +142,24 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.cli.simulate import check_endings, say_compiling
     from advisor.report.jobs import jobs_document, needed_bytes, save_jobs
-    from simulator import JOB_FILES, JOB_TIMELINES, Estimates, Policy, job_metrics, on_compile, run_jobs
+    from simulator import JOB_FILES, JOB_TIMELINES, job_metrics, on_compile
 
     check_endings({"timeline": (timeline, JOB_TIMELINES), "jobs": (jobs, JOB_FILES)})
     job_metrics.check_warm_up(warm_up)
-    policy = Policy(order, backfill, candidates, processors, placement, same_second)
-    planned = Estimates(estimates, correction)
-    stream, pes = _read(log, clean, first, procs)
-    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), pes, named=processors == "named"))
     on_compile.append(say_compiling)
-    runs = run_jobs(stream, pes, policy, planned, engine=engine)
+    words = {"order": order, "backfill": backfill, "candidates": candidates, "processors": processors}
+    words |= {"placement": placement, "same_second": same_second}
+    policy = read_policy_options(own, sizes, words)
+    stream = read_jobs(log, clean, first, procs)
+    setting = read_setting(stream, platform, procs, times)
+    pes = setting.cluster if isinstance(setting.cluster, int) else setting.cluster.count
+    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), pes, named=processors == "named"))
+    if sizes == "advised":
+        stream = advised(stream, setting, policy, estimates, quantile)
+    planned = read_estimates(
+        stream, setting, policy, source=estimates, correction=correction, quantile=quantile, model=model
+    )
+    runs = setting.run(stream, policy, planned, draw=draw, engine=engine)
     late, drawn = None, None if fairness is None else seed
     if fairness is not None:
         late = job_metrics.delayed_jobs(runs, count=fairness, seed=seed, engine=engine)
@@ -125,18 +171,77 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     finish(document, lambda: _print(document), as_json=as_json, write=write, said=None)
 
 
-def _read(log: Path, cleaning: str, first: int | None, procs: int | None) -> "tuple[Stream, int]":
-    """The stream, cleaned and then cut, and the PEs of its machine."""
-    from simulator import ScenarioError, read_stream
+def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) -> "Stream":
+    """The stream, cleaned and then cut."""
+    from simulator import read_stream
 
     stream = read_stream(log, cleaning=cleaning, machine_processors=procs)
     if first is not None and first < len(stream):
         note = f"the first {first} of {len(stream)} jobs taken"
         stream = replace(stream.first(first), notes=(*stream.notes, note))
-    pes = procs if procs is not None else stream.machine_processors
-    if pes is None:
-        raise ScenarioError(f"{log}: it does not say how many processors its machine has; add --procs NUMBER")
-    return stream, pes
+    return stream
+
+
+def read_policy_options(own: str | None, sizes: str, words: dict[str, Any]) -> "Policy":
+    """The policy of the options, or one of the user's own."""
+    from advisor.jobs.own_policy import own_policy
+    from simulator import Policy
+
+    if own is not None:
+        return own_policy(own, processors=words["processors"], same_second=words["same_second"])
+    return Policy(**words, sizes="fit" if sizes == "fit" else "fixed")
+
+
+def read_setting(stream: "Stream", platform: Path | None, procs: int | None, times: Any) -> "Setting":
+    """What the stream runs on."""
+    from advisor.cli.progress import counting_bar
+    from advisor.jobs.setting import setting_of
+    from simulator import load_scenario
+
+    scenario = None if platform is None else load_scenario(platform)
+    with counting_bar("predicting applications") as told:
+        return setting_of(stream, platform=scenario, pes=procs, times=times, progress=told)
+
+
+def read_estimates(
+    stream: "Stream",
+    setting: "Setting",
+    policy: "Policy",
+    *,
+    source: Any,
+    correction: Any,
+    quantile: float,
+    model: Path | None,
+) -> "Estimates":
+    """What is planned with.
+
+    Raises
+    ------
+    ScenarioError
+        For a regression that is not named or does not fit the stream.
+    """
+    from advisor.jobs.setting import fitted_estimates
+    from simulator import Estimates, ScenarioError
+    from simulator.calibration import load_runtime_model
+
+    if source == "predicted":
+        return setting.planned(stream, quantile, policy)
+    if source != "fit":
+        return Estimates(source, correction)
+    if model is None:
+        raise ScenarioError(
+            "--estimates fit: no regression is named; add --model MODEL.json, which apportion fit writes"
+        )
+    return fitted_estimates(stream, load_runtime_model(model), quantile)
+
+
+def advised(stream: "Stream", setting: "Setting", policy: "Policy", estimates: str, quantile: float) -> "Stream":
+    """The stream with sizes that were tried out for its moldable jobs, which its notes say."""
+    from advisor.jobs.setting import advised_sizes
+
+    sized, found = advised_sizes(stream, setting, policy, quantile=quantile if estimates == "predicted" else None)
+    best = min(found, key=lambda name: found[name])
+    return replace(sized, notes=(*sized.notes, f"sizes of moldable jobs by the best of {len(found)} rules: {best}"))
 
 
 def _print(document: "Mapping[str, Any]") -> None:

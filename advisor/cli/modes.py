@@ -485,12 +485,17 @@ TABLE: Mapping[str, Rules] = {
     "allocate fit": Rules("model output json"),
     "allocate advise": Rules("kinds size level memory footprint top hostfile json", (_flag("hostfile", "hosts"),)),
     "jobs run": Rules(
-        "order backfill processors estimates clean first procs warm-up same-second engine output jobs timeline "
+        "processors estimates clean first procs platform policy warm-up same-second engine output jobs timeline "
         "fairness json",
         (
+            _flag("policy", "", without="order backfill candidates placement sizes"),
+            _flag("platform", "times draw sizes", why="where no applications can be simulated"),
             _beside("backfill", {"none": "", "easy": "candidates", "conservative": ""}),
             _beside("processors", {"counted": "", "named": "placement"}),
-            _beside("estimates", {"limit": "", "exact": "", "last-two": "correction"}),
+            _beside(
+                "estimates",
+                {"limit": "", "exact": "", "last-two": "correction", "fit": "model quantile", "predicted": "quantile"},
+            ),
             _flag("fairness", "seed", why="where nothing is drawn"),
         ),
     ),

@@ -17,10 +17,12 @@ Floats = NDArray[np.float64]
 
 FEWEST_STREAMS = 10
 """Independent streams, and differences other than 0 among them, below which no interval is stated."""
-FEWEST_UNITS = 8
+FEWEST_UNITS = 20
 """Weeks (or users, as many as count) below which a log tells no interval."""
 FEWEST_DRAWS = 30
 """Draws of a log, and differences other than 0 among them, below which their spread and skewness are not known."""
+SHOWN = 1.25
+"""By how much true skewness is larger than what few values of a long-tailed distribution show, in the coverage study."""
 STRAIGHT = 1e-9
 """Skewness below which there is none to correct."""
 
@@ -85,12 +87,12 @@ def differences(
     count = draws.shape[1]
     if own is None:
         centre, error, freedom = draws.mean(axis=1), _spread(draws) / np.sqrt(max(1, count)), count - 1.0
-        skewed = _skewness(draws) / np.sqrt(max(1, count))
+        skewed = SHOWN * _few(count) * _skewness(draws) / np.sqrt(max(1, count))
         told = (np.count_nonzero(draws, axis=1) >= FEWEST_STREAMS) & (count >= FEWEST_STREAMS)
     else:
         parts = min(units, 1e9)
         centre, error, freedom = own, _spread(draws) * np.sqrt(parts / max(parts - 1, 1e-9)), min(parts, count) - 1.0
-        skewed = _skewness(draws)
+        skewed = SHOWN * _few(parts) * _skewness(draws)
         told = (np.count_nonzero(draws, axis=1) >= FEWEST_DRAWS) & (parts >= FEWEST_UNITS)
     alike = (count >= FEWEST_STREAMS) & np.all(draws == 0, axis=1) & (centre == 0)
     shape = _Shape(centre, np.where(told, error, np.nan), skewed, max(freedom, 1.0))
@@ -151,13 +153,14 @@ def _spread(draws: Floats) -> Floats:
     return np.asarray(np.std(draws, axis=1, ddof=1)) if draws.shape[1] > 1 else np.full(draws.shape[0], np.nan)
 
 
+def _few(count: float) -> float:
+    """How much less skewness so many values show than there is (the usual correction, G1 over g1)."""
+    return float(np.sqrt(count * (count - 1)) / (count - 2)) if count > 3 else 1.0
+
+
 def _skewness(draws: Floats) -> Floats:
-    """Of each row, with the usual correction for few values (G1); 0 where all are equal."""
-    count = draws.shape[1]
-    if count < 3:
-        return np.zeros(draws.shape[0])
-    rest = draws - draws.mean(axis=1, keepdims=True)
+    """Of each row, as it is; 0 where all are equal."""
+    rest = draws - draws.mean(axis=1, keepdims=True) if draws.shape[1] else np.zeros((draws.shape[0], 1))
     second, third = np.mean(rest**2, axis=1), np.mean(rest**3, axis=1)
-    least = np.finfo(np.float64).tiny
-    found = np.where(second > least, third / np.maximum(second, least) ** 1.5, 0.0)
-    return np.asarray(found * np.sqrt(count * (count - 1)) / (count - 2))
+    bent = second > STRAIGHT**2 * np.mean(draws**2, axis=1) if draws.shape[1] else second > 0
+    return np.asarray(np.where(bent, third, 0.0) / np.where(bent, second, 1.0) ** 1.5)

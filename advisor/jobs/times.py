@@ -1,4 +1,4 @@
-"""What jobs that run applications take: predicted by simulating each alone, with every number of processes asked for."""
+"""What jobs that run applications take: predicted by simulating each alone, with each number of processes asked for."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -112,9 +112,9 @@ def users(stream: Stream, seed: int, draw: int) -> Drawn:
     """As many users as the stream has, drawn with replacement; their jobs keep their times.
 
     A user who is drawn twice is two users with like jobs: the second one's are moved by a random number of whole weeks,
-    on a circle of all weeks, since two who do the same in the same second are not what another log would have. The load fluctuates as it hangs on who is drawn, far more
-    than from week to week where a few users have most of the work: a draw may be overloaded. Jobs of which nobody
-    knows the user count as one user's. Jobs are numbered anew.
+    on a circle of all weeks, since two who do the same in the same second are in no log. The load fluctuates as it
+    hangs on who is drawn, far more than from week to week where a few users have most of the work: a draw may be
+    overloaded. Jobs of which nobody knows the user count as one user's. Jobs are numbered anew.
 
     Raises
     ------

@@ -23,6 +23,9 @@ Ints = NDArray[np.int64]
 WORD = 64
 ROOM = 2
 """Sets of PEs that picking needs."""
+UNKNOWN = ("start", "finish", "promised", "promise")
+WORK = ("estimate", "choice", "kind", "planned", "number", "queue", "candidates", "running", "ending", "late", "chosen")
+"""Arrays by job that begin as unknown, and as 0."""
 
 
 def run(stream: Stream, cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> JobRuns:
@@ -60,56 +63,14 @@ def run(stream: Stream, cluster: Cluster, costs: JobCosts, policy: Policy, estim
 
 def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> State:
     """The arrays of a run that has not begun."""
-    jobs, kinds = costs.jobs, costs.run.shape[1]
-    words = -(-cluster.count // WORD) if policy.processors == "named" else 0
-    rows = _rows(jobs, cluster.count, policy)
+    jobs, words = costs.jobs, _word_count(cluster, policy)
+    rows, wide = _rows(jobs, cluster.count, policy), max(1, words)
     groups, need, able = groups_of(cluster, policy.placement), *_able(cluster, costs)
-    numbers = np.zeros(len(N), dtype=np.int64)
-    for name, value in {
-        N.JOBS: jobs,
-        N.PES: cluster.count,
-        N.KINDS: kinds,
-        N.LADDER: costs.ladder.shape[2],
-        N.ORDER: ORDERS[policy.order],
-        N.BACKFILL: BACKFILLS[policy.backfill],
-        N.SHORTEST: policy.candidates == "shortest" and policy.backfill == "easy",
-        N.EVENT: policy.same_second == "event",
-        N.LAST_TWO: estimates.source == "last-two",
-        N.CORRECTION: CORRECTIONS[estimates.correction],
-        N.WHOLE: costs.whole,
-        N.WORDS: words,
-        N.GROUPS: len(groups),
-        N.FASTEST_FIRST: policy.placement in FASTEST_FIRST,
-        N.EARLIEST_FINISH: policy.placement in {"earliest-finish", "min-min"},
-        N.MIN_MIN: policy.placement == "min-min",
-        N.SCORED: policy.order in {"wfp3", "unicep", "f1"},
-        N.DYNAMIC: ORDERS[policy.order] in DYNAMIC,
-        N.STEPS: costs.steps.size,
-        N.WAKE: LAST_TICK,
-        N.PROFILE: 1,
-        N.STATUS: RUNNING,
-        N.OWN: policy.own is not None,
-    }.items():
-        numbers[name] = value
-    within = [np.flatnonzero(cluster.class_of <= kind) for kind in range(kinds)]
-    free = np.zeros(rows * max(1, words), dtype=np.int64)
-    free[: max(1, words)] = _words([np.arange(cluster.count)], words) if words else cluster.count
-    empty = {name: np.full(jobs, NONE, dtype=np.int64) for name in ("start", "finish", "promised", "promise")}
-    work = (
-        "estimate",
-        "choice",
-        "kind",
-        "planned",
-        "number",
-        "queue",
-        "candidates",
-        "running",
-        "ending",
-        "late",
-        "chosen",
-    )
+    within = [np.flatnonzero(cluster.class_of <= kind) for kind in range(costs.run.shape[1])]
+    free = np.zeros(rows * wide, dtype=np.int64)
+    free[:wide] = _words([np.arange(cluster.count)], words) if words else cluster.count
     return State(
-        n=numbers,
+        n=_numbers(cluster, costs, policy, estimates, groups=len(groups)),
         submit=costs.submit,
         first=costs.first_choice,
         size=_own(costs.size),
@@ -130,9 +91,46 @@ def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimat
         within=_words(within, words),
         able=_words(able, words),
         scores=np.zeros(jobs),
-        **empty,
-        **{name: np.zeros(jobs, dtype=np.int64) for name in work},
+        **{name: np.full(jobs, NONE, dtype=np.int64) for name in UNKNOWN},
+        **{name: np.zeros(jobs, dtype=np.int64) for name in WORK},
     )
+
+
+def _word_count(cluster: Cluster, policy: Policy) -> int:
+    """Words of a set of PEs; 0 where these are counted."""
+    return -(-cluster.count // WORD) if policy.processors == "named" else 0
+
+
+def _numbers(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates, *, groups: int) -> Ints:
+    """Counts and switches, by `N`."""
+    found = np.zeros(len(N), dtype=np.int64)
+    for name, value in {
+        N.JOBS: costs.jobs,
+        N.PES: cluster.count,
+        N.KINDS: costs.run.shape[1],
+        N.LADDER: costs.ladder.shape[2],
+        N.ORDER: ORDERS[policy.order],
+        N.BACKFILL: BACKFILLS[policy.backfill],
+        N.SHORTEST: policy.candidates == "shortest" and policy.backfill == "easy",
+        N.EVENT: policy.same_second == "event",
+        N.LAST_TWO: estimates.source == "last-two",
+        N.CORRECTION: CORRECTIONS[estimates.correction],
+        N.WHOLE: costs.whole,
+        N.WORDS: _word_count(cluster, policy),
+        N.GROUPS: groups,
+        N.FASTEST_FIRST: policy.placement in FASTEST_FIRST,
+        N.EARLIEST_FINISH: policy.placement in {"earliest-finish", "min-min"},
+        N.MIN_MIN: policy.placement == "min-min",
+        N.SCORED: policy.order in {"wfp3", "unicep", "f1"},
+        N.DYNAMIC: ORDERS[policy.order] in DYNAMIC,
+        N.STEPS: costs.steps.size,
+        N.WAKE: LAST_TICK,
+        N.PROFILE: 1,
+        N.STATUS: RUNNING,
+        N.OWN: policy.own is not None,
+    }.items():
+        found[name] = value
+    return found
 
 
 def _own(values: Ints) -> Ints:

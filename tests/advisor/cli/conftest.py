@@ -44,6 +44,8 @@ def prepared(tmp_path_factory):
     make("calibrate network --replay {s}/papers/characterisation_unix.csv -o link.json")
     make("calibrate neighbours --replay visits.csv --cache L3=32MB -o neighbours.json")
     make("fit {s}/tutorial/hpl-runs.csv --formula N**3/P -o runtime.json")
+    make("fit job-times.csv --formula 'limit_s + processors' -o job-times.json")
+    make("fit other-times.csv --formula 'limit_s + processors' -o other-times.json")
     make("history import runs.csv --app hpl --history h.sqlite")
     make("simulate small.yaml -o results")
     make("allocate fit {s}/tutorial/allocation-runs.csv -o alloc.json")

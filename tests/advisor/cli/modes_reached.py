@@ -176,6 +176,13 @@ REACH = {
         "with --estimates limit": "{w}/jobs.swf --engine process",
         "with --estimates exact": "{w}/jobs.swf --engine process --estimates exact",
         "with --estimates last-two": "{w}/jobs.swf --engine process --estimates last-two",
+        "with --estimates fit": "{w}/jobs.swf --engine process --estimates fit --model {w}/job-times.json",
+        "with --estimates predicted": "{w}/apps.csv --platform {w}/jobs-on.yaml --processors named "
+        "--engine process --estimates predicted",
+        "with --platform": "{w}/apps.csv --platform {w}/jobs-on.yaml --processors named --engine process",
+        "without --platform": "{w}/jobs.swf --engine process",
+        "with --policy": "{w}/jobs.swf --engine process --policy {w}/own_policy.py",
+        "without --policy": "{w}/apps.csv --platform {w}/jobs-on.yaml --processors named --engine process",
         "with --fairness": "{w}/jobs.swf --engine process --order sjf --fairness 5 --json",
         "without --fairness": "{w}/jobs.swf --engine process",
     },
@@ -220,6 +227,22 @@ MANY_JOBS = "; MaxProcs: 8\n" + "".join(
 """A log with a queue: 60 jobs of 1 to 7 processors on 8, of 4 users; some run past their limits."""
 
 
+JOBS_ON = """
+format: 1
+platform:
+  nodes:
+    - name: "n[1-4]"
+      pes: [{speeds: {k: 100 kunits/s}, load: {trace: {times_s: [0, 3], values: [0, 1], end_s: 7}, rule: fair}}]
+    - name: "m[1-4]"
+      pes: [{speeds: {k: 300 kunits/s}}]
+  network: {topology: star, link: {latency: 1ms, bandwidth: 1MB/s}, contention: fair}
+application: {name: matmul, kernel: k, parameters: {n: 60}}
+configurations: {equal: {partition: equal}}
+replications: 4
+"""
+"""A platform for jobs of applications: two speeds, loads that are drawn, and links that jobs share."""
+
+
 def write_tables(folder):
     """What no command writes."""
     (folder / "runs.csv").write_text((shipped.path_of("scenarios/tutorial/hpl-runs.csv")).read_text())
@@ -244,6 +267,14 @@ def write_tables(folder):
     job = "1 {} 0 100 2 -1 -1 2 -1 -1 1 1 1 1 1 -1 -1 -1\n"
     (folder / "log.swf").write_text("; MaxProcs: 8\n" + job.format(0) + job.format(50))
     (folder / "jobs.swf").write_text(MANY_JOBS)
+    lines = ["application,processes,least,most,submitted_s,limit_s,user,n"]
+    lines += [f"matmul,{'' if k % 2 else 2},{1 if k % 2 else ''},{4 if k % 2 else ''},{k},9,u{k % 3},60" for k in range(9)]
+    (folder / "apps.csv").write_text("\n".join(lines) + "\n")
+    (folder / "jobs-on.yaml").write_text(JOBS_ON)
+    (folder / "own_policy.py").write_text("def decide(seen):\n    return list(seen.waiting[-1:]) * (seen.free == 8)\n")
+    for name, factor in (("job-times", 3), ("other-times", 9)):
+        rows = "".join(f"{p},{limit},{limit / factor + 5 * p}\n" for p in (1, 2, 4, 8) for limit in (100, 200, 300, 400))
+        (folder / f"{name}.csv").write_text(f"processors,limit_s,time_s\n{rows}")
     row = "{},{},1,0,7,{},,,,,,,,,,,,,,\n"
     (folder / "google.csv").write_text(row.format(0, 300_000_000, 0.5) + row.format(300_000_000, 600_000_000, 0.25))
     speeds = [

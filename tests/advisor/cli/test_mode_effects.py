@@ -28,7 +28,7 @@ SELECTS = {
     "check": "schema resolved",
     "whatif": "only slurm job-script",
     "export": "simgrid",
-    "jobs run": "backfill processors estimates fairness",
+    "jobs run": "backfill processors estimates fairness platform policy",
     "jobs generate": "estimates",
 }
 """Options that ask for a mode: that modes differ is what the refusals show."""
@@ -269,6 +269,11 @@ CHANGES = {
         "placement": "--placement fastest",
         "correction": "--correction limit",
         "seed": "--seed 6",
+        "times": "--times simulated",
+        "draw": "--draw 1",
+        "sizes": "--sizes fit",
+        "quantile": "--quantile 0.95",
+        "model": "--model {w}/other-times.json",
     },
     "jobs generate": {
         "kind": "--kind both",

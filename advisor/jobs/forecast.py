@@ -1,0 +1,289 @@
+"""When a job starts: the queue as it is at the job's submission, run forward over draws of what is not known.
+
+Known are who runs since when, who waits in which order, and all limits. Not known are run times, and who comes later:
+under backfilling, later jobs take holes and put others off. A draw has run times from jobs that ended before (those of
+the user count most; of a running job, those that lasted longer than it has), and the arrivals of a past week at the
+same time of the week.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator import JobRuns, ScenarioError, job_draws, make_stream, randomness, run_jobs
+
+__all__ = ["ORDERS", "StartForecast", "StartForecasts", "forecast"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+LEVEL = 0.9
+DRAWS = 200
+ORDERS = ("fcfs", "sjf", "ljf")
+"""Those that do not ask how long a job has waited, which a queue that begins anew does not know."""
+LAST_OWN = 40
+"""Ended jobs of the user that are looked at, the last ones."""
+LAST_LIKE = 400
+"""Ended jobs of anybody, with a like limit, that are looked at."""
+LIKE = 1.25
+"""Limits are alike up to this ratio."""
+FEWEST_LIKE = 30
+"""Ended jobs with a like limit below which those with any limit are taken."""
+OTHERS = 8.0
+"""How many jobs of the user's own all others together weigh."""
+SAME_LIMIT = 3.0
+"""How many others one with the very limit weighs, among those of the user."""
+FADING = 0.98
+"""Weight of a job of the user against the one that ended after it."""
+TOGETHER = 0.8
+"""How often jobs of one user with one limit share what is drawn: such jobs fail, or last, together."""
+LONGEST_S = 7 * 86400.0
+"""For how long arrivals are drawn, at most."""
+AHEAD = 1.5
+"""For how long: so many times the wait that nearly all draws without later arrivals have."""
+NEARLY_ALL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class StartForecast:
+    """Where a job's start lies."""
+
+    job: int
+    """Row of the stream."""
+    submit_s: float
+    starts_s: Floats
+    """One per draw, ascending."""
+    level: float
+    running: int
+    waiting: int
+    """Jobs at the submission, without the job itself."""
+
+    @property
+    def at_once(self) -> bool:
+        """Whether it starts at its submission whatever is drawn."""
+        return bool(self.starts_s[-1] <= self.submit_s)
+
+    @property
+    def low_s(self) -> float:
+        """The earlier end of the interval."""
+        return float(np.quantile(self.starts_s, (1 - self.level) / 2, method="hazen"))
+
+    @property
+    def high_s(self) -> float:
+        """The later end."""
+        return float(np.quantile(self.starts_s, (1 + self.level) / 2, method="hazen"))
+
+    @property
+    def median_s(self) -> float:
+        """As likely earlier as later."""
+        return float(np.median(self.starts_s))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; times in seconds of the stream."""
+        names = ("job", "submit_s", "low_s", "median_s", "high_s", "level", "at_once", "running", "waiting")
+        return {name: getattr(self, name) for name in names} | {"draws": int(self.starts_s.size)}
+
+
+def forecast(
+    runs: JobRuns, job: int, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0, arrivals: bool = True
+) -> StartForecast:
+    """The start of one job as it can be known at its submission; see `StartForecasts`."""
+    return StartForecasts(runs, draws=draws, level=level, seed=seed, arrivals=arrivals).of(job)
+
+
+@dataclass(frozen=True, eq=False)
+class StartForecasts:
+    """Forecasts of jobs of one run of a stream; nothing that is not known at a job's submission is used for it.
+
+    With conservative backfilling, promises are made anew from the order of the queue, so that forecasts may be off by
+    what earlier promises kept.
+
+    Raises
+    ------
+    ScenarioError
+        For jobs without limits, and orders that ask how long a job has waited.
+    """
+
+    runs: JobRuns
+    draws: int = DRAWS
+    level: float = LEVEL
+    seed: int = 0
+    arrivals: bool = True
+    """Whether later arrivals are drawn; without them it is the start that nobody who comes later can put off."""
+
+    def __post_init__(self) -> None:
+        policy, stream = self.runs.policy, self.runs.stream
+        if policy.order not in ORDERS:
+            why = "how long a job has waited decides, and forecasts cannot begin from that"
+            raise ScenarioError(f"forecast: with order {policy.order} {why}; take {', '.join(ORDERS)}")
+        if np.any(np.isnan(stream.limit_s)):
+            raise ScenarioError(f"stream {stream.name}: some jobs have no limit; forecasts need them")
+
+    @cached_property
+    def _submit(self) -> Floats:
+        return self.runs.submit_s
+
+    @cached_property
+    def _start(self) -> Floats:
+        return self.runs.start_s
+
+    @cached_property
+    def _finish(self) -> Floats:
+        return self.runs.finish_s
+
+    @cached_property
+    def _plan(self) -> Floats:
+        """What was planned with at the start, which is known at the submission."""
+        return np.asarray(self.runs.estimate_ticks * self.runs.tick_s)
+
+    def of(self, job: int) -> StartForecast:
+        """Of one job, by its row."""
+        now = float(self._submit[job])
+        came = np.arange(job + 1)  # later rows come later, if at the same second
+        running = came[(self._start[: job + 1] < now) & (self._finish[: job + 1] > now)]
+        waiting = came[self._start[: job + 1] >= now]
+        known = np.concatenate((running, waiting))
+        generator = randomness.stream(self.seed, job, "forecast of a start")
+        lasting = self._run_times(known, now, generator)
+        elapsed = np.where(np.arange(known.size) < running.size, now - self._start[known], 0.0)
+        queue = _Queue(self, job, now, known, running.size, lasting - elapsed[:, np.newaxis], elapsed)
+        starts = queue.starts(None)
+        if self.arrivals and starts.max() > now:
+            ahead = min(LONGEST_S, AHEAD * (float(np.quantile(starts, NEARLY_ALL)) - now) + 3600.0)
+            starts = queue.starts(self._later(now, ahead, generator))
+        return StartForecast(job, now, np.sort(starts), self.level, running.size, waiting.size - 1)
+
+    def _run_times(self, known: Ints, now: float, generator: np.random.Generator) -> Floats:
+        """Of known jobs, longer than each has lasted; (job, draw)."""
+        stream, limit = self.runs.stream, self.runs.stream.limit_s
+        ended = np.flatnonzero(self._finish[: known.max() + 1] <= now)
+        past = _Past(
+            stream.user[ended], limit[ended], self.runs.run_s[ended] / limit[ended], np.argsort(self._finish[ended])
+        )
+        own = generator.random((known.size, self.draws))
+        shared = generator.random((known.size, self.draws))
+        together = generator.random((known.size, self.draws)) < TOGETHER
+        _, alike = np.unique(np.stack((stream.user[known], limit[known])), axis=1, return_inverse=True)
+        drawn = np.where(together, shared[np.ravel(alike)], own)
+        found = np.empty((known.size, self.draws))
+        for place, job in enumerate(known.tolist()):
+            lasted = max(0.0, now - float(self._start[job]))
+            found[place] = past.lasting(int(stream.user[job]), float(limit[job]), lasted, drawn[place])
+        return np.ceil(found) if stream.whole_seconds else found
+
+    def _later(self, now: float, ahead_s: float, generator: np.random.Generator) -> list[tuple[Ints, Floats]] | None:
+        """For each draw: jobs that came in a past week from this time of the week on, and how long after it."""
+        most = int((now - ahead_s - float(self._submit[0])) // job_draws.WEEK_S) + 1
+        weeks = max(1, most)
+        begins = now - job_draws.WEEK_S * np.arange(1, weeks + 1)
+        begins = begins[(begins >= self._submit[0]) & (begins + ahead_s <= now)]
+        if not begins.size:
+            begins = np.array([now - ahead_s])
+        first, after = np.searchsorted(self._submit, begins), np.searchsorted(self._submit, begins + ahead_s)
+        chosen = generator.integers(0, begins.size, self.draws)
+        return [
+            (np.arange(first[week], after[week]), self._submit[first[week] : after[week]] - begins[week])
+            for week in chosen.tolist()
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Past:
+    """Jobs that ended before; arrays (job,), in the order of submission."""
+
+    user: Ints
+    limit_s: Floats
+    ratio: Floats
+    """Run time over limit."""
+    order: Ints
+    """By end."""
+
+    def lasting(self, user: int, limit_s: float, lasted_s: float, drawn: Floats) -> Floats:
+        """Run times for uniform draws, longer than the job has lasted and no longer than its limit; (draw,)."""
+        ratio, weight = self._of_user(user, limit_s)
+        others = self._like(limit_s)
+        values = np.concatenate((ratio, others, [1.0]))
+        weights = np.concatenate((weight, np.full(others.size, OTHERS / max(1, others.size)), [1e-3]))
+        weights = np.where((values * limit_s > lasted_s) | (values >= 1), weights, 0.0)
+        order = np.argsort(values, kind="stable")
+        upto = np.cumsum(weights[order])
+        place = np.searchsorted(upto, drawn * upto[-1], side="right")
+        chosen = values[order][np.minimum(place, order.size - 1)]
+        return np.asarray(np.minimum(np.maximum(chosen * limit_s, lasted_s), limit_s))
+
+    def _of_user(self, user: int, limit_s: float) -> tuple[Floats, Floats]:
+        """The user's last jobs, and what each weighs."""
+        theirs = self.order[self.user[self.order] == user][-LAST_OWN:] if user >= 0 else np.empty(0, np.int64)
+        weight = FADING ** np.arange(theirs.size - 1, -1, -1)
+        return self.ratio[theirs], np.where(self.limit_s[theirs] == limit_s, SAME_LIMIT, 1.0) * weight
+
+    def _like(self, limit_s: float) -> Floats:
+        """The last jobs with a like limit, or with any."""
+        ordered = self.limit_s[self.order]
+        alike = self.order[(ordered <= limit_s * LIKE) & (ordered >= limit_s / LIKE)]
+        return np.asarray(self.ratio[(alike if alike.size >= FEWEST_LIKE else self.order)[-LAST_LIKE:]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Queue:
+    """What is known at a submission, and draws of what remains of each job."""
+
+    of: StartForecasts
+    job: int
+    now: float
+    known: Ints
+    """Running jobs, then waiting ones in their order, the job itself last."""
+    running: int
+    remaining_s: Floats
+    """(job, draw)."""
+    elapsed_s: Floats
+
+    def starts(self, later: list[tuple[Ints, Floats]] | None) -> Floats:
+        """When the job starts in each draw; (draw,).
+
+        All draws are one stream, one after the other with so long a break that everything has ended: one run instead of
+        hundreds. What runs is submitted a second before the queue is, with what remains of it.
+        """
+        from simulator import Estimates
+
+        plan, limit = self._plans()
+        fields: list[tuple[Floats, ...]] = []
+        jobs, begin, begins = [], 2.0, []
+        for draw in range(self.of.draws):
+            came, when = (np.empty(0, np.int64), np.empty(0)) if later is None else later[draw]
+            rows = np.concatenate((self.known, came))
+            early = np.arange(rows.size) < self.running
+            run = np.concatenate((self.remaining_s[:, draw], self.of.runs.run_s[came])) + early
+            submit = begin - early + np.concatenate((np.zeros(self.known.size), when))
+            fields.append((
+                submit, run,
+                np.concatenate((plan, self.of._plan[came])) + early,
+                np.concatenate((limit, self.of.runs.stream.limit_s[came])) + early,
+            ))  # fmt: skip
+            jobs.append(rows)
+            begins.append(begin)
+            begin += float(np.ceil(np.sum(run) + (when[-1] if when.size else 0.0))) + 10.0
+        submit, run, plan_s, limit_s = (np.concatenate(values) for values in zip(*fields, strict=True))
+        rows = np.concatenate(jobs)
+        order = np.argsort(submit, kind="stable")
+        stream = make_stream(
+            "forecast", submit_s=submit[order], run_s=run[order], limit_s=limit_s[order],
+            processors=self.of.runs.processors[rows][order],
+        )  # fmt: skip
+        given = Estimates("given", self.of.runs.estimates.correction, plan_s[order][:, np.newaxis], "as planned")
+        ran = run_jobs(stream, self.of.runs.pes, self.of.runs.policy, given)
+        starts = np.empty(submit.size)
+        starts[order] = ran.start_s
+        sizes = np.cumsum([0, *(one.size for one in jobs[:-1])])
+        return np.asarray(starts[sizes + self.known.size - 1] - np.array(begins) + self.now)
+
+    def _plans(self) -> tuple[Floats, Floats]:
+        """What remains of plans and limits; (job,) each."""
+        stream = self.of.runs.stream
+        limit = stream.limit_s[self.known]
+        plan = self.of._plan[self.known]
+        outlived = plan <= self.elapsed_s
+        plan = np.where(outlived, limit, plan)
+        return plan - self.elapsed_s, limit - self.elapsed_s

@@ -1,0 +1,219 @@
+"""What a stream runs on: counted PEs, or a scenario's platform with run times predicted or jobs really simulated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.jobs.times import PredictedTimes, predict_times
+from simulator import (
+    Cluster,
+    Estimates,
+    JobPrograms,
+    JobRuns,
+    Policy,
+    Scenario,
+    ScenarioError,
+    Stream,
+    cluster_of,
+    run_jobs,
+)
+from simulator.models import RuntimeModel
+
+__all__ = ["Setting", "Times", "advised_sizes", "fitted_estimates", "setting_of"]
+
+Times = Literal["predicted", "simulated"]
+QUANTILES = (0.5, 0.75, 0.9, 0.975)
+"""Those that follow the one that is planned with, once it is outlived."""
+EFFICIENCIES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Least efficiencies that are tried for moldable jobs."""
+MIDDLE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A cluster, and where run times of applications come from."""
+
+    cluster: Cluster | int
+    scenario: Scenario | None = None
+    predicted: PredictedTimes | None = None
+    """Of applications; None for streams of durations."""
+    times: Times = "predicted"
+    """Whether applications take the times that were predicted for them, or are really simulated together."""
+
+    @property
+    def draws(self) -> int:
+        """How many draws of loads differ; 1 where nothing is drawn."""
+        if self.predicted is None or self.scenario is None or self.scenario.deterministic:
+            return 1
+        return self.predicted.draws
+
+    def run(
+        self,
+        stream: Stream,
+        policy: Policy,
+        estimates: Estimates,
+        *,
+        draw: int = 0,
+        engine: Literal["auto", "process", "compiled"] = "auto",
+    ) -> JobRuns:
+        """All jobs of a stream in one draw of the loads.
+
+        Raises
+        ------
+        ScenarioError
+            For what policy and estimates refuse.
+        """
+        if self.predicted is None or self.scenario is None:
+            return run_jobs(stream, self.cluster, policy, estimates, engine=engine)
+        predicted = replace(self.predicted, stream=stream)
+        if self.times == "predicted":
+            return run_jobs(stream, self.cluster, policy, estimates, times=predicted.draw(draw), engine=engine)
+        if estimates.source == "exact":
+            raise ScenarioError("estimates exact: nobody knows how long simulated jobs run; take predicted or limit")
+        programs = JobPrograms(self.scenario, stream, draw, engine)
+        return run_jobs(stream, self.cluster, policy, estimates, times=predicted.mean, programs=programs)
+
+    def planned(self, stream: Stream, quantile: float, policy: Policy) -> Estimates:
+        """Estimates from the predicted times: one quantile, then the higher ones.
+
+        Raises
+        ------
+        ScenarioError
+            For a stream of durations.
+        """
+        if self.predicted is None:
+            raise ScenarioError("estimates predicted: durations have no predicted times; take limit, last-two or fit")
+        return replace(self.predicted, stream=stream).estimates(_ladder(quantile), sizes=policy.sizes)
+
+
+def _ladder(quantile: float) -> tuple[float, ...]:
+    return (quantile, *(one for one in QUANTILES if one > quantile))
+
+
+def setting_of(
+    stream: Stream,
+    *,
+    platform: Scenario | None,
+    pes: int | None,
+    times: Times = "predicted",
+    replications: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Setting:
+    """What a stream runs on.
+
+    Parameters
+    ----------
+    platform
+        A scenario with the platform, its loads, and the kernel at whose speed applications run.
+    pes
+        How many equal PEs, without one; the stream's own machine if this is None too.
+
+    Raises
+    ------
+    ScenarioError
+        Without any of these, and for applications without a platform.
+    """
+    if platform is None:
+        count = pes if pes is not None else stream.machine_processors
+        if stream.applications:
+            raise ScenarioError(f"stream {stream.name}: its jobs run applications; name a scenario by --platform")
+        if count is None:
+            raise ScenarioError(f"stream {stream.name}: it does not say its machine's processors; add --procs NUMBER")
+        return Setting(count)
+    base = replace(platform, seed=platform.seed if seed is None else seed)
+    if not stream.applications:
+        return Setting(cluster_of(base), base)
+    predicted = predict_times(stream, base, replications=replications, progress=progress)
+    return Setting(predicted.cluster, replace(base, replications=predicted.draws), predicted, times)
+
+
+def fitted_estimates(stream: Stream, model: RuntimeModel, quantile: float) -> Estimates:
+    """Estimates from a regression of run times: a quantile of its prediction interval, then the higher ones.
+
+    The model's parameters are `processors`, `limit_s`, or parameters of the jobs' applications.
+
+    Raises
+    ------
+    ScenarioError
+        For a model of anything else, and quantiles below the middle.
+    """
+    if not MIDDLE <= quantile < 1:
+        raise ScenarioError(f"quantile: a plan cannot be made with {quantile:g}; give 0.5 up to 0.99")
+    values = {name: _column(stream, name) for name in model.names}
+    asked, rows = np.unique(np.stack(list(values.values())), axis=1, return_inverse=True)
+    points = dict(zip(values, asked, strict=True))
+    steps = []
+    for share in _ladder(quantile):
+        found = model.predict(points, level=max(2 * share - 1, 1e-6))
+        steps.append((found.mean_s if share == MIDDLE else found.prediction_s[:, 1])[rows.reshape(-1)])
+    given = np.maximum.accumulate(np.maximum(np.stack(steps, axis=1), 1e-9), axis=1)
+    return Estimates("given", "quantile", given, f"fit p{100 * quantile:g}")
+
+
+def _column(stream: Stream, name: str) -> NDArray[np.float64]:
+    """One of the model's parameters, by job."""
+    if name in {"processors", "limit_s"}:
+        return np.asarray(getattr(stream, name), dtype=np.float64)
+    if not stream.applications or any(name not in one.parameters for one in stream.applications):
+        allowed = "fit it with processors, limit_s, or parameters of all of the stream's applications"
+        raise ScenarioError(f"stream {stream.name}: its jobs have no {name}, which the model needs; {allowed}")
+    of_application = np.array([float(one.parameters[name]) for one in stream.applications])
+    return np.asarray(of_application[stream.application])
+
+
+def advised_sizes(
+    stream: Stream,
+    setting: Setting,
+    policy: Policy,
+    *,
+    quantile: float | None = None,
+    judge: Callable[[JobRuns], float] = lambda runs: float(runs.finish_s.sum() - runs.submit_s.sum()),
+) -> tuple[Stream, dict[str, float]]:
+    """The stream with a fixed number of processes for each moldable job, the best of several rules.
+
+    A rule gives each job the most processes with which it is still so efficient: its time with the fewest, times these,
+    over its time times its processes. The rules are tried on all draws of the predicted times, and the one with the
+    least mean is taken.
+
+    Parameters
+    ----------
+    quantile
+        What is planned with; the limits if None.
+    judge
+        What is to be little; the sum of turnarounds.
+
+    Returns
+    -------
+    tuple
+        The stream, and the mean of `judge` by rule.
+    """
+    if setting.predicted is None:
+        raise ScenarioError(
+            f"stream {stream.name}: sizes can only be advised for applications, whose times are predicted"
+        )
+    fixed, quick = replace(policy, sizes="fixed"), replace(setting, times="predicted")
+    rules = {f"efficiency {least:g}": _sized(stream, setting.predicted, least) for least in EFFICIENCIES}
+    found = {}
+    for name, sized in rules.items():
+        plan = Estimates() if quantile is None else setting.planned(sized, quantile, fixed)
+        ran = [judge(quick.run(sized, fixed, plan, draw=draw)) for draw in range(setting.draws)]
+        found[name] = float(np.mean(ran))
+    best = min(found, key=lambda name: found[name])
+    return rules[best], found
+
+
+def _sized(stream: Stream, predicted: PredictedTimes, least_efficiency: float) -> Stream:
+    """Each job with the most processes that are efficient enough on the fastest PEs."""
+    times = predicted.mean
+    sizes = stream.processors.copy()
+    for job in np.flatnonzero(stream.least < stream.most).tolist():
+        row = int(stream.application[job])
+        known = (times.processes[row] >= stream.least[job]) & (times.processes[row] <= stream.most[job])
+        counts, seconds = times.processes[row][known], times.seconds[row][known, 0]
+        efficient = seconds[0] * counts[0] / (seconds * counts) >= least_efficiency
+        sizes[job] = counts[np.flatnonzero(efficient)[-1]]
+    return stream.take(np.arange(len(stream)), processors=sizes, least=sizes, most=sizes)
