@@ -15,6 +15,7 @@ from advisor.cli import (
     fit,
     history,
     jobs,
+    jobs_compare,
     machine,
     modes,
     partition,
@@ -62,6 +63,7 @@ for command in (
     partition,
     allocate,
     jobs,
+    jobs_compare,
     reproduce,
 ):
     command.register(app)

@@ -186,7 +186,8 @@ _METHODS = {
     "banded": "objective correlation seed",
     "grid2d": "matrix",
 }
-_PAPERS = ("scopred", "allocation", "apexmap", "gbbp", "characterisation", "all")
+_PAPERS = ("scopred", "allocation", "apexmap", "gbbp", "characterisation", "jobs", "all")
+_RUN_OR_RECORDED = ("allocation", "apexmap", "gbbp", "characterisation", "all")
 
 
 def _reproduced(given: Given) -> str | None:
@@ -194,7 +195,12 @@ def _reproduced(given: Given) -> str | None:
         return "with --live"
     if given["paper"] not in _PAPERS:
         return None
-    return f"with {given['paper']}{' --recorded' if given['recorded'] and given['paper'] != 'scopred' else ''}"
+    recorded = given["recorded"] and given["paper"] in _RUN_OR_RECORDED
+    return f"with {given['paper']}{' --recorded' if recorded else ''}"
+
+
+def _with_log(given: Given) -> str:
+    return "with --log" if given["log"] else "without --log"
 
 
 _IMPORTS = {
@@ -503,6 +509,15 @@ TABLE: Mapping[str, Rules] = {
         "model kind jobs processors load start-hour users estimates seed output json",
         (_beside("estimates", {"none": "", "exact": "", "tsafrir": "most"}),),
     ),
+    "jobs compare": Rules(
+        "policies estimates procs model replications metric all-pairs level warm-up seed output json",
+        (_flag("model", "jobs load", without="clean first draws platform"),),
+    ),
+    "jobs advise": Rules(
+        "policy estimates procs model objective add price replications level seed json",
+        (_flag("model", "jobs load", without="clean first draws"),),
+    ),
+    "jobs forecast": Rules("job policy clean procs replications level seed json"),
     "reproduce": Rules(
         "json",
         (
@@ -515,16 +530,21 @@ TABLE: Mapping[str, Rules] = {
                     "with apexmap": f"cpu {_MEASURING}",
                     "with gbbp": f"cpu {_MEASURING}",
                     "with characterisation": _MEASURING,
-                    "with all": f"seeds cpu {_MEASURING}",
+                    "with jobs": "log schedule output",
+                    "with all": f"log schedule seeds cpu {_MEASURING}",
                     "with allocation --recorded": "recorded",
                     "with apexmap --recorded": "recorded output",
                     "with gbbp --recorded": "recorded output",
                     "with characterisation --recorded": "recorded output",
-                    "with all --recorded": "recorded output",
+                    "with all --recorded": "log schedule recorded output",
                 },
-                {"with scopred": "which is computed from recordings alone"},
+                {
+                    "with scopred": "which is computed from recordings alone",
+                    "with jobs": "which simulates logs and draws nothing",
+                },
             ),
             _flag("command", "before read"),
+            Axis(_with_log, {"with --log": "schedule", "without --log": ""}, {"without --log": "which names the jobs"}),
         ),
     ),
 }

@@ -14,6 +14,7 @@ from advisor.cli.allocate_run import Before, Read
 from advisor.cli.options import Json, Seed, offered, print_json
 
 if TYPE_CHECKING:
+    from advisor.reproduce.jobs import Given
     from simulator.calibration import MeasuredMemory
 
 PAPERS = {
@@ -21,6 +22,7 @@ PAPERS = {
     "apexmap": "advisor.reproduce.apexmap",
     "characterisation": "advisor.reproduce.characterisation",
     "gbbp": "advisor.reproduce.gbbp",
+    "jobs": "advisor.reproduce.jobs",
     "scopred": "advisor.reproduce.scopred",
 }
 """Name on the command line -> module with `reproduce() -> dict` and `text(result) -> str`."""
@@ -45,6 +47,8 @@ class Asked:
     cpu: int | None
     seeds: int
     seed: int
+    logs: list[str] | None
+    schedules: list[str] | None
 
 
 Cpu = Annotated[int | None, typer.Option(min=0, help="apexmap, gbbp: processor to pin to; by default the last core.")]
@@ -52,6 +56,22 @@ Live = Annotated[bool, typer.Option("--live", help="allocation: the experiment i
 Command = Annotated[
     str | None,
     typer.Option(help="With --live: an HPL with {pin}, {N} and {P}, as for `allocate run`; else our own LU."),
+]
+Logs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="jobs: KTH-SP2 or SDSC-SP2 (.swf.gz), which do not ship, or a workload of Batsim (.json). Repeatable.",
+    ),
+]
+Schedules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--schedule",
+        metavar="easy|conservative=FILE",
+        help="jobs: the workload's jobs as Batsim ran them (jobs.csv). Repeatable.",
+    ),
 ]
 
 
@@ -75,7 +95,8 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
         typer.Option(
             "--output",
             "-o",
-            help="Folder for what is measured and drawn, by default out/PAPER; of all, also for the report.",
+            help="Folder for what is measured and drawn, by default out/PAPER; of jobs, for cells.csv if it is named; "
+            "of all, also for the report.",
         ),
     ] = None,
     seeds: Annotated[
@@ -85,10 +106,14 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     command: Command = None,
     before: Before = None,
     read: Read = None,
+    log: Logs = None,
+    schedule: Schedules = None,
     seed: Seed = 1,
     json_output: Json = False,
 ) -> None:
     """Compute a paper's tables again and set them beside what it printed; some really run for minutes.
+
+    All is every paper; jobs, which needs logs that do not ship, is among them if one is named by --log.
 
     Example: apportion reproduce all --recorded -o out/papers
     """
@@ -97,7 +122,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 - one per option
     if live:
         allocation_live.run(paper, (command, before, read), (budget, output), seed=seed, json_output=json_output)
         return
-    asked = Asked(recorded, budget, cpu, seeds, seed)
+    asked = Asked(recorded, budget, cpu, seeds, seed, list(map(str, log)) if log else None, schedule or None)
     if paper == "all":
         _all(asked, output, json_output=json_output)
         return
@@ -113,14 +138,18 @@ def _all(asked: Asked, output: Path | None, *, json_output: bool) -> None:
     from advisor.reproduce.everything import PAGE, Paper, lines, reproduce_all
 
     at = Path("out") if output is None else output
-    papers = [Paper(name, partial(_compute, name, asked, at / name, drawn=output is not None)) for name in PAPERS]
+    names = [name for name in PAPERS if name != "jobs" or asked.logs is not None]
+    papers = [Paper(name, partial(_compute, name, asked, at / name, drawn=output is not None)) for name in names]
+    settings = asdict(asked)
     if asked.budget is not None:
         _budget_s(asked.budget)  # a bad one is bad input, not five papers that fail
+    if asked.logs is not None:
+        settings["inputs"] = _given(asked).inputs  # the same
 
     def told(name: str, state: str) -> None:
         print(f"{name}: {state}", file=sys.stderr, flush=True)
 
-    document = reproduce_all(papers, settings=asdict(asked), folder=output, on_paper=told)
+    document = reproduce_all(papers, settings=settings, folder=output, on_paper=told)
     if json_output:
         print_json(document)
     else:
@@ -140,6 +169,10 @@ def _all(asked: Asked, output: Path | None, *, json_output: bool) -> None:
 
 def _compute(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str, Any]:
     """A paper's result; what is measured and drawn for it goes into the folder, from one process at a time."""
+    if name == "jobs":
+        from advisor.reproduce import jobs
+
+        return jobs.reproduce(_given(asked), folder if drawn else None)
     if name not in BUDGETS or (asked.recorded and not drawn):
         return _computed(name, asked, folder, drawn=drawn)
     from simulator import files
@@ -167,6 +200,17 @@ def _computed(name: str, asked: Asked, folder: Path, *, drawn: bool) -> dict[str
         return dict(module.reproduce(_run_apexmap(folder, budget_s=budget_s, cpu=asked.cpu, seed=asked.seed), folder))
     measured = _run_characterisation(folder, budget_s=budget_s, seed=asked.seed)
     return dict(module.reproduce(*measured, simulate=True))
+
+
+def _given(asked: Asked) -> "Given":
+    """The logs that were named, and what compiles the engine for them says so."""
+    from advisor.cli.simulate import say_compiling
+    from advisor.reproduce import jobs
+    from simulator import on_compile
+
+    if say_compiling not in on_compile:
+        on_compile.append(say_compiling)
+    return jobs.read(asked.logs or (), asked.schedules or ())
 
 
 def _budget_s(text: str) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.jobs.paired import FEWEST_DRAWS, FEWEST_STREAMS, FEWEST_UNITS, Differences, differences
+from advisor.jobs.setting import Setting
 from simulator import (
-    Cluster,
     Estimates,
     JobRuns,
     Policy,
@@ -19,7 +19,6 @@ from simulator import (
     Stream,
     job_draws,
     job_metrics,
-    run_jobs,
     some_names,
     this_machine,
 )
@@ -39,10 +38,13 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Row = tuple[Floats, list[bool]]
+"""Of a draw: metrics, (alternative, metric), and which alternatives are overloaded."""
+OfLog = tuple[tuple[job_metrics.JobAverages, ...], list[str | None]]
+"""Averages by alternative, and why one is overloaded."""
 Generator = Callable[[int], Stream]
 """Stream number so and so of a generator: the same number, the same stream."""
 NO_DRAWS = "none"
-STREAMS, SHAKEN = "streams", "shaken"
+STREAMS, SHAKEN, LOADS = "streams", "shaken", "loads"
 """What results call draws from a generator."""
 FLUCTUATING = {STREAMS, "users"}
 """Draws of which each is looked at for overload; others have the load of their log."""
@@ -86,13 +88,19 @@ class Alternative:
     name: str
     policy: Policy
     estimates: Estimates
-    cluster: Cluster | int
+    setting: Setting
+    """What it runs on."""
 
-    def run(self, drawn: job_draws.Drawn) -> JobRuns:
-        """All jobs of a draw; estimates that are given by job follow their jobs."""
+    def run(self, drawn: job_draws.Drawn, draw: int = 0) -> JobRuns:
+        """All jobs of a draw, under the loads of a draw; estimates that are given by job follow their jobs."""
         given = self.estimates.given_s
         estimates = self.estimates if given is None else replace(self.estimates, given_s=given[drawn.source])
-        return run_jobs(drawn.stream, self.cluster, self.policy, estimates)
+        return self.setting.run(drawn.stream, self.policy, estimates, draw=draw % self.setting.draws)
+
+    @property
+    def pes(self) -> int:
+        """How many PEs there are."""
+        return self.setting.cluster if isinstance(self.setting.cluster, int) else self.setting.cluster.count
 
 
 @dataclass(frozen=True)
@@ -137,7 +145,7 @@ class Compared:
         count = self.values.shape[0]
         if self.draws == NO_DRAWS:
             return "one stream without draws tells no interval; draw weeks, or users"
-        if self.draws in {STREAMS, SHAKEN}:
+        if self.draws in {STREAMS, SHAKEN, LOADS}:
             few = count < FEWEST_STREAMS
             return f"{count} streams are too few for an interval; take {FEWEST_STREAMS} or more" if few else None
         if count < FEWEST_DRAWS:
@@ -149,7 +157,7 @@ class Compared:
     @property
     def of_one_log(self) -> bool:
         """Whether the log's own values are stated, and draws tell how far off they are; else means of draws are."""
-        return self.own is not None and self.draws != SHAKEN
+        return self.own is not None and self.draws in {"weeks", "users", NO_DRAWS}
 
     def centres(self) -> Floats:
         """What is stated of each alternative; (alternative, metric)."""
@@ -179,7 +187,7 @@ class Compared:
             "name": one.name,
             "policy": one.policy.to_dict(),
             "estimates": one.estimates.to_dict(),
-            "pes": pes_of(one.cluster),
+            "pes": one.pes,
             "overloaded": self.overloaded[place],
             "overloaded_draws": self.overloaded_draws[place],
             "metrics": {
@@ -207,12 +215,7 @@ class Compared:
             return "refused"
         if holm < 1 - self.level:
             return "less" if mean < 0 else "more"
-        return "alike" if found.low[place] == found.high[place] else "open"
-
-
-def pes_of(cluster: Cluster | int) -> int:
-    """How many PEs."""
-    return cluster if isinstance(cluster, int) else cluster.count
+        return "alike" if found.alike[place] else "open"
 
 
 def read_policy(text: str) -> Policy:
@@ -246,7 +249,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 
 def alternatives(
-    policies: Iterable[Policy], estimates: Iterable[Estimates], clusters: Iterable[Cluster | int]
+    policies: Iterable[Policy], estimates: Iterable[Estimates], settings: Iterable[Setting | int]
 ) -> tuple[Alternative, ...]:
     """All combinations; a name says what is not the same in all.
 
@@ -255,12 +258,14 @@ def alternatives(
     ScenarioError
         If two are the same.
     """
-    lists = tuple(policies), tuple(estimates), tuple(clusters)
+    places = [Setting(one) if isinstance(one, int) else one for one in settings]
+    lists = tuple(policies), tuple(estimates), tuple(places)
     found = []
-    for policy, estimate, cluster in itertools.product(*lists):
-        words = [policy.name, estimate.name, f"{pes_of(cluster)} PEs"]
+    for policy, estimate, setting in itertools.product(*lists):
+        one = Alternative("", policy, estimate, setting)
+        words = [policy.name, estimate.name, f"{one.pes} PEs"]
         said = [word for word, several in zip(words, lists, strict=True) if len(several) > 1]
-        found.append(Alternative(", ".join(said or words[:1]), policy, estimate, cluster))
+        found.append(replace(one, name=", ".join(said or words[:1])))
     if len({one.name for one in found}) < len(found):
         raise ScenarioError(f"{some_names([one.name for one in found])}: one is there twice; name each once")
     return tuple(found)
@@ -293,7 +298,8 @@ def compare(  # noqa: PLR0913 - all by name
     choices
         The first one is the base of all differences, unless `all_pairs`.
     draws
-        `weeks`, `users`, `shaken` or `none`; nothing to a generator.
+        `weeks`, `users`, `shaken`, `loads` (of the platform; the other kinds draw those too) or `none`; nothing to a
+        generator.
     replications
         Draws, or streams.
     metrics
@@ -310,37 +316,27 @@ def compare(  # noqa: PLR0913 - all by name
     ScenarioError
         For unknown words, fewer than one alternative, and what a policy refuses.
     """
-    kinds = _metrics(metrics)
     if not choices:
         raise ScenarioError("alternatives: there is none; name at least one policy")
-    log = source if isinstance(source, Stream) else None
-    kind = draws if log is not None else STREAMS
-    if log is not None and kind not in {NO_DRAWS, *job_draws.DRAWS}:
-        raise ScenarioError(f"draws: there is no {kind!r}; take {', '.join(job_draws.DRAWS)} or {NO_DRAWS}")
+    kind = _kind(source, draws, choices)
     count = 0 if kind == NO_DRAWS else replications
-    plan = _Plan(source, tuple(choices), kind, kinds, warm_up, seed)
-    own = None if log is None else plan.of_log(log)
+    plan = _Plan(source, tuple(choices), kind, _metrics(metrics), warm_up, seed)
+    own = plan.of_log(source) if isinstance(source, Stream) else None
     rows = _all(plan.of_draw, count, workers, progress)
-    values = np.array([row[0] for row in rows]).reshape(count, len(choices), len(kinds))
-    crowded = np.array([row[1] for row in rows], dtype=np.float64).reshape(count, len(choices))
-    shares = crowded.mean(axis=0) if count else np.zeros(len(choices))
-    found = Compared(
-        stream=log.name if log is not None else plan.drawn(0).stream.name,
-        alternatives=plan.choices,
-        metrics=kinds,
-        pairs=_pairs(len(choices), all_pairs=all_pairs),
-        draws=kind,
-        values=values,
-        own=None if own is None else own[0],
-        jobs=len(log) if log is not None else len(plan.drawn(0).stream),
-        units=float("inf") if log is None or kind == NO_DRAWS else job_draws.units_of(kind, log),
-        overloaded=_overloaded(own[1] if own else [None] * len(choices), shares),
-        overloaded_draws=tuple(shares.tolist()),
-        level=level,
-        warm_up=warm_up,
-        seed=seed,
-    )
+    found = plan.found(own, rows, level=level, pairs=_pairs(len(choices), all_pairs=all_pairs))
     return replace(found, by_metric=_differences(found))
+
+
+def _kind(source: Stream | Generator, draws: str, choices: Sequence[Alternative]) -> str:
+    """The kind of draws, once it is known that there are such."""
+    if not isinstance(source, Stream):
+        return STREAMS
+    known = (*job_draws.DRAWS, LOADS, NO_DRAWS)
+    if draws not in known:
+        raise ScenarioError(f"draws: there is no {draws!r}; take {', '.join(known)}")
+    if draws == LOADS and max(one.setting.draws for one in choices) < 2:
+        raise ScenarioError("draws loads: nothing of the platform is drawn; take weeks, users or shaken")
+    return draws
 
 
 def _metrics(names: Sequence[str]) -> tuple[Metric, ...]:
@@ -369,12 +365,14 @@ class _Plan:
 
     def drawn(self, number: int) -> job_draws.Drawn:
         """A draw, or a stream of the generator."""
+        if isinstance(self.source, Stream) and self.draws == LOADS:
+            return job_draws.Drawn(self.source, np.arange(len(self.source)))
         if isinstance(self.source, Stream):
             return job_draws.draw_of(self.draws, self.source, self.seed, number)
         made = self.source(number)
         return job_draws.Drawn(made, np.arange(len(made)))
 
-    def of_log(self, log: Stream) -> tuple[tuple[job_metrics.JobAverages, ...], list[str | None]]:
+    def of_log(self, log: Stream) -> OfLog:
         """Averages of the log itself, and why alternatives are overloaded."""
         itself = job_draws.Drawn(log, np.arange(len(log)))
         ran = [one.run(itself) for one in self.choices]
@@ -382,12 +380,36 @@ class _Plan:
             job_metrics.overload(one) for one in ran
         ]
 
+    def found(self, own: OfLog | None, rows: Sequence[Row], *, level: float, pairs: tuple[Pair, ...]) -> Compared:
+        """What all draws say, before differences are taken."""
+        stream = self.source if isinstance(self.source, Stream) else self.source(0)
+        shape = len(rows), len(self.choices)
+        crowded = np.array([row[1] for row in rows], dtype=np.float64).reshape(shape)
+        shares = crowded.mean(axis=0) if rows else np.zeros(len(self.choices))
+        drawn_anew = own is not None and self.draws in job_draws.DRAWS
+        return Compared(
+            stream=stream.name,
+            alternatives=self.choices,
+            metrics=self.metrics,
+            pairs=pairs,
+            draws=self.draws,
+            values=np.array([row[0] for row in rows]).reshape(*shape, len(self.metrics)),
+            own=None if own is None else own[0],
+            jobs=len(stream),
+            units=job_draws.units_of(self.draws, stream) if drawn_anew else float("inf"),
+            overloaded=_overloaded(own[1] if own else [None] * len(self.choices), shares),
+            overloaded_draws=tuple(shares.tolist()),
+            level=level,
+            warm_up=self.warm_up,
+            seed=self.seed,
+        )
+
     def of_draw(self, number: int) -> Row:
         """Metrics, (alternative, metric), and which alternatives are overloaded."""
         drawn = self.drawn(number)
         found, crowded = [], []
         for one in self.choices:
-            ran = one.run(drawn)
+            ran = one.run(drawn, number)
             found.append(job_metrics.averages(ran, warm_up=self.warm_up))
             crowded.append(self.draws in FLUCTUATING and job_metrics.overload(ran) is not None)
         return _own_values(tuple(found), self.metrics), crowded

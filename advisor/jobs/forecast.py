@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import JobRuns, ScenarioError, job_draws, make_stream, randomness, run_jobs
+from simulator import Estimates, JobRuns, ScenarioError, job_draws, make_stream, randomness, run_jobs
 
 __all__ = ["ORDERS", "StartForecast", "StartForecasts", "forecast"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Later = tuple[Ints, Floats]
+"""Jobs that come later, and how long after."""
+NOBODY: Later = (np.empty(0, dtype=np.int64), np.empty(0))
 LEVEL = 0.9
 DRAWS = 200
 ORDERS = ("fcfs", "sjf", "ljf")
@@ -31,14 +34,14 @@ LIKE = 1.25
 """Limits are alike up to this ratio."""
 FEWEST_LIKE = 30
 """Ended jobs with a like limit below which those with any limit are taken."""
-OTHERS = 8.0
+OTHERS = 16.0
 """How many jobs of the user's own all others together weigh."""
 SAME_LIMIT = 3.0
 """How many others one with the very limit weighs, among those of the user."""
 FADING = 0.98
 """Weight of a job of the user against the one that ended after it."""
 TOGETHER = 0.8
-"""How often jobs of one user with one limit share what is drawn: such jobs fail, or last, together."""
+"""How often jobs of one user share what is drawn: they fail, or last, together."""
 LONGEST_S = 7 * 86400.0
 """For how long arrivals are drawn, at most."""
 AHEAD = 1.5
@@ -134,7 +137,7 @@ class StartForecasts:
         return self.runs.finish_s
 
     @cached_property
-    def _plan(self) -> Floats:
+    def plan_s(self) -> Floats:
         """What was planned with at the start, which is known at the submission."""
         return np.asarray(self.runs.estimate_ticks * self.runs.tick_s)
 
@@ -165,7 +168,8 @@ class StartForecasts:
         own = generator.random((known.size, self.draws))
         shared = generator.random((known.size, self.draws))
         together = generator.random((known.size, self.draws)) < TOGETHER
-        _, alike = np.unique(np.stack((stream.user[known], limit[known])), axis=1, return_inverse=True)
+        user = stream.user[known]  # those that nobody knows share nothing
+        _, alike = np.unique(np.where(user < 0, -1 - np.arange(user.size), user), return_inverse=True)
         drawn = np.where(together, shared[np.ravel(alike)], own)
         found = np.empty((known.size, self.draws))
         for place, job in enumerate(known.tolist()):
@@ -173,13 +177,12 @@ class StartForecasts:
             found[place] = past.lasting(int(stream.user[job]), float(limit[job]), lasted, drawn[place])
         return np.ceil(found) if stream.whole_seconds else found
 
-    def _later(self, now: float, ahead_s: float, generator: np.random.Generator) -> list[tuple[Ints, Floats]] | None:
+    def _later(self, now: float, ahead_s: float, generator: np.random.Generator) -> list[Later]:
         """For each draw: jobs that came in a past week from this time of the week on, and how long after it."""
-        most = int((now - ahead_s - float(self._submit[0])) // job_draws.WEEK_S) + 1
-        weeks = max(1, most)
+        weeks = max(1, int((now - self._submit[0]) // job_draws.WEEK_S))
         begins = now - job_draws.WEEK_S * np.arange(1, weeks + 1)
         begins = begins[(begins >= self._submit[0]) & (begins + ahead_s <= now)]
-        if not begins.size:
+        if not begins.size:  # of a young log, what came last
             begins = np.array([now - ahead_s])
         first, after = np.searchsorted(self._submit, begins), np.searchsorted(self._submit, begins + ahead_s)
         chosen = generator.integers(0, begins.size, self.draws)
@@ -240,50 +243,49 @@ class _Queue:
     """(job, draw)."""
     elapsed_s: Floats
 
-    def starts(self, later: list[tuple[Ints, Floats]] | None) -> Floats:
+    def starts(self, later: list[Later] | None) -> Floats:
         """When the job starts in each draw; (draw,).
 
         All draws are one stream, one after the other with so long a break that everything has ended: one run instead of
         hundreds. What runs is submitted a second before the queue is, with what remains of it.
         """
-        from simulator import Estimates
-
-        plan, limit = self._plans()
-        fields: list[tuple[Floats, ...]] = []
-        jobs, begin, begins = [], 2.0, []
+        begin, begins, parts = 2.0, [], []
         for draw in range(self.of.draws):
-            came, when = (np.empty(0, np.int64), np.empty(0)) if later is None else later[draw]
-            rows = np.concatenate((self.known, came))
-            early = np.arange(rows.size) < self.running
-            run = np.concatenate((self.remaining_s[:, draw], self.of.runs.run_s[came])) + early
-            submit = begin - early + np.concatenate((np.zeros(self.known.size), when))
-            fields.append((
-                submit, run,
-                np.concatenate((plan, self.of._plan[came])) + early,
-                np.concatenate((limit, self.of.runs.stream.limit_s[came])) + early,
-            ))  # fmt: skip
-            jobs.append(rows)
+            came, when = NOBODY if later is None else later[draw]
+            part = self._part(draw, came, when, begin)
+            parts.append(part)
             begins.append(begin)
-            begin += float(np.ceil(np.sum(run) + (when[-1] if when.size else 0.0))) + 10.0
-        submit, run, plan_s, limit_s = (np.concatenate(values) for values in zip(*fields, strict=True))
-        rows = np.concatenate(jobs)
+            begin += float(np.ceil(np.sum(part[1]) + (when[-1] if when.size else 0.0))) + 10.0
+        submit, run, plan, limit, size = (np.concatenate(values) for values in zip(*parts, strict=True))
         order = np.argsort(submit, kind="stable")
-        stream = make_stream(
-            "forecast", submit_s=submit[order], run_s=run[order], limit_s=limit_s[order],
-            processors=self.of.runs.processors[rows][order],
-        )  # fmt: skip
-        given = Estimates("given", self.of.runs.estimates.correction, plan_s[order][:, np.newaxis], "as planned")
-        ran = run_jobs(stream, self.of.runs.pes, self.of.runs.policy, given)
+        fields = {"submit_s": submit, "run_s": run, "limit_s": limit, "processors": size.astype(np.int64)}
+        stream = make_stream("forecast", **{name: values[order] for name, values in fields.items()})
+        runs = self.of.runs
+        given = Estimates("given", runs.estimates.correction, plan[order][:, np.newaxis], "as planned")
         starts = np.empty(submit.size)
-        starts[order] = ran.start_s
-        sizes = np.cumsum([0, *(one.size for one in jobs[:-1])])
-        return np.asarray(starts[sizes + self.known.size - 1] - np.array(begins) + self.now)
+        starts[order] = run_jobs(stream, runs.pes, runs.policy, given).start_s
+        first = np.cumsum([0, *(part[0].size for part in parts[:-1])])
+        return np.asarray(starts[first + self.known.size - 1] - np.array(begins) + self.now)
 
+    def _part(self, draw: int, came: Ints, when: Floats, begin: float) -> tuple[Floats, ...]:
+        """Submissions, run times, plans, limits and sizes of one draw; (job,) each."""
+        runs, rows = self.of.runs, np.concatenate((self.known, came))
+        early = (np.arange(rows.size) < self.running).astype(np.float64)
+        plan, limit = self._plans
+        return (
+            begin - early + np.concatenate((np.zeros(self.known.size), when)),
+            early + np.concatenate((self.remaining_s[:, draw], runs.run_s[came])),
+            early + np.concatenate((plan, self.of.plan_s[came])),
+            early + np.concatenate((limit, runs.stream.limit_s[came])),
+            runs.processors[rows].astype(np.float64),
+        )
+
+    @cached_property
     def _plans(self) -> tuple[Floats, Floats]:
         """What remains of plans and limits; (job,) each."""
         stream = self.of.runs.stream
         limit = stream.limit_s[self.known]
-        plan = self.of._plan[self.known]
+        plan = self.of.plan_s[self.known]
         outlived = plan <= self.elapsed_s
         plan = np.where(outlived, limit, plan)
         return plan - self.elapsed_s, limit - self.elapsed_s

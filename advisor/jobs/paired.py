@@ -22,9 +22,12 @@ FEWEST_UNITS = 20
 FEWEST_DRAWS = 30
 """Draws of a log, and differences other than 0 among them, below which their spread and skewness are not known."""
 SHOWN = 1.25
-"""By how much true skewness is larger than what few values of a long-tailed distribution show, in the coverage study."""
+"""How many times larger true skewness is than what few values of a long tail show, as the coverage study has it."""
 STRAIGHT = 1e-9
 """Skewness below which there is none to correct."""
+
+
+VALUES = ("mean", "low", "high", "low_together", "high_together", "p", "holm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +45,19 @@ class Differences:
     """How likely so large a difference is where there is none: 1 - the largest level whose interval leaves 0 out."""
     holm: Floats
     """The same corrected for all differences (Holm 1979): below 1 - level, a difference is one."""
+    alike: NDArray[np.bool_]
+    """Whether it is 0 in every draw: the two seldom differ, if ever, which is no interval."""
 
     def row(self, place: int) -> dict[str, Any]:
         """One difference as plain data."""
-        values = {name: float(getattr(self, name)[place]) for name in self.__dataclass_fields__}
+        values = {name: float(getattr(self, name)[place]) for name in VALUES}
         return {name: None if np.isnan(value) else value for name, value in values.items()}
 
     def without(self, silent: NDArray[np.bool_]) -> "Differences":
         """The same, with nothing but means told of some; those that are told are corrected for all."""
-        told = {name: np.where(silent, np.nan, getattr(self, name)) for name in self.__dataclass_fields__}
-        return replace(self, **{**told, "mean": self.mean})
+        return replace(
+            self, **{name: np.where(silent, np.nan, getattr(self, name)) for name in VALUES if name != "mean"}
+        )
 
 
 def differences(
@@ -94,12 +100,11 @@ def differences(
         centre, error, freedom = own, _spread(draws) * np.sqrt(parts / max(parts - 1, 1e-9)), min(parts, count) - 1.0
         skewed = SHOWN * _few(parts) * _skewness(draws)
         told = (np.count_nonzero(draws, axis=1) >= FEWEST_DRAWS) & (parts >= FEWEST_UNITS)
-    alike = (count >= FEWEST_STREAMS) & np.all(draws == 0, axis=1) & (centre == 0)
+    alike = np.all(draws == 0, axis=1) & (centre == 0) & (count > 0)
     shape = _Shape(centre, np.where(told, error, np.nan), skewed, max(freedom, 1.0))
     alone, together = shape.ends(level), shape.ends(1 - (1 - level) / max(1, comparisons or centre.size))
-    low, high, low_together, high_together = (np.where(alike, 0.0, end) for end in (*alone, *together))
     p = np.where(alike, 1.0, shape.chance())
-    return Differences(centre, low, high, low_together, high_together, p, holm(p))
+    return Differences(centre, *alone, *together, p, holm(p), alike)
 
 
 def holm(p: Floats) -> Floats:

@@ -141,7 +141,12 @@ def _seconds(scenario: Scenario, cluster: Cluster, sizes: Ints) -> Floats:
 
 
 def _slowest_first(cluster: Cluster, kind: int, size: int) -> tuple[int, ...]:
-    """Places for so many processes of which the slowest is of a class; the next slower class helps out."""
+    """Places for so many processes of which the slowest is of a class: as many of it as there are, then faster ones.
+
+    What a policy hands out may hold fewer slow PEs, on which programs that balance themselves (`farm`) run faster. A
+    mix as the cluster has it was tried: on the tutorial's stream it predicted turnarounds 13 to 20 % shorter than they
+    are when simulated together, this one 7 to 11 % longer.
+    """
     away = cluster.class_of - kind
     distance = np.where(away <= 0, -away, cluster.count + away)  # of the class, then faster ones, then slower ones
     return tuple(sorted(np.argsort(distance, kind="stable")[:size].tolist()))

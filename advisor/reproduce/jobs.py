@@ -5,8 +5,8 @@ Logs and schedules belong to others and do not ship; they are named by whoever c
 """
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ SOURCES = {
         "all jobs, none dropped; E. Gaussier, D. Glesser, V. Reis, D. Trystram, SC 2015 (predictsim)",
         {"KTH-SP2": 1e-7, "SDSC-SP2": 0.15},
     ),
-    "predictsim, queue order": Source(
+    "in order": Source(
         "the same study: predictions, but candidates in the order of the queue",
         {},
         because="Another path of its code than that of the six pairs, which all agree; shown, not judged.",
@@ -80,8 +80,8 @@ SOURCES = {
         "without the first 1 % to end; D. Tsafrir, Y. Etsion, D. G. Feitelson, TPDS 2007, tables 1 to 3",
         {"KTH-SP2": 5.0},
         warm_up=0.01,
-        because="EASY-SJBF with the last two is its EASY++, with true run times its PERFECT++. Its program is not to be "
-        "had, and its EASY++ differs from that of predictsim, which has the same definition and agrees with ours.",
+        because="EASY-SJBF with the last two is EASY++ there, with true run times PERFECT++. Edition of the logs and "
+        "program are not known to be the same; ours is the EASY++ of predictsim, on KTH-SP2 to all digits.",
     ),
     BATSIM: Source("start by start; the schedules that were named", {}),
 }
@@ -145,10 +145,11 @@ def read(logs: Sequence[str | Path], schedules: Sequence[str] = ()) -> Given:
     if not logs:
         raise ScenarioError("jobs: logs do not ship with apportion; name them with --log, such as --log KTH-SP2.swf.gz")
     named = [_schedule(text) for text in schedules]
+    if len(dict(named)) < len(named):
+        raise ScenarioError("--schedule: two schedules are of one policy; name one file for each policy")
     found: dict[str, tuple[Path, Stream]] = {}
     for path in map(Path, logs):
-        stream = read_stream(path)
-        name = _log_of(path, stream)
+        name, stream = _known(path)
         if name in found:
             raise ScenarioError(f"{path}: {found[name][0]} is {name} too; name one of the two")
         found[name] = path, stream
@@ -226,9 +227,7 @@ def text(result: Document) -> str:
 
 
 def _table(source: str, cells: Cells) -> Iterator[str]:
-    bar = {None: "no bar", 0.0: "bar: all printed digits"}.get(
-        cells[0]["bar_percent"], f"bar: {cells[0]['bar_percent']} %"
-    )
+    bar = "bar: every job" if source == BATSIM else _bar(cells[0]["bar_percent"])
     yield f"{source}: {SOURCES[source].title}; {bar}"
     head = f"{'policy':<14}{'estimates':<24}{'measure':<20}"
     yield f"{head}{'published':>18}{'ours':>18}{'difference':>14}  within"
@@ -244,6 +243,10 @@ def _table(source: str, cells: Cells) -> Iterator[str]:
         yield SOURCES[source].because
 
 
+def _bar(percent: float | None) -> str:
+    return "no bar" if percent is None else f"bar: {percent:g} %" if percent else "bar: all printed digits"
+
+
 def _told(name: str, path: Path, stream: Stream) -> Document:
     notes = list(stream.notes)
     return {"log": name, "file": str(path), "jobs": len(stream), "pes": stream.machine_processors, "notes": notes}
@@ -252,15 +255,22 @@ def _told(name: str, path: Path, stream: Stream) -> Document:
 # Which log, which schedule
 
 
-def _log_of(path: Path, stream: Stream) -> str:
+def _known(path: Path) -> tuple[str, Stream]:
+    """A stream that there is something to compare with, and which one it is."""
+    told = f"neither {' nor '.join(LOGS)} of the Parallel Workloads Archive, of which figures were published"
+    refusal = ScenarioError(f"{path}: the stream is {told}, nor a workload of Batsim (.json); name one of these")
+    try:
+        stream = read_stream(path)
+    except ScenarioError:
+        read_stream(path, cleaning="pyss")
+        raise refusal from None  # it can be read: refused for what it is, not for what cleaning leaves of it
     for name, log in LOGS.items():
         alike = len(stream) in log.editions or stream.name.startswith(name)
         if stream.machine_processors == log.pes and alike:
-            return name
+            return name, stream
     if ".json" in path.suffixes and not stream.applications:
-        return stream.name
-    known = f"{' and '.join(LOGS)} of the Parallel Workloads Archive, and of Batsim's workloads (.json) by --schedule"
-    raise ScenarioError(f"{path}: published figures are of {known}; this file is neither, name one of them")
+        return stream.name, stream
+    raise refusal
 
 
 def _schedule(text: str) -> tuple[str, Path]:
@@ -319,50 +329,36 @@ def _cell(row: Mapping[str, str], ours: float, bar: float | None) -> Document:
 # Start by start
 
 
-@dataclass(frozen=True)
-class _Same:
-    """A cell of a comparison job by job, as the table of published averages would have it."""
-
-    source: str
-    log: str
-    policy: str
-    estimates: str
-    measure: str
-    unit: str
-    published: str
-
-
 def _starts(policy: str, path: Path, stream: Stream) -> tuple[Cells, list[str]]:
     """How many jobs start when Batsim says and on the PEs that it says, and the first one that does not."""
     table = read_table(path)
     if absent := [name for name in NEEDED if name not in table.names]:
         raise ScenarioError(f"{path}: {', '.join(absent)} is missing; name a table of jobs that Batsim wrote")
-    rows = dict(
-        zip(table.text("job_id"), zip(table.numbers(NEEDED[1]), table.text(NEEDED[2]), strict=True), strict=True)
-    )
+    found = zip(table.numbers(NEEDED[1]), table.text(NEEDED[2]), strict=True)
+    rows = dict(zip(table.text(NEEDED[0]), found, strict=True))
     ids = [str(one) for one in stream.ids.tolist()]
     if set(ids) != set(rows) or len(table.rows) != len(ids):
         raise ScenarioError(f"{path}: its jobs are not those of workload {stream.name}; name a schedule of these jobs")
-    pes = stream.machine_processors
-    runs = run_jobs(stream, int(pes or 1), SCHEDULES[policy], engine="compiled")
+    pes = int(stream.machine_processors or 1)
+    runs = run_jobs(stream, pes, SCHEDULES[policy], engine="compiled")
     theirs = np.array([rows[one][0] for one in ids])
     start = np.abs(runs.start_s - theirs) <= ALIKE_S
-    place = np.array([runs.pes_of(job).tolist() == _numbers(rows[one][1], path) for job, one in enumerate(ids)])
-    cells = [
-        _cell(asdict(_Same(BATSIM, stream.name, policy, "limit", measure, "", str(len(ids)))), float(same.sum()), 0.0)
-        for measure, same in (("starts alike", start), ("PEs alike", place))
-    ]
+    place = np.array([runs.pes_of(job).tolist() == _numbers(rows[one][1], path, pes) for job, one in enumerate(ids)])
+    row = {"source": BATSIM, "log": stream.name, "policy": policy, "estimates": "limit", "unit": ""}
+    row |= {"published": str(len(ids))}
+    alike = {"starts alike": start, "PEs alike": place}
+    cells = [_cell(row | {"measure": what}, float(same.sum()), 0.0) for what, same in alike.items()]
     if start.all():
         return cells, []
     job = int(np.argmin(start))
-    told = f"{np.count_nonzero(~start)} starts differ from {path}, the first of them that of job {ids[job]}"
+    told = f"{np.count_nonzero(~start)} of {len(ids)} starts differ from {path}, first that of job {ids[job]}"
     return cells, [f"{policy}: {told}: {runs.start_s[job]:.6f} s here, {theirs[job]:.6f} s there"]
 
 
-def _numbers(text: str, path: Path) -> list[int]:
-    """`0-3 7`: the PEs by number."""
+def _numbers(text: str, path: Path, pes: int) -> list[int]:
+    """`0-3 7`: the PEs by number, up to the first one that the machine lacks."""
     try:
         ends = [[int(end) for end in part.split("-")] for part in text.split()]
     except ValueError as error:
         raise ScenarioError(f"{path}: resources {text[:40]!r} are no numbers; write them as 0-3 7") from error
-    return [number for part in ends for number in range(part[0], part[-1] + 1)]
+    return [number for part in ends for number in range(part[0], min(part[-1], pes) + 1)]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import SECOND, JobCosts
@@ -39,16 +41,17 @@ class OwnDecisions:
         jobs = tuple(
             Waiting(
                 job,
-                stream.ids[job],
+                self._id(job),
                 int(sizes[job]),
-                self.costs.submit[job] / SECOND,
+                int(self.costs.submit[job]) / SECOND,
                 plan / SECOND,
                 int(stream.user[job]),
+                float(self.costs.needs[job]),
             )
             for job, plan in waiting
         )
         busy = tuple(
-            Running(job, stream.ids[job], int(sizes[job]), start / SECOND, end / SECOND, tuple(pes) if named else ())
+            Running(job, self._id(job), int(sizes[job]), start / SECOND, end / SECOND, tuple(pes) if named else ())
             for job, start, end, pes in running
         )
         taken = {pe for one in busy for pe in one.pes}
@@ -56,7 +59,16 @@ class OwnDecisions:
         free = self.cluster.count - sum(one.processors for one in busy)
         own = self.policy.own
         assert own is not None  # noqa: S101 - only such policies come here
-        return checked_starts(self.policy.own_name, own, Seen(now / SECOND, jobs, busy, free, free_pes))
+        return checked_starts(self.policy.own_name, own, Seen(now / SECOND, jobs, busy, free, free_pes, *self._pes))
+
+    @cached_property
+    def _pes(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Slowness and memory of each PE."""
+        return tuple(self.cluster.slowness.tolist()), tuple(self.cluster.memory_bytes.tolist())
+
+    def _id(self, job: int) -> Any:
+        """What the source calls a job, as a number or text of Python."""
+        return self.stream.ids[job].item()
 
     def check_ended(self, waiting: Sequence[int]) -> None:
         """Refuse a policy that leaves jobs waiting when nothing else is to come.

@@ -19,7 +19,7 @@ from simulator.base import randomness
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream
 
-__all__ = ["DRAWS", "SHAKEN_S", "DrawKind", "Drawn", "draw_of", "shaken", "units_of", "users", "weeks"]
+__all__ = ["DRAWS", "SHAKEN_S", "WEEK_S", "DrawKind", "Drawn", "draw_of", "shaken", "units_of", "users", "weeks"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

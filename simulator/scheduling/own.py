@@ -9,14 +9,12 @@ def decide(seen):
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
 
 __all__ = ["OwnDecide", "Running", "Seen", "Waiting", "checked_starts"]
-
-FAULTS = (*MALFORMED, AssertionError, NameError, OSError, RuntimeError)
-"""What a function of the user's own may raise, named with the policy; anything else is ours."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,8 @@ class Waiting:
     estimate_s: float
     user: int
     """-1 where nobody knows."""
+    memory_bytes: float = 0.0
+    """Per process; 0 where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,17 @@ class Seen:
     """PEs that nobody uses."""
     free_pes: tuple[int, ...]
     """Their numbers; empty where PEs are counted."""
+    slowness: tuple[float, ...] = ()
+    """Of each PE by number, free or not: 1 for a nominal one, 2 for half its speed."""
+    memory_bytes: tuple[float, ...] = ()
+    """Of each PE by number, for one process."""
 
 
 OwnDecide = Callable[[Seen], Iterable[Any]]
-"""The jobs that start now: each a `Waiting`, or a pair of it and the numbers of its PEs (the lowest free otherwise)."""
+"""The jobs that start now: each a `Waiting`, or a pair of it and the numbers of its PEs.
+
+Without these it gets the lowest that are free and have the memory that it needs.
+"""
 
 
 def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, tuple[int, ...]]]:
@@ -74,10 +81,8 @@ def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, 
         For a policy that fails, starts a job twice or one that does not wait, or takes busy or too few PEs.
     """
     where = f"policy {name} at {seen.now_s:.9g} s"
-    try:
+    with _Blaming(where):
         chosen = list(decide(seen))
-    except FAULTS as error:
-        raise ScenarioError(f"{where}: it failed with {type(error).__name__}: {error}; mend its function") from error
     waiting = {job.number: job for job in seen.waiting}
     free, starts = set(seen.free_pes), list[tuple[int, tuple[int, ...]]]()
     named = bool(free or any(one.pes for one in seen.running))
@@ -91,26 +96,60 @@ def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, 
             raise ScenarioError(f"{where}: {what}; return jobs that fit")
         left -= job.processors
         if named:
-            pes = pes or tuple(sorted(free)[: job.processors])
-            _check_pes(where, job, pes, free)
+            pes = pes or _lowest(where, job, seen, free)
+            _check_pes(where, job, pes, seen, free)
             free -= set(pes)
         starts.append((job.number, pes if named else ()))
     return starts
+
+
+class _Blaming:
+    """Names the policy whose function fails: users may raise anything, exceptions of their own among it."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        ours = isinstance(error, (ApportionError, MemoryError))
+        if isinstance(error, (Exception, SystemExit)) and not ours:
+            told = f"{type(error).__name__}: {error}".removesuffix(": ")
+            raise ScenarioError(f"{self._where}: it failed with {told}; mend its function") from error
 
 
 def _parts(where: str, one: Any, waiting: dict[int, Waiting]) -> tuple[Waiting, tuple[int, ...]]:
     """The job that is meant, and its PEs."""
     job, pes = one if isinstance(one, tuple) and len(one) == 2 else (one, ())
     number = getattr(job, "number", None)
-    if number not in waiting:
+    if not isinstance(number, int) or number not in waiting:
         shown = getattr(job, "id", job)
-        raise ScenarioError(f"{where}: {shown!r:.80} is no job that waits; return entries of seen.waiting")
-    return waiting[number], tuple(int(pe) for pe in pes)
+        raise ScenarioError(f"{where}: {str(shown):.80} is no job that waits; return entries of seen.waiting")
+    try:
+        return waiting[number], tuple(index(pe) for pe in pes)
+    except MALFORMED:
+        what = f"it starts job {waiting[number].id} on {pes!r:.80}"
+        raise ScenarioError(f"{where}: {what}; give the numbers of PEs, whole ones") from None
 
 
-def _check_pes(where: str, job: Waiting, pes: Sequence[int], free: set[int]) -> None:
+def _lowest(where: str, job: Waiting, seen: Seen, free: set[int]) -> tuple[int, ...]:
+    """The lowest free PEs that have the memory that a job needs."""
+    able = [pe for pe in sorted(free) if seen.memory_bytes[pe] >= job.memory_bytes]
+    if len(able) < job.processors:
+        what = f"it starts job {job.id} on {job.processors} PEs, but only {len(able)} free ones have its memory"
+        raise ScenarioError(f"{where}: {what}; return jobs that fit")
+    return tuple(able[: job.processors])
+
+
+def _check_pes(where: str, job: Waiting, pes: Sequence[int], seen: Seen, free: set[int]) -> None:
+    if unknown := sorted(set(pes) - set(range(len(seen.slowness)))):
+        raise ScenarioError(f"{where}: it starts job {job.id} on PE {unknown[0]}, which is none; take seen.free_pes")
     if busy := sorted(set(pes) - free):
         raise ScenarioError(f"{where}: it starts job {job.id} on PE {busy[0]}, which is busy; take seen.free_pes")
-    if len(set(pes)) != job.processors:
+    if len(pes) != job.processors or len(set(pes)) != job.processors:
         what = f"it gives job {job.id} {len(set(pes))} PEs for {job.processors} processes"
         raise ScenarioError(f"{where}: {what}; give one for each")
+    if small := sorted(pe for pe in pes if seen.memory_bytes[pe] < job.memory_bytes):
+        what = f"it starts job {job.id} on PE {small[0]}, which has less memory than it needs"
+        raise ScenarioError(f"{where}: {what}; compare seen.memory_bytes with the job's")

@@ -50,10 +50,19 @@ class Policy:
             if (word := getattr(self, name)) not in get_args(kind):
                 known = get_args(kind)
                 raise ScenarioError(f"{name}: there is no {word!r}; take {', '.join(known)}{meant(word, known)}")
+        if self.own is not None:
+            self._check_own()
         if self.placement != "lowest" and self.processors == "counted":
             raise ScenarioError(f"placement {self.placement}: counted PEs have no places; take processors named")
         if self.same_second == "event" and self.processors == "named":
             raise ScenarioError("same_second event: a pass after each event is defined for counted PEs; take instant")
+
+    def _check_own(self) -> None:
+        """Refuse words that a policy of the user's own would pass over, and give it a name."""
+        for name in ("order", "backfill", "candidates", "placement", "sizes"):
+            if (word := getattr(self, name)) != getattr(type(self), name):
+                raise ScenarioError(f"{name} {word}: a policy of your own decides that itself; leave it out")
+        object.__setattr__(self, "own_name", self.own_name or getattr(self.own, "__name__", "own"))
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ NAMES = {
     "apexmap": "Memory access times",
     "characterisation": "Characterisation",
     "gbbp": "Speed bands",
+    "jobs": "Job streams",
     "scopred": "Prediction from run history",
 }
 """Short names for headings."""

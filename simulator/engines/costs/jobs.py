@@ -117,9 +117,13 @@ def _choices(stream: Stream, cluster: Cluster, times: JobTimes | None, policy: P
 
 
 def _plans(estimates: Estimates, run: Ints, bound: Ints, of_job: Ints) -> Ints:
-    """Estimates in the order in which they are used; (X, K, quantiles)."""
+    """Estimates in the order in which they are used; (X, K, quantiles).
+
+    Nobody plans with less time on slower PEs: among PEs that are free for the time of the slowest of them a job may get
+    fast ones alone, and these must be free for the time that it is planned to take there.
+    """
     if estimates.source == "exact":
-        return run[..., np.newaxis]
+        return np.maximum.accumulate(run, axis=1)[..., np.newaxis]
     if estimates.source == "limit":
         return np.broadcast_to(bound, run.shape)[..., np.newaxis]
     if estimates.given_s is None:
@@ -127,7 +131,7 @@ def _plans(estimates: Estimates, run: Ints, bound: Ints, of_job: Ints) -> Ints:
     given = _ticks(estimates.given_s)
     if given.ndim == OF_JOBS:
         given = np.broadcast_to(given[of_job][:, np.newaxis], (*run.shape, given.shape[-1]))
-    return np.minimum(given, bound[..., np.newaxis])
+    return np.maximum.accumulate(np.minimum(given, bound[..., np.newaxis]), axis=1)
 
 
 def _check(

@@ -191,10 +191,20 @@ REACH = {
         "with --estimates exact": "-o o.swf --jobs 400 --estimates exact",
         "with --estimates tsafrir": "-o o.swf --jobs 400 --estimates tsafrir",
     },
+    "jobs compare": {
+        "with --model": "--model lublin --jobs 200 --procs 16 --replications 10 --policies 'easy,sjf easy,sjf'",
+        "without --model": "{w}/jobs.swf --draws shaken --replications 10 --policies 'easy,sjf easy,sjf'",
+    },
+    "jobs advise": {
+        "with --model": "--model lublin --jobs 200 --procs 16 --replications 10",
+        "without --model": "{w}/jobs.swf --draws shaken --replications 10",
+    },
+    "jobs forecast": {"": "{w}/jobs.swf --job 40"},
     "reproduce": {
         "with --live": "allocation --live",
         "with scopred": "scopred",
         "with allocation": "allocation --seeds 1",
+        "with jobs": "jobs --log {w}/jobs.swf",
         **{f"with {paper}": paper for paper in ("apexmap", "gbbp", "characterisation", "all")},
         **{
             f"with {paper} --recorded": f"{paper} --recorded"
@@ -202,6 +212,8 @@ REACH = {
         },
         "with --command": "allocation --live --command 'true {{N}} {{P}} {{pin}}'",
         "without --command": "allocation --live",
+        "with --log": "jobs --log {w}/jobs.swf",
+        "without --log": "jobs",
     },
 }
 
@@ -268,12 +280,16 @@ def write_tables(folder):
     (folder / "log.swf").write_text("; MaxProcs: 8\n" + job.format(0) + job.format(50))
     (folder / "jobs.swf").write_text(MANY_JOBS)
     lines = ["application,processes,least,most,submitted_s,limit_s,user,n"]
-    lines += [f"matmul,{'' if k % 2 else 2},{1 if k % 2 else ''},{4 if k % 2 else ''},{k},9,u{k % 3},60" for k in range(9)]
+    lines += [
+        f"matmul,{'' if k % 2 else 2},{1 if k % 2 else ''},{4 if k % 2 else ''},{k},9,u{k % 3},60" for k in range(9)
+    ]
     (folder / "apps.csv").write_text("\n".join(lines) + "\n")
     (folder / "jobs-on.yaml").write_text(JOBS_ON)
     (folder / "own_policy.py").write_text("def decide(seen):\n    return list(seen.waiting[-1:]) * (seen.free == 8)\n")
     for name, factor in (("job-times", 3), ("other-times", 9)):
-        rows = "".join(f"{p},{limit},{limit / factor + 5 * p}\n" for p in (1, 2, 4, 8) for limit in (100, 200, 300, 400))
+        rows = "".join(
+            f"{p},{limit},{limit / factor + 5 * p}\n" for p in (1, 2, 4, 8) for limit in (100, 200, 300, 400)
+        )
         (folder / f"{name}.csv").write_text(f"processors,limit_s,time_s\n{rows}")
     row = "{},{},1,0,7,{},,,,,,,,,,,,,,\n"
     (folder / "google.csv").write_text(row.format(0, 300_000_000, 0.5) + row.format(300_000_000, 600_000_000, 0.25))

@@ -30,6 +30,8 @@ SELECTS = {
     "export": "simgrid",
     "jobs run": "backfill processors estimates fairness platform policy",
     "jobs generate": "estimates",
+    "jobs compare": "model",
+    "jobs advise": "model",
 }
 """Options that ask for a mode: that modes differ is what the refusals show."""
 
@@ -287,6 +289,51 @@ CHANGES = {
         "json": "--json",
         "most": "--most 100h",
     },
+    "jobs compare": {
+        "policies": "--policies easy,sjf",
+        "estimates": "--estimates limit,exact",
+        "procs": "--procs 32",
+        "replications": "--replications 12",
+        "metric": "--metric turnaround",
+        "all-pairs": "--all-pairs",
+        "level": "--level 0.9",
+        "warm-up": "--warm-up 0.2",
+        "seed": "--seed 6",
+        "output": "-o y",
+        "json": "--json",
+        "jobs": "--jobs 300",
+        "load": "--load 0.5",
+        "clean": "--clean pyss",
+        "first": "--first 20",
+        "draws": "--draws none",
+    },
+    "jobs advise": {
+        "policy": "--policy sjf",
+        "estimates": "--estimates last-two",
+        "procs": "--procs 32",
+        "objective": "--objective slowdown",
+        "add": "--add 3",
+        "price": "--price add=5",
+        "replications": "--replications 12",
+        "level": "--level 0.9",
+        "seed": "--seed 6",
+        "jobs": "--jobs 300",
+        "load": "--load 0.5",
+        "clean": "--clean pyss",
+        "first": "--first 20",
+        "draws": "--draws users",
+        "json": "--json",
+    },
+    "jobs forecast": {
+        "job": "--job 41",
+        "policy": "--policy sjf",
+        "clean": "--clean pyss",
+        "procs": "--procs 16",
+        "replications": "--replications 30",
+        "level": "--level 0.5",
+        "seed": "--seed 6",
+        "json": "--json",
+    },
 }
 """Option -> what is added to the command line that reaches the mode; what comes out must differ."""
 OTHERS = {
@@ -306,6 +353,7 @@ OTHERS = {
 """What stands for {other}."""
 
 REFUSES = {
+    "jobs compare": {"platform": "--platform none.yaml"},
     "quickstart": {"budget": "--budget 1s"},
     "record": {"interval": "--interval 0s", "duration": "--duration 1ms"},
     "calibrate speed": {
@@ -384,7 +432,12 @@ REFUSES = {
         "model": "--model none.json",
         "level": "--level 2",
     },
-    "reproduce": {"budget": "--budget 1ps", "command": '--command "\'"'},
+    "reproduce": {
+        "budget": "--budget 1ps",
+        "command": '--command "\'"',
+        "log": "--log {w}/jobs.swf",
+        "schedule": "--log {w}/jobs.swf --schedule x",
+    },
     "whatif": {"dask": "--dask nowhere", "resume": "--resume --output {w}/small.yaml"},
 }
 """Option -> a bad value, where a good one would be a real run of seconds to minutes: it is read in that mode."""

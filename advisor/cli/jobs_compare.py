@@ -1,0 +1,366 @@
+"""`apportion jobs compare | advise | forecast`: policies on the same draws, what pays most, and when a job starts."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from advisor.cli.jobs import Clean, First, Log, Platform, Procs, WarmUp, read_jobs, read_setting
+from advisor.cli.options import Json, Level, Seed
+from advisor.cli.outputs import check_room, finish
+from advisor.cli.progress import counting_bar
+from advisor.cli.scenarios import INPUT
+
+if TYPE_CHECKING:
+    from advisor.jobs.compare import Compared, Generator
+    from advisor.jobs.setting import Setting
+    from simulator import Estimates, Stream
+
+MaybeLog = Annotated[
+    Path | None,
+    typer.Argument(metavar="[LOG]", help="A stream, as for jobs run; or none with --model.", **INPUT),
+]
+Model = Annotated[
+    Literal["lublin"] | None, typer.Option(help="Streams of a generator in place of a log; limits as users state them.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", min=200, metavar="N", help="Of each stream of the generator.")]
+Load = Annotated[float, typer.Option(help="Offered load of the generator's streams.")]
+Draws = Annotated[
+    Literal["weeks", "users", "shaken", "loads", "none"],
+    typer.Option(
+        help="What is drawn anew: whole weeks, users, submissions within a minute, or loads alone (--platform)."
+    ),
+]
+Replications = Annotated[int, typer.Option(min=1, metavar="N", help="Draws, or streams of the generator.")]
+PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
+EstimateWords = Annotated[str, typer.Option("--estimates", help="limit, exact, last-two, or last-two to-limit.")]
+Objective = Annotated[
+    Literal["wait", "slowdown", "p95-wait", "p95-slowdown", "turnaround", "makespan"],
+    typer.Option(help="What is to be least; slowdown is bounded (10 s)."),
+]
+LEVEL = 0.95
+STREAMS_APART = 1_000_000
+"""Seeds of the streams of a generator: this many for each seed of the command."""
+ROW_BYTES, PAGE_BYTES = 80, 2**20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the group of `jobs`."""
+    for group in (one.typer_instance for one in app.registered_groups if one.name == "jobs"):
+        if group is not None:
+            group.command("compare")(compare)
+            group.command("advise")(advise)
+            group.command("forecast")(forecast)
+
+
+def compare(  # noqa: PLR0913, PLR0917 - one per option
+    log: MaybeLog = None,
+    policies: Annotated[str, typer.Option(metavar="P1,P2,...", help="In words; the first is the base.")] = "easy,fcfs",
+    estimates: Annotated[
+        str, typer.Option(metavar="E1,E2,...", help="limit, exact, last-two, or last-two to-limit.")
+    ] = "limit",
+    procs: Annotated[
+        str | None, typer.Option(metavar="N1,N2,...", help="PEs of the machine, in place of the log's.")
+    ] = None,
+    platform: Platform = None,
+    model: Model = None,
+    count: Jobs = 2000,
+    load: Load = 0.7,
+    clean: Clean = "strong",
+    first: First = None,
+    draws: Draws = "weeks",
+    replications: Replications = 100,
+    metric: Annotated[
+        str, typer.Option(metavar="M1,M2,...", help="wait, slowdown, p95-wait, p95-slowdown, turnaround, makespan ...")
+    ] = "wait,slowdown",
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help="Each with each, in place of each with the base.")
+    ] = False,
+    level: Level = LEVEL,
+    warm_up: WarmUp = 0.01,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for draws.csv, comparison.json and manifest.json.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare policies, estimates and numbers of PEs on the same draws of a stream; differences with intervals.
+
+    Example: apportion jobs compare KTH-SP2-1996-2.swf.gz --policies 'easy,sjf easy,conservative' -o out/kth
+    """
+    from advisor.jobs.compare import alternatives
+    from advisor.jobs.compare import compare as compared
+
+    source, settings = _source(log, model, (count, load, seed), (clean, first), _whole(procs, "--procs"), platform)
+    choices = alternatives(_policies(policies), [_estimates(one) for one in _words(estimates)], settings)
+    check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(choices) * replications * 8)
+    with counting_bar("draws") as told:
+        found = compared(
+            source,
+            choices,
+            draws=draws,
+            replications=replications,
+            metrics=_words(metric),
+            all_pairs=all_pairs,
+            level=level,
+            warm_up=warm_up,
+            seed=seed,
+            progress=told,
+        )
+    document = {"format": 1, "command": "jobs compare", **found.document(), "provenance": _provenance(log, seed)}
+    write = None if output is None else lambda: _save(found, document, output)
+    finish(document, lambda: _print(document), as_json=as_json, write=write, said=f"results in {output}")
+
+
+def advise(  # noqa: PLR0913, PLR0917 - one per option
+    log: MaybeLog = None,
+    policy: PolicyWords = "easy",
+    estimates: EstimateWords = "limit",
+    procs: Procs = None,
+    model: Model = None,
+    count: Jobs = 2000,
+    load: Load = 0.7,
+    clean: Clean = "strong",
+    first: First = None,
+    objective: Objective = "wait",
+    add: Annotated[
+        str | None, typer.Option(metavar="N1,N2,...", help="PEs to add, each tried; one, and 5 %, by default.")
+    ] = None,
+    price: Annotated[
+        str | None, typer.Option(metavar="KIND=PRICE,...", help="Of policy, estimates, and add (for each PE).")
+    ] = None,
+    draws: Draws = "weeks",
+    replications: Replications = 100,
+    level: Level = LEVEL,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Say which one change pays most for a stream of jobs: policy, estimates, or more PEs; per price too.
+
+    Example: apportion jobs advise KTH-SP2-1996-2.swf.gz --objective slowdown --price add=1000,policy=200
+    """
+    from advisor.jobs.advise import advise as advised
+    from advisor.jobs.advise import candidates
+    from advisor.jobs.compare import Alternative, read_policy
+
+    asked = None if procs is None else [procs]
+    source, settings = _source(log, model, (count, load, seed), (clean, first), asked, None)
+    words = read_policy(policy)
+    base = Alternative(f"{words.name}, {estimates}", words, _estimates(estimates), settings[0])
+    changes = candidates(base, add=_whole(add, "--add"), prices=_prices(price))
+    with counting_bar("draws") as told:
+        found = advised(
+            source,
+            base,
+            changes,
+            objective=objective,
+            draws=draws,
+            replications=replications,
+            level=level,
+            seed=seed,
+            progress=told,
+        )
+    document = {"format": 1, "command": "jobs advise", **found.document(), "provenance": _provenance(log, seed)}
+    finish(document, lambda: _print_advice(document), as_json=as_json, write=None, said=None)
+
+
+def forecast(  # noqa: PLR0913, PLR0917 - one per option
+    log: Log,
+    job: Annotated[str, typer.Option(metavar="ID", help="As the log numbers or names it.")],
+    policy: PolicyWords = "easy",
+    clean: Clean = "strong",
+    procs: Procs = None,
+    replications: Replications = 200,
+    level: Level = 0.9,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Say when a job of a stream starts, as it can be known when it is submitted, with an interval.
+
+    Example: apportion jobs forecast KTH-SP2-1996-2.swf.gz --job 4711
+    """
+    from advisor.jobs.compare import read_policy
+    from advisor.jobs.forecast import forecast as forecasted
+    from simulator import ScenarioError, run_jobs
+
+    stream = read_jobs(log, clean, None, procs)
+    rows = [row for row, name in enumerate(stream.ids.tolist()) if str(name) == job]
+    if not rows:
+        raise ScenarioError(f"--job: stream {stream.name} has no job {job} after cleaning {clean}; name another one")
+    setting = read_setting(stream, None, procs, "predicted")
+    runs = run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
+    found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
+    told = found.to_dict() | {"job": job, "row": rows[0]}
+    document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **told}
+    document["provenance"] = _provenance(log, seed)
+    finish(document, lambda: _print_forecast(document), as_json=as_json, write=None, said=None)
+
+
+# What is asked
+
+
+def _source(
+    log: Path | None,
+    model: str | None,
+    drawn: tuple[int, float, int],
+    cut: tuple[str, int | None],
+    procs: Sequence[int] | None,
+    platform: Path | None,
+) -> "tuple[Stream | Generator, list[Setting]]":
+    """A log or a generator, and what each alternative runs on."""
+    from advisor.jobs.setting import Setting
+    from simulator import ScenarioError, lublin, with_estimates
+
+    if (log is None) == (model is None):
+        raise ScenarioError("jobs: name a log, or a generator by --model lublin; one of the two")
+    if log is not None:
+        stream = read_jobs(log, *cut, None if procs is None else min(procs))
+        return stream, [read_setting(stream, platform, pes, "predicted") for pes in procs or (None,)]
+    jobs, load, seed = drawn
+    sizes = procs or (128,)
+
+    def streams(number: int) -> "Stream":
+        own = seed * STREAMS_APART + number
+        return with_estimates(lublin(jobs, processors=min(sizes), seed=own, load=load), seed=own)
+
+    return streams, [Setting(pes) for pes in sizes]
+
+
+def _provenance(log: Path | None, seed: int) -> dict[str, Any]:
+    from simulator import files, provenance
+
+    return provenance.provenance(seed=seed, inputs={} if log is None else {str(log): files.digest_of(log)})
+
+
+def _words(text: str) -> list[str]:
+    return [" ".join(word.split()) for word in text.split(",") if word.strip()]
+
+
+def _policies(text: str) -> list[Any]:
+    from advisor.jobs.compare import read_policy
+
+    return [read_policy(one) for one in _words(text)]
+
+
+def _estimates(text: str) -> "Estimates":
+    from simulator import Estimates
+
+    source, _, correction = text.partition(" ")
+    known: Any = {"": "steps", "to-limit": "limit"}.get(correction, correction)
+    kind: Any = source
+    return Estimates(kind, known)
+
+
+def _whole(text: str | None, option: str) -> list[int] | None:
+    from simulator import units
+
+    found = None if text is None else [units.to_whole(word) for word in _words(text)]
+    if found is not None and (not found or any(one is None or one < 1 for one in found)):
+        raise typer.BadParameter(f"{option}: {text!r} is no list of whole numbers above 0, such as 100,110")
+    return None if found is None else [one for one in found if one is not None]
+
+
+def _prices(text: str | None) -> Mapping[str, float]:
+    from simulator import units
+
+    found = {}
+    for word in _words(text or ""):
+        kind, _, price = word.partition("=")
+        value = units.to_number(price)
+        if value is None:
+            raise typer.BadParameter(f"--price: {word!r} is no price of a change; write add=1000")
+        found[kind] = value
+    return found
+
+
+# What is told
+
+
+def _save(found: "Compared", document: Mapping[str, Any], folder: Path) -> None:
+    from simulator import files
+
+    rows = [
+        (draw, one.name, metric.name, repr(float(found.values[draw, place, number])))
+        for draw in range(found.values.shape[0])
+        for place, one in enumerate(found.alternatives)
+        for number, metric in enumerate(found.metrics)
+    ]
+    files.write_text(folder / "draws.csv", files.csv_lines([("draw", "alternative", "metric", "value"), *rows]))
+    files.write_json(folder / "comparison.json", document)
+    told = {name: document[name] for name in ("format", "command", "stream", "draws", "replications", "provenance")}
+    files.write_json(folder / "manifest.json", told)
+
+
+def _print(document: Mapping[str, Any]) -> None:
+    _print_source(document)
+    names = [one["name"] for one in document["alternatives"]]
+    wide = max(map(len, names)) + 2
+    metrics = list(document["alternatives"][0]["metrics"])
+    print(f"\n{'':<{wide}}" + "".join(f"{name:>16}" for name in metrics))
+    for one in document["alternatives"]:
+        told = "".join(f"{_number(one['metrics'][name]):>16}" for name in metrics)
+        print(f"{one['name']:<{wide}}{told}{'  (overloaded)' if one['overloaded'] else ''}")
+    if document["differences"]:
+        print(
+            f"\ndifferences; each interval holds with {100 * document['level']:.4g} %, those in brackets all together"
+        )
+    for row in document["differences"]:
+        print(f"  {row['metric']}: {row['other']} - {row['base']}: {_difference(row)}")
+    for one in document["alternatives"]:
+        if one["overloaded"]:
+            print(f"overloaded: {one['name']}: {one['overloaded']}; no interval is stated")
+    if document["refused"]:
+        print(f"no intervals: {document['refused']}")
+
+
+def _print_source(document: Mapping[str, Any]) -> None:
+    kind = {"streams": "streams of the generator", "none": "draws"}.get(
+        document["draws"], f"draws of {document['draws']}"
+    )
+    print(f"{document['stream']}: {document['jobs']} jobs, {document['replications']} {kind}, seed {document['seed']}")
+    if document["warm_up"]:
+        print(f"the first {100 * document['warm_up']:g} % of the jobs to end are left out of averages (--warm-up)")
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    mean = _number(row["mean"])
+    if row["low"] is None:
+        return f"{mean}{' (equal in every draw)' if row['verdict'] == 'alike' else ' (no interval)'}"
+    said = {"less": "less", "more": "more", "open": "cannot be told apart"}[row["verdict"]]
+    together = f"[{_number(row['low_together'])} to {_number(row['high_together'])}]"
+    return f"{mean} ({_number(row['low'])} to {_number(row['high'])}) {together}: {said}"
+
+
+def _print_advice(document: Mapping[str, Any]) -> None:
+    _print_source(document["compared"])
+    base = document["base"]
+    wide = max(len(one["name"]) for one in [base, *document["candidates"]]) + 2
+    print(
+        f"\n{'':<{wide}}{document['objective']:>14}{'lower by':>14}{'interval':>28}{'best with':>12}{'per price':>12}"
+    )
+    print(f"{base['name']:<{wide}}{_number(base['value']):>14}{'  (overloaded)' if base['overloaded'] else ''}")
+    for one in document["candidates"]:
+        gain = one["gain"]
+        ends = "-" if gain["low"] is None else f"{_number(gain['low'])} to {_number(gain['high'])}"
+        numbers = f"{_number(one['value']):>14}{_number(gain['mean']):>14}{ends:>28}"
+        chance = "-" if one["chance_best"] is None else f"{100 * one['chance_best']:.0f} %"
+        print(f"{one['name']:<{wide}}{numbers}{chance:>12}{_number(one['gain_per_price']):>12}")
+    print(f"\n{document['sentence']}")
+
+
+def _print_forecast(document: Mapping[str, Any]) -> None:
+    submit = document["submit_s"]
+    print(f"{document['stream']}: job {document['job']}, submitted at {submit:.0f} s, policy {document['policy']}")
+    print(f"{document['running']} jobs run, {document['waiting']} wait before it")
+    if document["at_once"]:
+        print("it starts at once")
+        return
+    low, median, high = (document[name] for name in ("low_s", "median_s", "high_s"))
+    held = f"{100 * document['level']:.4g} %"
+    print(f"it starts between {low:.0f} s and {high:.0f} s ({held}), in the middle {median:.0f} s")
+    print(f"so it waits for {low - submit:.0f} to {high - submit:.0f} s, in the middle {median - submit:.0f} s")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.5g}"

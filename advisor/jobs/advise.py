@@ -1,0 +1,263 @@
+"""Which one change pays most for a stream of jobs: another policy, other estimates, more PEs; and how sure that is.
+
+Each candidate differs from the base in one thing and runs the same draws. What perfect estimates would give is told
+beside them as a bound: nobody can buy it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.jobs.compare import LEVEL, Alternative, Compared, Generator, Metric, compare
+from advisor.jobs.paired import Differences, differences
+from advisor.jobs.setting import Setting
+from simulator import Estimates, Policy, ScenarioError, Stream, intervals, randomness
+
+__all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates"]
+
+Floats = NDArray[np.float64]
+KINDS = ("policy", "estimates", "add")
+"""What a change may be, and what a price may be of."""
+BOUND = "bound"
+POLICIES = (
+    Policy(),
+    Policy(candidates="shortest"),
+    Policy(backfill="conservative"),
+    Policy(order="sjf"),
+    Policy(order="wfp3"),
+    Policy(order="unicep"),
+    Policy(order="f1"),
+)
+"""Policies that are tried; the usual ones that a scheduler can be set to."""
+ESTIMATES = (Estimates("last-two"), Estimates("last-two", "limit"))
+MORE = 0.05
+"""Share of the PEs that is added as one candidate; a single PE is another."""
+DRAWS = 2000
+"""For chances of a mean over streams."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One change of the base."""
+
+    kind: str
+    """One of `KINDS`, or `bound` for what nobody can have."""
+    alternative: Alternative
+    price: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class JobAdvice:
+    """What `advise` found."""
+
+    compared: Compared
+    """The base first, then the candidates."""
+    candidates: tuple[Candidate, ...]
+    metric: Metric
+    gains: Differences
+    """How much better each candidate is than the base: above 0 is better; (candidate,)."""
+    chances: Floats
+    """How likely each is the best one that can be had; NaN where nothing is told; (candidate,)."""
+    best: int | None
+    """The candidate that pays most, if one surely pays."""
+    ties: tuple[int, ...]
+    """Others that cannot be told apart from it."""
+    best_per_price: int | None
+    ties_per_price: tuple[int, ...]
+
+    @property
+    def refused(self) -> str | None:
+        """Why there is no advice, in one sentence."""
+        over = self.compared.overloaded[0]
+        return self.compared.refused or (f"the base is overloaded: {over}" if over else None)
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        if self.refused is not None:
+            return f"no advice: {self.refused}"
+        if self.best is None:
+            return f"no change surely lowers the {self.metric.said} of {self._name(None)}"
+        told = f"{self._name(self.best)} pays most: it lowers the {self.metric.said} by {self._gain(self.best)}"
+        ties = f"; it cannot be told apart from {self._names(self.ties)}" if self.ties else ""
+        return told + ties + self._priced()
+
+    def _priced(self) -> str:
+        if self.best_per_price is None:
+            return ""
+        ties = self.ties_per_price
+        other = f", not told apart from {self._names(ties)}" if ties else ""
+        return f"; per price it is {self._name(self.best_per_price)}{other}"
+
+    def _name(self, place: int | None) -> str:
+        return self.compared.alternatives[0 if place is None else place + 1].name
+
+    def _names(self, places: Sequence[int]) -> str:
+        return ", ".join(self._name(place) for place in places)
+
+    def _gain(self, place: int) -> str:
+        low, mean, high = (float(getattr(self.gains, name)[place]) for name in ("low", "mean", "high"))
+        unit = f" {self.metric.unit}" if self.metric.unit else ""
+        return f"{mean:.4g}{unit} ({low:.4g} to {high:.4g}, {100 * self.compared.level:.4g} %)"
+
+    def document(self) -> dict[str, Any]:
+        """Plain data."""
+        centres = self.compared.centres()[:, 0]
+        rows = []
+        for place, one in enumerate(self.candidates):
+            gain = self.gains.row(place)
+            per = None if not one.price else float(self.gains.mean[place]) / one.price
+            chance = float(self.chances[place])
+            rows.append({
+                "name": one.alternative.name, "kind": one.kind, "value": float(centres[place + 1]), "gain": gain,
+                "share": float(self.gains.mean[place] / centres[0]) if centres[0] else None,
+                "chance_best": None if np.isnan(chance) else chance, "price": one.price, "gain_per_price": per,
+                "overloaded": self.compared.overloaded[place + 1],
+            })  # fmt: skip
+        base = {"name": self._name(None), "value": float(centres[0]), "overloaded": self.compared.overloaded[0]}
+        return {
+            "sentence": self.sentence,
+            "refused": self.refused,
+            "objective": self.metric.name,
+            "base": base,
+            "candidates": rows,
+            "pays_most": None if self.best is None else self._name(self.best),
+            "ties": [self._name(place) for place in self.ties],
+            "pays_most_per_price": None if self.best_per_price is None else self._name(self.best_per_price),
+            "ties_per_price": [self._name(place) for place in self.ties_per_price],
+            "compared": self.compared.document(),
+        }
+
+
+def candidates(
+    base: Alternative, *, add: Sequence[int] | None = None, prices: Mapping[str, float] | None = None
+) -> tuple[Candidate, ...]:
+    """Changes of the base that can be tried: usual policies, predictions from history, more PEs, and exact estimates.
+
+    Parameters
+    ----------
+    add
+        PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
+    prices
+        By kind; that of `add` is for each PE.
+
+    Raises
+    ------
+    ScenarioError
+        For a price of an unknown kind, or one that is not positive.
+    """
+    known = dict(prices or {})
+    if wrong := [name for name, price in known.items() if name not in KINDS or not price > 0]:
+        raise ScenarioError(f"price: {', '.join(wrong)} is no change with a price; give {', '.join(KINDS)}, above 0")
+    found = [Candidate("policy", replace(base, name=f"policy {one.name}", policy=one), known.get("policy"))
+             for one in POLICIES if one.name != base.policy.name]  # fmt: skip
+    if base.estimates.source != "exact":
+        others = [one for one in ESTIMATES if one.name != base.estimates.name]
+        found += [Candidate("estimates", replace(base, name=f"estimates {one.name}", estimates=one),
+                            known.get("estimates")) for one in others]  # fmt: skip
+        exact = Estimates("exact")
+        found.append(Candidate(BOUND, replace(base, name="exact estimates (a bound)", estimates=exact)))
+    if isinstance(base.setting.cluster, int):
+        pes = base.setting.cluster
+        for more in dict.fromkeys(add or (1, max(1, round(MORE * pes)))):
+            larger = replace(base, name=f"{more} PE{'s' if more > 1 else ''} more", setting=Setting(pes + more))
+            price = None if "add" not in known else more * known["add"]
+            found.append(Candidate("add", larger, price))
+    return tuple(found)
+
+
+def advise(  # noqa: PLR0913 - all by name
+    source: Stream | Generator,
+    base: Alternative,
+    changes: Sequence[Candidate],
+    *,
+    objective: str = "wait",
+    draws: str = "weeks",
+    replications: int = 100,
+    level: float = LEVEL,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+) -> JobAdvice:
+    """Which change pays most for one metric; see `advisor.jobs.compare.compare` for what draws are.
+
+    A change pays if its difference to the base is one after Holm's correction for all changes. Another cannot be told
+    apart from the best if their own difference, corrected likewise, is none.
+
+    Raises
+    ------
+    ScenarioError
+        As `compare`.
+    """
+    choices = [base, *(one.alternative for one in changes)]
+    found = compare(source, choices, draws=draws, replications=replications, metrics=[objective], level=level,
+                    seed=seed, workers=workers, progress=progress)  # fmt: skip
+    metric = found.metrics[0]
+    gains = _turned(found.by_metric[metric.name]) if metric.less_is_better else found.by_metric[metric.name]
+    free = np.array([one.kind != BOUND for one in changes])
+    prices = np.array([one.price or np.nan for one in changes])
+    sure = (gains.holm < 1 - level) & (gains.mean > 0) & free
+    best, ties = _first(found, gains.mean, sure, free, np.ones(len(changes)))
+    per, near = _first(found, gains.mean / prices, sure & ~np.isnan(prices), free & ~np.isnan(prices), prices)
+    return JobAdvice(found, tuple(changes), metric, gains, _chances(found, free, seed), best, ties, per, near)
+
+
+def _turned(found: Differences) -> Differences:
+    """Base minus other in the place of other minus base."""
+    return replace(
+        found, mean=-found.mean, low=-found.high, high=-found.low,
+        low_together=-found.high_together, high_together=-found.low_together,
+    )  # fmt: skip
+
+
+def _first(
+    found: Compared, worth: Floats, sure: NDArray[np.bool_], free: NDArray[np.bool_], prices: Floats
+) -> tuple[int | None, tuple[int, ...]]:
+    """The candidate of most worth among the sure ones, and those that cannot be told apart from it."""
+    if not sure.any():
+        return None, ()
+    best = int(np.argmax(np.where(sure, worth, -np.inf)))
+    told = ~np.array([why is not None for why in found.overloaded[1:]])
+    others = np.flatnonzero(free & told & (np.arange(worth.size) != best))
+    centres = found.centres()[:, 0]
+
+    def scaled(values: Floats) -> Floats:
+        """Change to the base per price; (candidate, ...)."""
+        return np.asarray(((values[1:] - values[0]).T / prices).T)
+
+    draws, own = scaled(found.values[:, :, 0].T), scaled(centres)
+    apart = differences(
+        draws[others] - draws[best],
+        own[others] - own[best] if found.of_one_log else None,
+        units=found.units,
+        level=found.level,
+    )
+    same = ~(apart.holm < 1 - found.level)
+    return best, tuple(others[same].tolist())
+
+
+def _chances(found: Compared, free: NDArray[np.bool_], seed: int) -> Floats:
+    """How likely each candidate, among those that can be had, is the best one; (candidate,).
+
+    Of a log, draws around its own values; of streams, means of streams drawn anew. Ties share.
+    """
+    usable = free & ~np.array([why is not None for why in found.overloaded[1:]])
+    nothing = np.full(free.size, np.nan)
+    if found.refused is not None or found.overloaded[0] is not None or not usable.any():
+        return nothing
+    values, sign = found.values[:, 1:, 0][:, usable], 1.0 if found.metrics[0].less_is_better else -1.0
+    count = values.shape[0]
+    if found.of_one_log:
+        widened = np.sqrt(found.units / max(found.units - 1, 1e-9))
+        drawn = found.centres()[1:, 0][usable] + widened * (values - values.mean(axis=0))
+    else:
+        weights = randomness.stream(seed, "chances of changes").multinomial(count, np.full(count, 1 / count), DRAWS)
+        drawn = weights @ values / count
+    least = sign * drawn
+    first = least <= least.min(axis=1, keepdims=True)
+    shares = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
+    nothing[usable] = intervals.no_surer(shares, intervals.surest(count, doubted=found.of_one_log))
+    return nothing
