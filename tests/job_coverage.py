@@ -23,7 +23,7 @@ from simulator import Estimates, make_stream
 
 WEEK_S = 7 * 86400
 PROCESSORS = 32
-METRICS = ("wait", "slowdown", "p95-wait", "p95-slowdown", "turnaround", "makespan", "utilisation")
+METRICS = ("wait", "slowdown", "p95-wait", "p95-slowdown", "turnaround", "makespan")
 CHOICES = alternatives(
     [read_policy("easy"), read_policy("easy shortest first"), read_policy("sjf easy")], [Estimates()], [PROCESSORS]
 )
@@ -122,17 +122,18 @@ def _rows(values, stated):
             true, error = seen.mean(), seen.std() / np.sqrt(seen.size)
             low, high = stated[:, number, place, 1], stated[:, number, place, 2]
             told = ~np.isnan(low)
+            if not told.any():
+                continue
             held = (low <= true) & (true <= high)
             held_all &= (stated[:, number, place, 3] <= true) & (true <= stated[:, number, place, 4]) | ~told
             rest = (seen - true) / seen.std()
             yield {
                 "metric": metric, "pair": f"{CHOICES[other].name} - {CHOICES[one].name}",
-                "coverage": held[told].mean() if told.any() else np.nan, "told": int(told.sum()),
+                "coverage": held[told].mean(), "told": int(told.sum()),
                 "interval": wilson(int(held[told].sum()), int(told.sum())),
-                "missed": ((true < low)[told].mean(), (true > high)[told].mean()) if told.any() else (np.nan, np.nan),
+                "missed": ((true < low)[told].mean(), (true > high)[told].mean()),
                 "true": true, "error": error, "skewness": float(np.mean(rest**3)),
-                "width": float(np.median((high - low)[told]) / (2 * 1.96 * stated[:, number, place, 0].std()))
-                if told.any() else np.nan,
+                "width": float(np.median((high - low)[told]) / (2 * 1.96 * stated[:, number, place, 0].std())),
             }  # fmt: skip
     yield {"metric": "all", "pair": "together", "coverage": held_all.mean(), "told": len(stated),
            "interval": wilson(int(held_all.sum()), len(stated))}  # fmt: skip

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from advisor.jobs.setting import Setting
-    from simulator import Estimates, Policy, Stream
+    from simulator import Estimates, JobRuns, Policy, Stream
 
 Log = Annotated[
     Path,
@@ -87,6 +87,14 @@ SameSecond = Annotated[
 Engine = Annotated[
     Literal["auto", "process", "compiled"], typer.Option(help="process is SimPy, compiled is Numba: same results.")
 ]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Folder for jobs.csv, report.html and manifest.json.")
+]
+Jobs = Annotated[Path | None, typer.Option(help="The schedule as a log: .swf, or .csv as Batsim writes it.")]
+Timeline = Annotated[Path | None, typer.Option(help="For Perfetto: .json or .json.gz.")]
+Fairness = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Which of N drawn jobs later ones delay: a run for each.")
+]
 DIGITS = 12
 """Of averages in the text; the JSON document has all."""
 
@@ -125,14 +133,10 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     warm_up: WarmUp = 0.01,
     same_second: SameSecond = "instant",
     engine: Engine = "auto",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for jobs.csv, report.html and manifest.json.")
-    ] = None,
-    jobs: Annotated[Path | None, typer.Option(help="The schedule as a log: .swf, or .csv as Batsim writes it.")] = None,
-    timeline: Annotated[Path | None, typer.Option(help="For Perfetto: .json or .json.gz.")] = None,
-    fairness: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Which of N drawn jobs later ones delay: a run for each.")
-    ] = None,
+    output: Output = None,
+    jobs: Jobs = None,
+    timeline: Timeline = None,
+    fairness: Fairness = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -147,28 +151,45 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     check_endings({"timeline": (timeline, JOB_TIMELINES), "jobs": (jobs, JOB_FILES)})
     job_metrics.check_warm_up(warm_up)
     on_compile.append(say_compiling)
-    words = {"order": order, "backfill": backfill, "candidates": candidates, "processors": processors}
-    words |= {"placement": placement, "same_second": same_second}
-    policy = read_policy_options(own, sizes, words)
-    stream = read_jobs(log, clean, first, procs)
-    setting = read_setting(stream, platform, procs, times)
-    pes = setting.cluster if isinstance(setting.cluster, int) else setting.cluster.count
-    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), pes, named=processors == "named"))
-    if sizes == "advised":
-        stream = advised(stream, setting, policy, estimates, quantile)
-    planned = read_estimates(
-        stream, setting, policy, source=estimates, correction=correction, quantile=quantile, model=model
+    words: dict[str, Any] = {"order": order, "backfill": backfill, "candidates": candidates, "processors": processors}
+    words |= {"placement": placement, "same_second": same_second, "sizes": sizes}
+    stream, setting = read_stream_options(log, clean, first, procs, platform, times)
+    room = needed_bytes(len(stream), setting.pes, named=processors == "named")
+    check_room(output, folder=True, needed_bytes=room)
+    plan = {"source": estimates, "correction": correction, "quantile": quantile, "model": model}
+    runs = _runs(stream, setting, read_policy_options(own, words), plan, sizes=sizes, draw=draw, engine=engine)
+    late = None if fairness is None else setting.delayed(runs, count=fairness, seed=seed, draw=draw, engine=engine)
+    document = jobs_document(
+        runs,
+        log=log,
+        warm_up=warm_up,
+        delayed=late,
+        seed=None if late is None else seed,
+        ran_on={"platform": platform, "times": times, "draw": draw, "sizes": sizes, "model": model, "policy": own},
     )
-    runs = setting.run(stream, policy, planned, draw=draw, engine=engine)
-    late, drawn = None, None if fairness is None else seed
-    if fairness is not None:
-        late = job_metrics.delayed_jobs(runs, count=fairness, seed=seed, engine=engine)
-    document = jobs_document(runs, log=log, warm_up=warm_up, delayed=late, seed=drawn)
 
     def write() -> None:
         save_jobs(runs, document, folder=output, jobs=jobs, timeline=timeline)
 
     finish(document, lambda: _print(document), as_json=as_json, write=write, said=None)
+
+
+def _runs(
+    stream: "Stream", setting: "Setting", policy: "Policy", plan: dict[str, Any], *, sizes: str, draw: int, engine: Any
+) -> "JobRuns":
+    """The stream under the policy, with advised sizes if these are asked for."""
+    if sizes == "advised":
+        stream = advised(stream, setting, policy, plan["source"], plan["quantile"])
+    planned = read_estimates(stream, setting, policy, **plan)
+    return setting.run(stream, policy, planned, draw=draw, engine=engine)
+
+
+def read_stream_options(
+    log: Path, clean: str, first: int | None, procs: int | None, platform: Path | None, times: Any
+) -> "tuple[Stream, Setting]":
+    """The stream, and what it runs on."""
+    stream = read_jobs(log, clean, first, procs)
+    return stream, read_setting(stream, platform, procs, times)
 
 
 def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) -> "Stream":
@@ -182,14 +203,14 @@ def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) ->
     return stream
 
 
-def read_policy_options(own: str | None, sizes: str, words: dict[str, Any]) -> "Policy":
+def read_policy_options(own: str | None, words: dict[str, Any]) -> "Policy":
     """The policy of the options, or one of the user's own."""
     from advisor.jobs.own_policy import own_policy
     from simulator import Policy
 
     if own is not None:
         return own_policy(own, processors=words["processors"], same_second=words["same_second"])
-    return Policy(**words, sizes="fit" if sizes == "fit" else "fixed")
+    return Policy(**words | {"sizes": "fit" if words["sizes"] == "fit" else "fixed"})
 
 
 def read_setting(stream: "Stream", platform: Path | None, procs: int | None, times: Any) -> "Setting":

@@ -24,7 +24,7 @@ MaybeLog = Annotated[
 Model = Annotated[
     Literal["lublin"] | None, typer.Option(help="Streams of a generator in place of a log; limits as users state them.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=200, metavar="N", help="Of each stream of the generator.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Of each stream of the generator.")]
 Load = Annotated[float, typer.Option(help="Offered load of the generator's streams.")]
 Draws = Annotated[
     Literal["weeks", "users", "shaken", "loads", "none"],
@@ -310,8 +310,8 @@ def _print(document: Mapping[str, Any]) -> None:
     for one in document["alternatives"]:
         if one["overloaded"]:
             print(f"overloaded: {one['name']}: {one['overloaded']}; no interval is stated")
-    if document["refused"]:
-        print(f"no intervals: {document['refused']}")
+    for why in dict.fromkeys(why for why in document["untold"].values() if why):
+        print(f"no intervals: {why}")
 
 
 def _print_source(document: Mapping[str, Any]) -> None:
@@ -363,4 +363,4 @@ def _print_forecast(document: Mapping[str, Any]) -> None:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.5g}"
+    return "-" if value is None else f"{value + 0.0:.5g}"

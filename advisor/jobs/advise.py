@@ -72,7 +72,7 @@ class JobAdvice:
     def refused(self) -> str | None:
         """Why there is no advice, in one sentence."""
         over = self.compared.overloaded[0]
-        return self.compared.refused or (f"the base is overloaded: {over}" if over else None)
+        return self.compared.untold(self.metric) or (f"the base is overloaded: {over}" if over else None)
 
     @property
     def sentence(self) -> str:
@@ -246,7 +246,7 @@ def _chances(found: Compared, free: NDArray[np.bool_], seed: int) -> Floats:
     """
     usable = free & ~np.array([why is not None for why in found.overloaded[1:]])
     nothing = np.full(free.size, np.nan)
-    if found.refused is not None or found.overloaded[0] is not None or not usable.any():
+    if found.untold(found.metrics[0]) is not None or found.overloaded[0] is not None or not usable.any():
         return nothing
     values, sign = found.values[:, 1:, 0][:, usable], 1.0 if found.metrics[0].less_is_better else -1.0
     count = values.shape[0]

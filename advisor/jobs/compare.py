@@ -64,6 +64,8 @@ class Metric:
     unit: str
     """`s`, or nothing."""
     less_is_better: bool = True
+    of_the_end: bool = False
+    """Whether the last jobs of a stream decide it: draws of one log then tell little of how far off its value is."""
 
 
 METRICS = {
@@ -74,8 +76,8 @@ METRICS = {
         Metric("p95-wait", "wait_p95_s", "95th percentile of the wait", "s"),
         Metric("p95-slowdown", "bounded_slowdown_p95", "95th percentile of the bounded slowdown", ""),
         Metric("turnaround", "turnaround_s", "mean turnaround", "s"),
-        Metric("makespan", "makespan_s", "makespan", "s"),
-        Metric("utilisation", "utilisation", "utilisation", "", less_is_better=False),
+        Metric("makespan", "makespan_s", "makespan", "s", of_the_end=True),
+        Metric("utilisation", "utilisation", "utilisation", "", less_is_better=False, of_the_end=True),
     )
 }
 """By name."""
@@ -159,6 +161,14 @@ class Compared:
         """Whether the log's own values are stated, and draws tell how far off they are; else means of draws are."""
         return self.own is not None and self.draws in {"weeks", "users", NO_DRAWS}
 
+    def untold(self, metric: Metric) -> str | None:
+        """Why no interval of a metric is stated, in one sentence."""
+        if self.of_one_log and metric.of_the_end:
+            return (
+                f"the last jobs of a log decide its {metric.said}, and draws of it tell no interval; take a generator"
+            )
+        return self.refused
+
     def centres(self) -> Floats:
         """What is stated of each alternative; (alternative, metric)."""
         told = self.own if self.of_one_log else None
@@ -177,6 +187,7 @@ class Compared:
             "warm_up": self.warm_up,
             "seed": self.seed,
             "refused": self.refused,
+            "untold": {metric.name: self.untold(metric) for metric in self.metrics},
             "alternatives": [self._told(place, centres) for place in range(len(self.alternatives))],
             "differences": [self._difference(place, one) for one in self.metrics for place in range(len(self.pairs))],
         }
@@ -455,7 +466,7 @@ def _differences(found: Compared) -> dict[str, Differences]:
     rest = (found.values[:, others] - found.values[:, bases]).transpose(2, 1, 0)
     own = (found.centres()[others] - found.centres()[bases]).T if found.of_one_log else None
     crowded = np.array([why is not None for why in found.overloaded])
-    silent = crowded[bases] | crowded[others] | (found.refused is not None)
+    silent = crowded[bases] | crowded[others]
     return {
         metric.name: differences(
             rest[number],
@@ -463,6 +474,6 @@ def _differences(found: Compared) -> dict[str, Differences]:
             units=found.units,
             level=found.level,
             comparisons=len(found.metrics) * len(found.pairs),
-        ).without(silent)
+        ).without(silent | (found.untold(metric) is not None))
         for number, metric in enumerate(found.metrics)
     }

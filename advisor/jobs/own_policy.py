@@ -1,6 +1,7 @@
 """A policy of the user's own, from a Python file that the command line names."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 from simulator import Policy, ScenarioError
@@ -8,6 +9,11 @@ from simulator import Policy, ScenarioError
 __all__ = ["own_policy"]
 
 FUNCTION = "decide"
+FAULTS = (
+    *(ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, NameError, OSError),
+    *(RuntimeError, SyntaxError, SystemExit, TypeError, ValueError),
+)
+"""What a file of the user's own may end with when it is read."""
 
 
 def own_policy(named: str, *, processors: str = "counted", same_second: str = "instant") -> Policy:
@@ -27,14 +33,16 @@ def own_policy(named: str, *, processors: str = "counted", same_second: str = "i
     path, wanted = Path(file), function or FUNCTION
     if not path.is_file():
         raise ScenarioError(f"--policy: there is no file {path}; give FILE.py or FILE.py:FUNCTION")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"own policy {path.stem}", path)
     if spec is None or spec.loader is None:
         raise ScenarioError(f"--policy: {path} is no Python file; give FILE.py or FILE.py:FUNCTION")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses of the file look for their names
     try:
         spec.loader.exec_module(module)
-    except (SyntaxError, ImportError, NameError, AttributeError, ValueError, TypeError, OSError) as error:
-        raise ScenarioError(f"--policy: {path} fails with {type(error).__name__}: {error}; mend it") from error
+    except FAULTS as error:
+        told = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise ScenarioError(f"--policy: {path} fails with {told}; mend it") from error
     decide = getattr(module, wanted, None)
     if not callable(decide):
         raise ScenarioError(f"--policy: {path} has no function {wanted}; define {wanted}(seen)")

@@ -18,6 +18,7 @@ from simulator import (
     ScenarioError,
     Stream,
     cluster_of,
+    job_metrics,
     run_jobs,
 )
 from simulator.models import RuntimeModel
@@ -75,6 +76,32 @@ class Setting:
             raise ScenarioError("estimates exact: nobody knows how long simulated jobs run; take predicted or limit")
         programs = JobPrograms(self.scenario, stream, draw, engine)
         return run_jobs(stream, self.cluster, policy, estimates, times=predicted.mean, programs=programs)
+
+    @property
+    def pes(self) -> int:
+        """How many PEs, or places for processes, there are."""
+        return self.cluster if isinstance(self.cluster, int) else self.cluster.count
+
+    def delayed(
+        self,
+        runs: JobRuns,
+        *,
+        count: int,
+        seed: int,
+        draw: int = 0,
+        engine: Literal["auto", "process", "compiled"] = "auto",
+    ) -> job_metrics.Delayed:
+        """Which of a sample of jobs later ones delay; see `job_metrics.delayed_jobs`.
+
+        Raises
+        ------
+        ScenarioError
+            For jobs that are simulated together.
+        """
+        if self.predicted is not None and self.times == "simulated":
+            raise ScenarioError("fairness: a simulation of all jobs for each of the sample takes long; predict times")
+        times = None if self.predicted is None else replace(self.predicted, stream=runs.stream).draw(draw)
+        return job_metrics.delayed_jobs(runs, self.cluster, count=count, seed=seed, times=times, engine=engine)
 
     def planned(self, stream: Stream, quantile: float, policy: Policy) -> Estimates:
         """Estimates from the predicted times: one quantile, then the higher ones.

@@ -132,7 +132,7 @@ def _seconds(scenario: Scenario, cluster: Cluster, sizes: Ints) -> Floats:
         for kind in range(kinds):
             places = _slowest_first(cluster, kind, size)
             if places not in found:
-                found[places] = f"{size} on class {kind}"
+                found[places] = f"{scenario.application.name} with {size} on class {kind}"
                 configurations.append(_configuration(scenario, found[places], places, of_place))
             cells[row, kind] = found[places]
     runs = run(replace(scenario, configurations=tuple(configurations)))
@@ -153,7 +153,8 @@ def _slowest_first(cluster: Cluster, kind: int, size: int) -> tuple[int, ...]:
 
 
 def _configuration(scenario: Scenario, name: str, places: tuple[int, ...], of_place: Ints) -> Configuration:
-    """Equal parts of the work, the first processes with one unit more."""
-    share, rest = divmod(scenario.application.work.units, len(places))
-    parts = tuple(share + (process < rest) for process in range(len(places)))
+    """Parts of the work as equal as the application can use them, the first processes with one unit more."""
+    work = scenario.application.work
+    share, rest = divmod(work.units, len(places))
+    parts = work.fitting(tuple(share + (process < rest) for process in range(len(places))))
     return Configuration(name, parts, tuple(of_place[list(places)].tolist()))

@@ -28,7 +28,13 @@ def variant(runs: JobRuns) -> str:
 
 
 def jobs_document(
-    runs: JobRuns, *, log: Path, warm_up: float, delayed: job_metrics.Delayed | None = None, seed: int | None = None
+    runs: JobRuns,
+    *,
+    log: Path,
+    warm_up: float,
+    delayed: job_metrics.Delayed | None = None,
+    seed: int | None = None,
+    ran_on: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What `jobs run --json` prints.
 
@@ -42,6 +48,8 @@ def jobs_document(
         Of the sample of `--fairness`.
     seed
         Of that sample.
+    ran_on
+        Options that say what the jobs ran on: `platform`, `times`, `draw`, `sizes`, and files: `model`, `policy`.
 
     Raises
     ------
@@ -49,13 +57,18 @@ def jobs_document(
         For a run without jobs.
     """
     stream, overloaded = runs.stream, job_metrics.overload(runs)
-    load = job_metrics.offered_load(runs)
+    load, setting = job_metrics.offered_load(runs), dict(ran_on or {})
+    files_read = [log, *(setting[name] for name in ("platform", "model") if setting.get(name) is not None)]
+    files_read += [Path(str(setting["policy"]).partition(":")[0])] if setting.get("policy") else []
     return {
         "format": 1,
         "command": "jobs run",
         "stream": {"name": stream.name, "jobs": len(stream), "log": str(log), "notes": list(stream.notes)},
         "policy": {"name": runs.policy.name, "variant": variant(runs), **runs.policy.to_dict()},
         "estimates": runs.estimates.to_dict(),
+        "setting": {
+            name: value if value is None or isinstance(value, int) else str(value) for name, value in setting.items()
+        },
         "pes": runs.pes,
         "engine": runs.engine,
         "tick_s": runs.tick_s,
@@ -69,7 +82,9 @@ def jobs_document(
             for kind in job_metrics.CLASSES
         },
         "warnings": [] if overloaded is None else [f"overloaded: {overloaded}"],
-        "provenance": provenance.provenance(seed=seed, inputs={str(log): files.digest_of(log)}),
+        "provenance": provenance.provenance(
+            seed=seed, inputs={str(path): files.digest_of(path) for path in files_read}
+        ),
     }
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S
+from simulator.engines.costs.ticks import rounded
 from simulator.engines.run import Engine, run
 from simulator.models.load import availability
 from simulator.platform.nodes import PE, Platform
@@ -83,9 +84,13 @@ def job_scenario(scenario: Scenario, stream: Stream, application: int) -> Scenar
 
 
 def placed(scenario: Scenario, name: str, places: Sequence[int], of_place: Ints) -> Configuration:
-    """A configuration with equal parts of the work on some places; the first processes get one unit more."""
-    share, rest = divmod(scenario.application.work.units, len(places))
-    parts = tuple(share + (process < rest) for process in range(len(places)))
+    """A configuration with parts of the work on some places as equal as the application can use them.
+
+    The first processes get one unit more.
+    """
+    work = scenario.application.work
+    share, rest = divmod(work.units, len(places))
+    parts = work.fitting(tuple(share + (process < rest) for process in range(len(places))))
     return Configuration(name, parts, tuple(of_place[list(places)].tolist()))
 
 
@@ -108,6 +113,8 @@ class JobPrograms:
     _columns: dict[tuple[int, int], Columns] = field(default_factory=dict, repr=False)
     _alone: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
     """End of each job by start, where jobs do not meet."""
+    _engines: set[str] = field(default_factory=set, repr=False)
+    """Those that simulated so far: `auto` may go over from one to the other."""
 
     def __post_init__(self) -> None:
         if np.any(self.stream.application < 0):
@@ -115,6 +122,11 @@ class JobPrograms:
             raise ScenarioError(
                 f"stream {self.stream.name}: job {job} is a duration; only runs of applications can be simulated"
             )
+
+    @property
+    def done_by(self) -> str:
+        """The engines that simulated."""
+        return " and ".join(sorted(self._engines, reverse=True)) or str(self.engine)
 
     @cached_property
     def meet(self) -> bool:
@@ -163,11 +175,14 @@ class JobPrograms:
         configuration = Configuration("jobs", (1,) * count, tuple(pes))
         scenario = replace(self._bare, application=application, configurations=(configuration,))
         runs = run(scenario, replications=1, first_replication=self.replication, engine=self.engine)
+        self._engines.add(runs.engine)
         ticks, first = runs.finish_ticks[0][0], 0
         ends = {}
         per_tick = round(JOB_TICK_S / runs.tick_s)
-        for one in started:
-            last = int(ticks[first : first + len(one.places)].max())
+        began = rounded(np.array([one.start * JOB_TICK_S for one in started]), runs.tick_s).tolist()
+        for one, begin in zip(started, began, strict=True):
+            # seconds hold no late start to the tick: what it was off by is no part of the job's time
+            last = int(ticks[first : first + len(one.places)].max()) - (begin - one.start * per_tick)
             ends[one.job] = max(one.start + 1, -(-last // per_tick))
             first += len(one.places)
         return ends
@@ -177,7 +192,7 @@ class JobPrograms:
         key = int(self.stream.application[one.job]), len(one.places)
         if key not in self._columns:
             scenario = job_scenario(self._bare, self.stream, key[0])
-            program = scenario.program(placed(scenario, "job", one.places, self._of_place))
+            program = scenario.program(placed(scenario, f"job {self.stream.ids[one.job]}", one.places, self._of_place))
             if program.doubt is not None or program.noise is not None:
                 name = self.stream.applications[key[0]].name
                 raise ScenarioError(f"job {self.stream.ids[one.job]}: {name} is known by its times only; predict it")

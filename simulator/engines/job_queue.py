@@ -252,8 +252,9 @@ class JobQueue:
             self._at(self._planned[job])
 
     def _due_end(self, job: int, end: int) -> None:
-        if self._ends.get(job) == end:
-            self._ended.append((self._numbers[job], job))
+        due = self._numbers[job], job
+        if self._ends.get(job) == end and due not in self._ended:  # twice, where the end moved away and back
+            self._ended.append(due)
             self._ask()
 
     def _amount(self, job: int) -> int:

@@ -25,8 +25,10 @@ from simulator.scheduling.profiles import Hole, numbers_of
 __all__ = ["run_jobs"]
 
 Engine = Literal["auto", "process", "compiled"]
-LOADING = 20_000
-"""Jobs that the `process` engine runs while the compiled one is loaded."""
+LOADING = 100_000
+"""Jobs that the `process` engine runs while the compiled one is loaded, or a part of the time that compiling takes."""
+SLOWER = 5
+"""Jobs that one counts as where each pass looks through a profile: with promises, and with PEs by number."""
 _seen = 0
 
 
@@ -68,13 +70,17 @@ def run_jobs(
     costs = job_costs(stream, pes, policy, estimates, times)
     if programs is not None:
         return _really(stream, pes, costs, policy, estimates, programs)
-    run = _compiled if engine == "compiled" or (engine == "auto" and _worth_compiling(costs.jobs)) else _by_process
+    run = (
+        _compiled
+        if engine == "compiled" or (engine == "auto" and _worth_compiling(costs.jobs, policy))
+        else _by_process
+    )
     return run(stream, pes, costs, policy, estimates)
 
 
-def _worth_compiling(jobs: int) -> bool:
+def _worth_compiling(jobs: int, policy: Policy) -> bool:
     global _seen  # noqa: PLW0603 - what one process has asked for
-    _seen += jobs
+    _seen += jobs * (SLOWER if policy.backfill == "conservative" or policy.processors == "named" else 1)
     return _seen >= LOADING
 
 
@@ -92,7 +98,7 @@ def _really(
         raise ScenarioError("processors counted: programs run on PEs by number; take processors named")
     endless = np.full_like(costs.limit, NEVER)
     unkilled = replace(costs, limit=endless, killed=np.zeros_like(costs.killed))
-    return replace(_by_process(stream, pes, unkilled, policy, estimates, programs), engine=programs.engine)
+    return replace(_by_process(stream, pes, unkilled, policy, estimates, programs), engine=programs.done_by)
 
 
 def _by_process(

@@ -125,7 +125,7 @@ def _parts(where: str, one: Any, waiting: dict[int, Waiting]) -> tuple[Waiting, 
     number = getattr(job, "number", None)
     if not isinstance(number, int) or number not in waiting:
         shown = getattr(job, "id", job)
-        raise ScenarioError(f"{where}: {str(shown):.80} is no job that waits; return entries of seen.waiting")
+        raise ScenarioError(f"{where}: {shown!s:.80} is no job that waits; return entries of seen.waiting")
     try:
         return waiting[number], tuple(index(pe) for pe in pes)
     except MALFORMED:

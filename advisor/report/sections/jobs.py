@@ -63,6 +63,10 @@ def asked_section(document: Document) -> Section:
         "Estimates": clean((document.get("estimates") or {}).get("label") or ""),
         "Offered load": wording.digits(document.get("offered_load")),
     }
+    setting = document.get("setting") or {}
+    if setting.get("platform"):
+        facts["Platform"] = clean(setting["platform"])
+        facts["Run times"] = f"{clean(setting.get('times') or '')}, draw {setting.get('draw')} of the loads"
     notes = tuple(Text(clean(note)) for note in stream.get("notes") or ())
     return Section("asked", "What was asked", (pairs(facts), *notes))
 

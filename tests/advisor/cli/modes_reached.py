@@ -193,11 +193,11 @@ REACH = {
     },
     "jobs compare": {
         "with --model": "--model lublin --jobs 200 --procs 16 --replications 10 --policies 'easy,sjf easy,sjf'",
-        "without --model": "{w}/jobs.swf --draws shaken --replications 10 --policies 'easy,sjf easy,sjf'",
+        "without --model": "{w}/jobs.swf --procs 18 --draws shaken --replications 10 --policies 'easy,sjf easy,sjf'",
     },
     "jobs advise": {
         "with --model": "--model lublin --jobs 200 --procs 16 --replications 10",
-        "without --model": "{w}/jobs.swf --draws shaken --replications 10",
+        "without --model": "{w}/jobs.swf --procs 18 --draws shaken --replications 10",
     },
     "jobs forecast": {"": "{w}/jobs.swf --job 40"},
     "reproduce": {

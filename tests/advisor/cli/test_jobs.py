@@ -175,7 +175,7 @@ def test_the_words_of_options_are_those_of_the_simulator():
 
     for option in ("order", "backfill", "candidates", "processors", "placement", "same-second"):
         assert words(option) == set(get_args(WORDS[option.replace("-", "_")]))
-    assert words("estimates") == set(SOURCES) - {"given"}
+    assert words("estimates") == set(SOURCES) - {"given"} | {"fit", "predicted"}
     assert words("correction") == set(CORRECTIONS)
     assert {mode.split()[-1] for mode in TABLE["jobs run"].axes[0].modes} == words("backfill")
 

@@ -292,7 +292,7 @@ CHANGES = {
     "jobs compare": {
         "policies": "--policies easy,sjf",
         "estimates": "--estimates limit,exact",
-        "procs": "--procs 32",
+        "procs": "--procs 24",
         "replications": "--replications 12",
         "metric": "--metric turnaround",
         "all-pairs": "--all-pairs",
@@ -310,7 +310,7 @@ CHANGES = {
     "jobs advise": {
         "policy": "--policy sjf",
         "estimates": "--estimates last-two",
-        "procs": "--procs 32",
+        "procs": "--procs 24",
         "objective": "--objective slowdown",
         "add": "--add 3",
         "price": "--price add=5",
