@@ -144,20 +144,19 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy --candidates shortest -o kth
     """
-    from advisor.cli.simulate import check_endings, say_compiling
+    from advisor.cli.simulate import check_endings
     from advisor.report.jobs import jobs_document, needed_bytes, save_jobs
-    from simulator import JOB_FILES, JOB_TIMELINES, job_metrics, on_compile
+    from simulator import JOB_FILES, JOB_TIMELINES, job_metrics
 
     check_endings({"timeline": (timeline, JOB_TIMELINES), "jobs": (jobs, JOB_FILES)})
     job_metrics.check_warm_up(warm_up)
-    on_compile.append(say_compiling)
     words: dict[str, Any] = {"order": order, "backfill": backfill, "candidates": candidates, "processors": processors}
     words |= {"placement": placement, "same_second": same_second, "sizes": sizes}
+    policy = read_policy_options(own, words)
     stream, setting = read_stream_options(log, clean, first, procs, platform, times)
-    room = needed_bytes(len(stream), setting.pes, named=processors == "named")
-    check_room(output, folder=True, needed_bytes=room)
+    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), setting.pes, named=processors == "named"))
     plan = {"source": estimates, "correction": correction, "quantile": quantile, "model": model}
-    runs = _runs(stream, setting, read_policy_options(own, words), plan, sizes=sizes, draw=draw, engine=engine)
+    runs = _runs(stream, setting, policy, plan, sizes=sizes, draw=draw, engine=engine)
     late = None if fairness is None else setting.delayed(runs, count=fairness, seed=seed, draw=draw, engine=engine)
     document = jobs_document(
         runs,
@@ -187,7 +186,11 @@ def _runs(
 def read_stream_options(
     log: Path, clean: str, first: int | None, procs: int | None, platform: Path | None, times: Any
 ) -> "tuple[Stream, Setting]":
-    """The stream, and what it runs on."""
+    """The stream, and what it runs on; from here on kernels may be compiled."""
+    from advisor.cli.simulate import say_compiling
+    from simulator import on_compile
+
+    on_compile.append(say_compiling)
     stream = read_jobs(log, clean, first, procs)
     return stream, read_setting(stream, platform, procs, times)
 

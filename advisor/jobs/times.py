@@ -106,7 +106,11 @@ def predict_times(
     for application in range(len(stream.applications)):
         sizes = _sizes(stream, application, cluster.count)
         processes.append(sizes)
-        seconds.append(_seconds(job_scenario(base, stream, application), cluster, sizes))
+        try:
+            seconds.append(_seconds(job_scenario(base, stream, application), cluster, sizes))
+        except ScenarioError as error:
+            name = stream.applications[application].name
+            raise ScenarioError([f"stream {stream.name}: {name}: {line}" for line in error.lines]) from None
         progress(application + 1, len(stream.applications))
     return PredictedTimes(stream, cluster, tuple(processes), tuple(seconds))
 
@@ -132,7 +136,7 @@ def _seconds(scenario: Scenario, cluster: Cluster, sizes: Ints) -> Floats:
         for kind in range(kinds):
             places = _slowest_first(cluster, kind, size)
             if places not in found:
-                found[places] = f"{scenario.application.name} with {size} on class {kind}"
+                found[places] = f"{size} on class {kind}"
                 configurations.append(_configuration(scenario, found[places], places, of_place))
             cells[row, kind] = found[places]
     runs = run(replace(scenario, configurations=tuple(configurations)))

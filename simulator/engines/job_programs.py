@@ -130,9 +130,13 @@ class JobPrograms:
 
     @cached_property
     def meet(self) -> bool:
-        """Whether jobs can slow each other down: on links, in sharing domains, or on the disk of a node."""
+        """Whether jobs can slow each other down: on links, in sharing domains, or on PEs of several cores under loads.
+
+        Without a load each place of such a PE has a core of its own; a load shares all cores with all processes.
+        """
         platform = self.scenario.platform
-        return platform.network.contention != "none" or bool(platform.domains)
+        loaded = any(pe.cores > 1 and pe.load is not None for pe in platform.pes)
+        return platform.network.contention != "none" or bool(platform.domains) or loaded
 
     @cached_property
     def _of_place(self) -> Ints:
@@ -192,7 +196,10 @@ class JobPrograms:
         key = int(self.stream.application[one.job]), len(one.places)
         if key not in self._columns:
             scenario = job_scenario(self._bare, self.stream, key[0])
-            program = scenario.program(placed(scenario, f"job {self.stream.ids[one.job]}", one.places, self._of_place))
+            try:
+                program = scenario.program(placed(scenario, "job", one.places, self._of_place))
+            except ScenarioError as error:
+                raise ScenarioError([f"job {self.stream.ids[one.job]}: {line}" for line in error.lines]) from None
             if program.doubt is not None or program.noise is not None:
                 name = self.stream.applications[key[0]].name
                 raise ScenarioError(f"job {self.stream.ids[one.job]}: {name} is known by its times only; predict it")

@@ -177,7 +177,7 @@ def test_the_words_of_options_are_those_of_the_simulator():
         assert words(option) == set(get_args(WORDS[option.replace("-", "_")]))
     assert words("estimates") == set(SOURCES) - {"given"} | {"fit", "predicted"}
     assert words("correction") == set(CORRECTIONS)
-    assert {mode.split()[-1] for mode in TABLE["jobs run"].axes[0].modes} == words("backfill")
+    assert {mode.split()[-1] for mode in TABLE["jobs run"].axes[2].modes} == words("backfill")
 
 
 def test_a_page_of_a_document_without_parts_is_a_page():

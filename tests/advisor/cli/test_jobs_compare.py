@@ -8,16 +8,16 @@ import pytest
 
 from tests.command_line import apportion
 
-WEEKS = 22
+WEEKS = 44
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A log of 22 weeks with a queue, 120 jobs a week on 8 PEs."""
+    """A log of 44 weeks with a queue, 60 jobs a week on 8 PEs."""
     where, draw = tmp_path_factory.mktemp("logs"), np.random.default_rng(1)
     lines = ["; MaxProcs: 8\n"]
-    for job, submit in enumerate(np.sort(draw.integers(0, WEEKS * 604_800 + 80_000, 120 * WEEKS)).tolist(), 1):
-        size, run = int(draw.integers(1, 7)), int(np.ceil(draw.lognormal(8.6, 0.6)))
+    for job, submit in enumerate(np.sort(draw.integers(0, WEEKS * 604_800 + 80_000, 60 * WEEKS)).tolist(), 1):
+        size, run = int(draw.integers(1, 7)), int(np.ceil(draw.lognormal(9.3, 0.6)))
         limit = 600 * int(np.ceil(run * (1 + draw.exponential()) / 600))
         lines.append(f"{job} {submit} 0 {run} {size} -1 -1 {size} {limit} -1 1 {draw.integers(1, 9)} 1 1 1 1 -1 -1\n")
     (where / "log.swf").write_text("".join(lines))
@@ -36,7 +36,7 @@ def test_compare_states_differences_and_keeps_the_draws(folder):
     assert [one["name"] for one in found["alternatives"]] == [
         f"{policy}, {pes} PEs" for policy in ("fcfs easy", "sjf easy") for pes in (8, 9)
     ]
-    assert (found["draws"], found["replications"], found["units"], found["level"]) == ("weeks", 40, 22, 0.95)
+    assert (found["draws"], found["replications"], found["units"], found["level"]) == ("weeks", 40, 44, 0.95)
     rows = [row for row in found["differences"] if row["metric"] == "wait"]
     values = {one["name"]: one["metrics"]["wait"] for one in found["alternatives"]}
     for row in rows:
@@ -73,7 +73,7 @@ def test_advice_names_what_pays_most_and_per_price(folder):
     assert found["pays_most_per_price"].startswith("policy ")
     assert found["sentence"].startswith("4 PEs more pays most: it lowers the mean wait by ")
     few = asked(folder, "advise", "log.swf", "--first", "1200", "--replications", 40)
-    assert "20 are needed" in few["refused"]
+    assert "40 are needed" in few["refused"]
     assert few["pays_most"] is None
 
 
@@ -83,11 +83,11 @@ def test_a_forecast_of_a_start(folder):
     with (folder / "ran" / "jobs.csv").open() as table:
         rows = [row for row in csv.DictReader(table) if float(row["start_s"]) > float(row["submit_s"])]
     held = []
-    for row in rows[100:140:2]:
+    for row in rows[100:136:6]:
         found = asked(folder, "forecast", "log.swf", "--job", row["job"])
         assert found["submit_s"] <= found["low_s"] <= found["median_s"] <= found["high_s"]
         held.append(found["low_s"] <= float(row["start_s"]) <= found["high_s"])
-    assert sum(held) >= 14, "of twenty, 18 are expected"
+    assert sum(held) >= 4, "of six, five or all are expected"
     done = apportion("jobs", "forecast", "log.swf", "--job", rows[100]["job"], cwd=folder)
     assert "it starts between" in done.stdout or "starts at once" in done.stdout
 

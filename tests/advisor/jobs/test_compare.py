@@ -49,11 +49,11 @@ def test_a_chance_is_where_the_interval_ends():
 
 def test_one_log_is_judged_by_the_spread_of_its_draws_enlarged_for_few_weeks():
     draws = np.random.default_rng(4).normal(5.0, 2.0, (1, 100_000))
-    found = differences(draws, np.array([4.0]), units=30.0)
-    half = stats.t.ppf(0.975, 29) * draws.std() * np.sqrt(30 / 29)
+    found = differences(draws, np.array([4.0]), units=60.0)
+    half = stats.t.ppf(0.975, 59) * draws.std() * np.sqrt(60 / 59)
     assert found.mean[0] == 4.0
     assert found.high[0] - 4.0 == pytest.approx(half, rel=0.02)
-    assert np.isnan(differences(draws, np.array([4.0]), units=12.0).low[0]), "twelve weeks are too few"
+    assert np.isnan(differences(draws, np.array([4.0]), units=39.0).low[0]), "thirty-nine weeks are too few"
 
 
 def test_holm_corrects_in_steps():
@@ -96,7 +96,7 @@ def test_no_draws_tell_means():
 
 
 def test_the_end_of_one_log_tells_no_interval():
-    case = study.Case("weeks", 24, 60, 0.6, 0, "weeks", 40)
+    case = study.Case("weeks", 44, 40, 0.6, 0, "weeks", 40)
     log, choices = study.generated(case, 0, seed=2), alternatives([Policy(), Policy(order="sjf")], [Estimates()], [32])
     found = compare(log, choices, replications=40, metrics=["wait", "makespan"])
     rows = {row["metric"]: row for row in found.document()["differences"]}
@@ -130,8 +130,8 @@ def test_policies_are_read_from_their_words():
 @pytest.mark.slow
 def test_intervals_of_a_small_study_hold():
     """A share so far below the goal that chance does not explain it; the whole study takes minutes."""
-    for case in (CASE, study.Case("weeks", 24, 60, 0.6, 0, "weeks", 60)):
-        rows = study.study(case, experiments=150, truth=2000, seed=7, jobs=2)
+    for case in (CASE, study.Case("weeks", 44, 60, 0.6, 0, "weeks", 60)):
+        rows = study.study(case, experiments=100, truth=1000, seed=7, jobs=2)
         assert [
             row["metric"] for row in rows if row["metric"] in {"wait", "slowdown"} and row["interval"][1] < 0.93
         ] == []
