@@ -176,7 +176,18 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
 def _runs(
     stream: "Stream", setting: "Setting", policy: "Policy", plan: dict[str, Any], *, sizes: str, draw: int, engine: Any
 ) -> "JobRuns":
-    """The stream under the policy, with advised sizes if these are asked for."""
+    """The stream under the policy, with advised sizes if these are asked for.
+
+    Raises
+    ------
+    ScenarioError
+        For a draw that is not there, and what policy and estimates refuse.
+    """
+    from simulator import ScenarioError
+
+    if draw >= setting.draws:
+        known = "no loads that are drawn" if setting.draws == 1 else f"draws 0 to {setting.draws - 1}"
+        raise ScenarioError(f"--draw {draw}: the platform has {known}; take a lower one, or set its replications")
     if sizes == "advised":
         stream = advised(stream, setting, policy, plan["source"], plan["quantile"])
     planned = read_estimates(stream, setting, policy, **plan)

@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 FEWEST_STREAMS = 10
 """Independent streams, and differences other than 0 among them, below which no interval is stated."""
 FEWEST_UNITS = 40
-"""Weeks (or users, as many as count) below which a log tells no interval: with 24, intervals of 95 % held 90 to 95 %."""
+"""Weeks (or users, as many as count) below which a log tells no interval: of 24, intervals held 90 to 95, not 95 %."""
 FEWEST_DRAWS = 30
 """Draws of a log, and differences other than 0 among them, below which their spread and skewness are not known."""
-SHOWN = 1.25
+SHOWN_BY_STREAMS, SHOWN_BY_DRAWS = 1.5, 1.25
 """How many times larger true skewness is than what few values of a long tail show, as the coverage study has it."""
 STRAIGHT = 1e-9
 """Skewness below which there is none to correct."""
@@ -93,12 +93,12 @@ def differences(
     count = draws.shape[1]
     if own is None:
         centre, error, freedom = draws.mean(axis=1), _spread(draws) / np.sqrt(max(1, count)), count - 1.0
-        skewed = SHOWN * _few(count) * _skewness(draws) / np.sqrt(max(1, count))
+        skewed = SHOWN_BY_STREAMS * _few(count) * _skewness(draws) / np.sqrt(max(1, count))
         told = (np.count_nonzero(draws, axis=1) >= FEWEST_STREAMS) & (count >= FEWEST_STREAMS)
     else:
         parts = min(units, 1e9)
         centre, error, freedom = own, _spread(draws) * np.sqrt(parts / max(parts - 1, 1e-9)), min(parts, count) - 1.0
-        skewed = SHOWN * _few(parts) * _skewness(draws)
+        skewed = SHOWN_BY_DRAWS * _few(parts) * _skewness(draws)
         told = (np.count_nonzero(draws, axis=1) >= FEWEST_DRAWS) & (parts >= FEWEST_UNITS)
     alike = np.all(draws == 0, axis=1) & (centre == 0) & (count > 0)
     shape = _Shape(centre, np.where(told, error, np.nan), skewed, max(freedom, 1.0))

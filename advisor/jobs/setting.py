@@ -142,8 +142,10 @@ def setting_of(
     Raises
     ------
     ScenarioError
-        Without any of these, and for applications without a platform.
+        Without any of these, for applications without a platform, and for durations that are to be simulated.
     """
+    if times == "simulated" and not stream.applications:
+        raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be simulated")
     if platform is None:
         count = pes if pes is not None else stream.machine_processors
         if stream.applications:

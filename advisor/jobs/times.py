@@ -130,6 +130,8 @@ def _sizes(stream: Stream, application: int, most: int) -> Ints:
 def _seconds(scenario: Scenario, cluster: Cluster, sizes: Ints) -> Floats:
     """Makespans; (draw, number of processes, class)."""
     kinds, of_place = cluster.classes.size, places_of(scenario.platform)
+    if not sizes.size:  # an application whose jobs were all left out
+        return np.zeros((scenario.replications, 0, kinds))
     found, cells = dict[tuple[int, ...], str](), dict[tuple[int, int], str]()
     configurations = []
     for row, size in enumerate(sizes.tolist()):
