@@ -48,8 +48,8 @@ class Case:
 
 CASES = {
     "streams": Case("streams", 4, 150, 0.7, 0, "streams", 20),
-    "weeks": Case("weeks", 40, 80, 0.6, 0, "weeks", 100),
-    "users": Case("users", 8, 120, 0.5, 80, "users", 100),
+    "weeks": Case("weeks", 42, 80, 0.6, 0, "weeks", 100),
+    "users": Case("users", 8, 120, 0.5, 110, "users", 100),
 }
 
 

@@ -227,15 +227,27 @@ def read_policy_options(own: str | None, words: dict[str, Any]) -> "Policy":
     return Policy(**words | {"sizes": "fit" if words["sizes"] == "fit" else "fixed"})
 
 
-def read_setting(stream: "Stream", platform: Path | None, procs: int | None, times: Any) -> "Setting":
-    """What the stream runs on."""
+def read_setting(
+    stream: "Stream",
+    platform: Path | None,
+    procs: int | None,
+    times: Any,
+    *,
+    change: str | None = None,
+    draws: int | None = None,
+) -> "Setting":
+    """What the stream runs on; a changed platform is called by its change."""
     from advisor.cli.progress import counting_bar
     from advisor.jobs.setting import setting_of
     from simulator import load_scenario
 
-    scenario = None if platform is None else load_scenario(platform)
+    changes = [] if change is None or "=" not in change else [change]
+    file = platform if change is None or changes else Path(change)
+    scenario = None if file is None else load_scenario(file, changes=changes)
+    count = None if scenario is None or draws is None else max(draws, scenario.replications)
+    asked: Any = {"times": times, "replications": count, "label": change or ""}
     with counting_bar("predicting applications") as told:
-        return setting_of(stream, platform=scenario, pes=procs, times=times, progress=told)
+        return setting_of(stream, platform=scenario, pes=procs, progress=told, **asked)
 
 
 def read_estimates(

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from advisor.cli.jobs import Clean, First, Log, Platform, Procs, WarmUp, read_jobs, read_setting
+from advisor.cli.jobs import Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
 from advisor.cli.options import Json, Level, Seed
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting_bar
 from advisor.cli.scenarios import INPUT
 
 if TYPE_CHECKING:
-    from advisor.jobs.compare import Compared, Generator
-    from advisor.jobs.setting import Setting
+    from advisor.jobs.compare import Generator
+    from advisor.jobs.setting import Setting, Sizes
     from simulator import Estimates, Stream
 
 MaybeLog = Annotated[
@@ -34,10 +34,44 @@ Draws = Annotated[
 ]
 Replications = Annotated[int, typer.Option(min=1, metavar="N", help="Draws, or streams of the generator.")]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
-EstimateWords = Annotated[str, typer.Option("--estimates", help="limit, exact, last-two, or last-two to-limit.")]
+EstimateWords = Annotated[
+    str, typer.Option("--estimates", help="limit, exact, last-two, last-two to-limit, or predicted p75.")
+]
 Objective = Annotated[
     Literal["wait", "slowdown", "p95-wait", "p95-slowdown", "turnaround", "makespan"],
     typer.Option(help="What is to be least; slowdown is bounded (10 s)."),
+]
+Change = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--change",
+        metavar="PATH=VALUE",
+        help="Another platform: platform.network.link.bandwidth=x2, or a scenario file. Repeatable.",
+    ),
+]
+SizeWords = Annotated[
+    str, typer.Option(metavar="S1,S2,...", help="What moldable jobs get: fixed (as they ask), fit, advised.")
+]
+Policies = Annotated[str, typer.Option(metavar="P1,P2,...", help="In words; the first is the base.")]
+EstimateLists = Annotated[
+    str, typer.Option(metavar="E1,E2,...", help="limit, exact, last-two, last-two to-limit, or predicted p75.")
+]
+ProcsLists = Annotated[str | None, typer.Option(metavar="N1,N2,...", help="PEs of the machine, in place of the log's.")]
+Metrics = Annotated[
+    str, typer.Option(metavar="M1,M2,...", help="wait, slowdown, p95-wait, p95-slowdown, turnaround, makespan ...")
+]
+AllPairs = Annotated[bool, typer.Option("--all-pairs", help="Each with each, in place of each with the base.")]
+Compared = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Folder for report.html, draws.csv, comparison.json, manifest.json."),
+]
+Add = Annotated[str | None, typer.Option(metavar="N1,N2,...", help="PEs to add, each tried; one, and 5 %, by default.")]
+Price = Annotated[
+    str | None, typer.Option(metavar="KIND=PRICE,...", help="Of policy, estimates, sizes, change, add (each PE).")
+]
+Advised = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Folder for report.html, draws.csv, advice.json, manifest.json."),
 ]
 LEVEL = 0.95
 STREAMS_APART = 1_000_000
@@ -56,14 +90,13 @@ def register(app: typer.Typer) -> None:
 
 def compare(  # noqa: PLR0913, PLR0917 - one per option
     log: MaybeLog = None,
-    policies: Annotated[str, typer.Option(metavar="P1,P2,...", help="In words; the first is the base.")] = "easy,fcfs",
-    estimates: Annotated[
-        str, typer.Option(metavar="E1,E2,...", help="limit, exact, last-two, or last-two to-limit.")
-    ] = "limit",
-    procs: Annotated[
-        str | None, typer.Option(metavar="N1,N2,...", help="PEs of the machine, in place of the log's.")
-    ] = None,
+    policies: Policies = "easy,fcfs",
+    estimates: EstimateLists = "limit",
+    procs: ProcsLists = None,
     platform: Platform = None,
+    times: Times = "predicted",
+    change: Change = None,
+    sizes: SizeWords = "fixed",
     model: Model = None,
     count: Jobs = 2000,
     load: Load = 0.7,
@@ -71,18 +104,12 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     first: First = None,
     draws: Draws = "weeks",
     replications: Replications = 100,
-    metric: Annotated[
-        str, typer.Option(metavar="M1,M2,...", help="wait, slowdown, p95-wait, p95-slowdown, turnaround, makespan ...")
-    ] = "wait,slowdown",
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Each with each, in place of each with the base.")
-    ] = False,
+    metric: Metrics = "wait,slowdown",
+    all_pairs: AllPairs = False,
     level: Level = LEVEL,
     warm_up: WarmUp = 0.01,
     seed: Seed = 0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for draws.csv, comparison.json and manifest.json.")
-    ] = None,
+    output: Compared = None,
     as_json: Json = False,
 ) -> None:
     """Compare policies, estimates and numbers of PEs on the same draws of a stream; differences with intervals.
@@ -91,9 +118,15 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.jobs.compare import alternatives
     from advisor.jobs.compare import compare as compared
+    from advisor.report.jobs import save_comparison
 
-    source, settings = _source(log, model, (count, load, seed), (clean, first), _whole(procs, "--procs"), platform)
-    choices = alternatives(_policies(policies), [_estimates(one) for one in _words(estimates)], settings)
+    cut, on = (clean, first), (platform, times, change, replications)
+    source, settings = _source(log, model, (count, load, seed), cut, _whole(procs, "--procs"), on)
+    stream, size_words = None if callable(source) else source, _sizes(sizes)
+    plans = [_estimates(one) for one in _words(estimates)]
+    choices = alternatives(
+        _policies(policies, named=platform is not None), plans, settings, sizes=size_words, stream=stream
+    )
     check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(choices) * replications * 8)
     with counting_bar("draws") as told:
         found = compared(
@@ -109,7 +142,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
             progress=told,
         )
     document = {"format": 1, "command": "jobs compare", **found.document(), "provenance": _provenance(log, seed)}
-    write = None if output is None else lambda: _save(found, document, output)
+    write = None if output is None else lambda: save_comparison(found, document, output)
     finish(document, lambda: _print(document), as_json=as_json, write=write, said=f"results in {output}")
 
 
@@ -118,22 +151,22 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     policy: PolicyWords = "easy",
     estimates: EstimateWords = "limit",
     procs: Procs = None,
+    platform: Platform = None,
+    times: Times = "predicted",
+    change: Change = None,
     model: Model = None,
     count: Jobs = 2000,
     load: Load = 0.7,
     clean: Clean = "strong",
     first: First = None,
     objective: Objective = "wait",
-    add: Annotated[
-        str | None, typer.Option(metavar="N1,N2,...", help="PEs to add, each tried; one, and 5 %, by default.")
-    ] = None,
-    price: Annotated[
-        str | None, typer.Option(metavar="KIND=PRICE,...", help="Of policy, estimates, and add (for each PE).")
-    ] = None,
+    add: Add = None,
+    price: Price = None,
     draws: Draws = "weeks",
     replications: Replications = 100,
     level: Level = LEVEL,
     seed: Seed = 0,
+    output: Advised = None,
     as_json: Json = False,
 ) -> None:
     """Say which one change pays most for a stream of jobs: policy, estimates, or more PEs; per price too.
@@ -142,13 +175,18 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates
-    from advisor.jobs.compare import Alternative, read_policy
+    from advisor.jobs.compare import Alternative, read_policy, with_sizes
+    from advisor.report.jobs import save_advice
+    from simulator import Estimates
 
-    asked = None if procs is None else [procs]
-    source, settings = _source(log, model, (count, load, seed), (clean, first), asked, None)
-    words = read_policy(policy)
-    base = Alternative(f"{words.name}, {estimates}", words, _estimates(estimates), settings[0])
-    changes = candidates(base, add=_whole(add, "--add"), prices=_prices(price))
+    asked, on = None if procs is None else [procs], (platform, times, change, replications)
+    source, settings = _source(log, model, (count, load, seed), (clean, first), asked, on)
+    words = read_policy(policy, named=platform is not None)
+    stream = None if callable(source) else source
+    base = Alternative(f"{words.name}, {estimates}", words, Estimates(), settings[0])
+    base = with_sizes(base, _estimates(estimates), "fixed", stream)
+    more, prices = _whole(add, "--add"), _prices(price)
+    changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
     with counting_bar("draws") as told:
         found = advised(
             source,
@@ -162,7 +200,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             progress=told,
         )
     document = {"format": 1, "command": "jobs advise", **found.document(), "provenance": _provenance(log, seed)}
-    finish(document, lambda: _print_advice(document), as_json=as_json, write=None, said=None)
+    write = None if output is None else lambda: save_advice(found, document, output)
+    finish(document, lambda: _print_advice(document), as_json=as_json, write=write, said=f"results in {output}")
 
 
 def forecast(  # noqa: PLR0913, PLR0917 - one per option
@@ -206,9 +245,9 @@ def _source(
     drawn: tuple[int, float, int],
     cut: tuple[str, int | None],
     procs: Sequence[int] | None,
-    platform: Path | None,
+    on: tuple[Path | None, str, list[str] | None, int],
 ) -> "tuple[Stream | Generator, list[Setting]]":
-    """A log or a generator, and what each alternative runs on."""
+    """A log or a generator, and what each alternative runs on: a platform, first as it is, then with each change."""
     from advisor.jobs.setting import Setting
     from simulator import ScenarioError, lublin, with_estimates
 
@@ -216,7 +255,9 @@ def _source(
         raise ScenarioError("jobs: name a log, or a generator by --model lublin; one of the two")
     if log is not None:
         stream = read_jobs(log, *cut, None if procs is None else min(procs))
-        return stream, [read_setting(stream, platform, pes, "predicted") for pes in procs or (None,)]
+        platform, times, changes, draws = on
+        asked = [(pes, change) for pes in procs or (None,) for change in (None, *(changes or ()))]
+        return stream, [read_setting(stream, platform, pes, times, change=one, draws=draws) for pes, one in asked]
     jobs, load, seed = drawn
     sizes = procs or (128,)
 
@@ -237,16 +278,32 @@ def _words(text: str) -> list[str]:
     return [" ".join(word.split()) for word in text.split(",") if word.strip()]
 
 
-def _policies(text: str) -> list[Any]:
+def _policies(text: str, *, named: bool) -> list[Any]:
     from advisor.jobs.compare import read_policy
 
-    return [read_policy(one) for one in _words(text)]
+    return [read_policy(one, named=named) for one in _words(text)]
 
 
-def _estimates(text: str) -> "Estimates":
-    from simulator import Estimates
+def _sizes(text: str) -> "list[Sizes]":
+    from advisor.jobs.setting import Sizes
+    from simulator import ScenarioError
+
+    known, found = get_args(Sizes), _words(text)
+    for word in found:
+        if word not in known:
+            raise ScenarioError(f"--sizes: there is no {word!r}; take {', '.join(known)}")
+    return found  # type: ignore[return-value]
+
+
+def _estimates(text: str) -> "Estimates | float":
+    from simulator import Estimates, ScenarioError, units
 
     source, _, correction = text.partition(" ")
+    if source == "predicted":
+        percent = units.to_number(correction.removeprefix("p") or "75")
+        if percent is None or not 0 < percent < 100:
+            raise ScenarioError(f"--estimates: {text!r} names no quantile; write predicted p75")
+        return percent / 100
     known: Any = {"": "steps", "to-limit": "limit"}.get(correction, correction)
     kind: Any = source
     return Estimates(kind, known)
@@ -275,21 +332,6 @@ def _prices(text: str | None) -> Mapping[str, float]:
 
 
 # What is told
-
-
-def _save(found: "Compared", document: Mapping[str, Any], folder: Path) -> None:
-    from simulator import files
-
-    rows = [
-        (draw, one.name, metric.name, repr(float(found.values[draw, place, number])))
-        for draw in range(found.values.shape[0])
-        for place, one in enumerate(found.alternatives)
-        for number, metric in enumerate(found.metrics)
-    ]
-    files.write_text(folder / "draws.csv", files.csv_lines([("draw", "alternative", "metric", "value"), *rows]))
-    files.write_json(folder / "comparison.json", document)
-    told = {name: document[name] for name in ("format", "command", "stream", "draws", "replications", "provenance")}
-    files.write_json(folder / "manifest.json", told)
 
 
 def _print(document: Mapping[str, Any]) -> None:

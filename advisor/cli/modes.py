@@ -511,11 +511,17 @@ TABLE: Mapping[str, Rules] = {
     ),
     "jobs compare": Rules(
         "policies estimates procs model replications metric all-pairs level warm-up seed output json",
-        (_flag("model", "jobs load", without="clean first draws platform"),),
+        (
+            _flag("model", "jobs load", without="clean first draws platform sizes"),
+            _flag("platform", "times change", why="where no applications can be simulated"),
+        ),
     ),
     "jobs advise": Rules(
-        "policy estimates procs model objective add price replications level seed json",
-        (_flag("model", "jobs load", without="clean first draws"),),
+        "policy estimates procs model objective add price replications level seed output json",
+        (
+            _flag("model", "jobs load", without="clean first draws platform"),
+            _flag("platform", "times change", why="where no applications can be simulated"),
+        ),
     ),
     "jobs forecast": Rules("job policy clean procs replications level seed json"),
     "reproduce": Rules(

@@ -6,20 +6,20 @@ beside them as a bound: nobody can buy it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.jobs.compare import LEVEL, Alternative, Compared, Generator, Metric, compare
+from advisor.jobs.compare import LEVEL, Alternative, Compared, Generator, Metric, compare, with_sizes
 from advisor.jobs.paired import Differences, differences
-from advisor.jobs.setting import Setting
+from advisor.jobs.setting import Setting, Sizes
 from simulator import Estimates, Policy, ScenarioError, Stream, intervals, randomness
 
 __all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates"]
 
 Floats = NDArray[np.float64]
-KINDS = ("policy", "estimates", "add")
+KINDS = ("policy", "estimates", "sizes", "add", "change")
 """What a change may be, and what a price may be of."""
 BOUND = "bound"
 POLICIES = (
@@ -33,6 +33,10 @@ POLICIES = (
 )
 """Policies that are tried; the usual ones that a scheduler can be set to."""
 ESTIMATES = (Estimates("last-two"), Estimates("last-two", "limit"))
+PLACEMENTS: tuple[Literal["fastest", "earliest-finish", "min-min"], ...] = ("fastest", "earliest-finish", "min-min")
+QUANTILES = 0.5, 0.9
+"""Of predicted run times that are tried."""
+SIZES: tuple[Sizes, ...] = ("fit", "advised")
 MORE = 0.05
 """Share of the PEs that is added as one candidate; a single PE is another."""
 DRAWS = 2000
@@ -133,12 +137,23 @@ class JobAdvice:
 
 
 def candidates(
-    base: Alternative, *, add: Sequence[int] | None = None, prices: Mapping[str, float] | None = None
+    base: Alternative,
+    *,
+    stream: Stream | None = None,
+    add: Sequence[int] | None = None,
+    changed: Sequence[Setting] = (),
+    prices: Mapping[str, float] | None = None,
 ) -> tuple[Candidate, ...]:
     """Changes of the base that can be tried: usual policies, predictions from history, more PEs, and exact estimates.
 
+    On a platform also placements, quantiles of predicted run times, other sizes of moldable jobs, and changes of it.
+
     Parameters
     ----------
+    stream
+        Its moldable jobs get other sizes.
+    changed
+        The platform with something changed: a node added, a faster link.
     add
         PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
     prices
@@ -152,21 +167,55 @@ def candidates(
     known = dict(prices or {})
     if wrong := [name for name, price in known.items() if name not in KINDS or not price > 0]:
         raise ScenarioError(f"price: {', '.join(wrong)} is no change with a price; give {', '.join(KINDS)}, above 0")
-    found = [Candidate("policy", replace(base, name=f"policy {one.name}", policy=one), known.get("policy"))
-             for one in POLICIES if one.name != base.policy.name]  # fmt: skip
-    if base.estimates.source != "exact":
-        others = [one for one in ESTIMATES if one.name != base.estimates.name]
-        found += [Candidate("estimates", replace(base, name=f"estimates {one.name}", estimates=one),
-                            known.get("estimates")) for one in others]  # fmt: skip
-        exact = Estimates("exact")
-        found.append(Candidate(BOUND, replace(base, name="exact estimates (a bound)", estimates=exact)))
+    found = [("policy", replace(base, name=f"policy {one.name}", policy=one)) for one in _policies(base)]
+    found += _estimates(base)
+    if stream is not None and stream.moldable:
+        found += [
+            ("sizes", replace(with_sizes(base, _plan(base), size, stream), name=f"sizes {size}")) for size in SIZES
+        ]
     if isinstance(base.setting.cluster, int):
         pes = base.setting.cluster
         for more in dict.fromkeys(add or (1, max(1, round(MORE * pes)))):
-            larger = replace(base, name=f"{more} PE{'s' if more > 1 else ''} more", setting=Setting(pes + more))
-            price = None if "add" not in known else more * known["add"]
-            found.append(Candidate("add", larger, price))
-    return tuple(found)
+            name = f"{more} PE{'s' if more > 1 else ''} more"
+            found.append(("add", replace(base, name=name, setting=Setting(pes + more))))
+    found += [("change", replace(base, name=one.label, setting=one)) for one in changed]
+    return tuple(Candidate(kind, one, _price(kind, one, base, known)) for kind, one in found)
+
+
+def _price(kind: str, one: Alternative, base: Alternative, prices: Mapping[str, float]) -> float | None:
+    """What a change costs; PEs each."""
+    price = prices.get(kind)
+    return price if price is None or kind != "add" else price * (one.pes - base.pes)
+
+
+def _plan(base: Alternative) -> Estimates | float:
+    return base.estimates if base.quantile is None else base.quantile
+
+
+def _policies(base: Alternative) -> list[Policy]:
+    """Other policies; on PEs by number, other placements too."""
+    if base.policy.processors == "counted":
+        return [one for one in POLICIES if one.name != base.policy.name]
+    named = [replace(one, processors="named", placement=base.policy.placement) for one in POLICIES]
+    if base.setting.scenario is not None:
+        named += [replace(base.policy, placement=one) for one in PLACEMENTS]
+    return [one for one in named if one.name != base.policy.name]
+
+
+def _estimates(base: Alternative) -> list[tuple[str, Alternative]]:
+    """Other estimates, and exact ones as a bound, which nobody has of jobs that are simulated together."""
+    if base.estimates.source == "exact":
+        return []
+    others = [replace(base, estimates=one, quantile=None) for one in ESTIMATES if one.name != base.planned_with]
+    if base.setting.predicted is not None:
+        others += [replace(base, quantile=one) for one in QUANTILES if one != base.quantile]
+    found = [("estimates", replace(one, name=f"estimates {one.planned_with}")) for one in others]
+    if base.setting.predicted is not None and base.setting.times == "simulated":
+        return found
+    return [
+        *found,
+        (BOUND, replace(base, name="exact estimates (a bound)", estimates=Estimates("exact"), quantile=None)),
+    ]
 
 
 def advise(  # noqa: PLR0913 - all by name

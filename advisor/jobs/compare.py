@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.jobs.paired import FEWEST_DRAWS, FEWEST_STREAMS, FEWEST_UNITS, Differences, differences
-from advisor.jobs.setting import Setting
+from advisor.jobs.setting import Setting, Sizes, advised_sizes
 from simulator import (
     Estimates,
     JobRuns,
@@ -34,6 +34,7 @@ __all__ = [
     "alternatives",
     "compare",
     "read_policy",
+    "with_sizes",
 ]
 
 Floats = NDArray[np.float64]
@@ -92,17 +93,32 @@ class Alternative:
     estimates: Estimates
     setting: Setting
     """What it runs on."""
+    quantile: float | None = None
+    """Of the run times that the setting predicts, in place of `estimates`."""
+    processes: NDArray[np.int64] | None = None
+    """Of each job of the source, in place of what moldable jobs ask for; (job,)."""
 
     def run(self, drawn: job_draws.Drawn, draw: int = 0) -> JobRuns:
-        """All jobs of a draw, under the loads of a draw; estimates that are given by job follow their jobs."""
-        given = self.estimates.given_s
-        estimates = self.estimates if given is None else replace(self.estimates, given_s=given[drawn.source])
-        return self.setting.run(drawn.stream, self.policy, estimates, draw=draw % self.setting.draws)
+        """All jobs of a draw, under the loads of a draw; what is given by job follows its job."""
+        stream, estimates, given = drawn.stream, self.estimates, self.estimates.given_s
+        if self.processes is not None:
+            sizes = self.processes[drawn.source]
+            stream = stream.take(np.arange(len(stream)), processors=sizes, least=sizes, most=sizes)
+        if self.quantile is not None:
+            estimates = self.setting.planned(stream, self.quantile, self.policy)
+        elif given is not None:
+            estimates = replace(estimates, given_s=given[drawn.source])
+        return self.setting.run(stream, self.policy, estimates, draw=draw % self.setting.draws)
 
     @property
     def pes(self) -> int:
         """How many PEs there are."""
-        return self.setting.cluster if isinstance(self.setting.cluster, int) else self.setting.cluster.count
+        return self.setting.pes
+
+    @property
+    def planned_with(self) -> str:
+        """How results call its estimates."""
+        return self.estimates.name if self.quantile is None else f"predicted p{100 * self.quantile:g}"
 
 
 @dataclass(frozen=True)
@@ -197,8 +213,9 @@ class Compared:
         return {
             "name": one.name,
             "policy": one.policy.to_dict(),
-            "estimates": one.estimates.to_dict(),
+            "estimates": one.estimates.to_dict() | {"label": one.planned_with},
             "pes": one.pes,
+            "platform": one.setting.label or None,
             "overloaded": self.overloaded[place],
             "overloaded_draws": self.overloaded_draws[place],
             "metrics": {
@@ -229,8 +246,13 @@ class Compared:
         return "alike" if found.alike[place] else "open"
 
 
-def read_policy(text: str) -> Policy:
+def read_policy(text: str, *, named: bool = False) -> Policy:
     """`easy`, `sjf easy`, `fcfs conservative named`, `easy shortest first`: words as in `Policy.name`.
+
+    Parameters
+    ----------
+    named
+        Have PEs named in any case, as a platform needs them; a placement says so itself.
 
     Raises
     ------
@@ -246,6 +268,7 @@ def read_policy(text: str) -> Policy:
             raise ScenarioError(f"policy {text!r}: {fields[known[word]]} and {word} exclude each other; take one")
         fields[known[word]] = word
     given: Any = {"backfill": "none" if "order" in fields else "easy"} | fields
+    given |= {"processors": "named"} if named or "placement" in fields else {}
     return Policy(**given)
 
 
@@ -260,26 +283,49 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 
 def alternatives(
-    policies: Iterable[Policy], estimates: Iterable[Estimates], settings: Iterable[Setting | int]
+    policies: Iterable[Policy],
+    estimates: Iterable[Estimates | float],
+    settings: Iterable[Setting | int],
+    *,
+    sizes: Sequence[Sizes] = ("fixed",),
+    stream: Stream | None = None,
 ) -> tuple[Alternative, ...]:
     """All combinations; a name says what is not the same in all.
+
+    Parameters
+    ----------
+    estimates
+        A number stands for a quantile of the run times that the setting predicts.
+    sizes
+        What moldable jobs get: as they ask, whatever ends first, or what `setting.advised_sizes` says for `stream`.
 
     Raises
     ------
     ScenarioError
-        If two are the same.
+        If two are the same, and for advised sizes of a stream whose run times nobody predicts.
     """
     places = [Setting(one) if isinstance(one, int) else one for one in settings]
-    lists = tuple(policies), tuple(estimates), tuple(places)
+    lists = tuple(policies), tuple(estimates), tuple(places), tuple(sizes)
     found = []
-    for policy, estimate, setting in itertools.product(*lists):
-        one = Alternative("", policy, estimate, setting)
-        words = [policy.name, estimate.name, f"{one.pes} PEs"]
+    for policy, estimate, setting, size in itertools.product(*lists):
+        one = with_sizes(Alternative("", policy, Estimates(), setting), estimate, size, stream)
+        words = [policy.name, one.planned_with, setting.label or f"{one.pes} PEs", f"sizes {size}"]
         said = [word for word, several in zip(words, lists, strict=True) if len(several) > 1]
         found.append(replace(one, name=", ".join(said or words[:1])))
     if len({one.name for one in found}) < len(found):
         raise ScenarioError(f"{some_names([one.name for one in found])}: one is there twice; name each once")
     return tuple(found)
+
+
+def with_sizes(one: Alternative, estimate: Estimates | float, size: Sizes, stream: Stream | None) -> Alternative:
+    """With estimates, and with what moldable jobs get."""
+    planned = replace(one, estimates=estimate) if isinstance(estimate, Estimates) else replace(one, quantile=estimate)
+    if size != "advised":
+        return replace(planned, policy=replace(one.policy, sizes=size))
+    if stream is None:
+        raise ScenarioError("sizes advised: a generator has no jobs of which sizes could be advised; take fixed or fit")
+    sized, _ = advised_sizes(stream, one.setting, one.policy, quantile=planned.quantile)
+    return replace(planned, processes=sized.processors)
 
 
 def compare(  # noqa: PLR0913 - all by name

@@ -23,9 +23,10 @@ from simulator import (
 )
 from simulator.models import RuntimeModel
 
-__all__ = ["Setting", "Times", "advised_sizes", "fitted_estimates", "setting_of"]
+__all__ = ["Setting", "Sizes", "Times", "advised_sizes", "fitted_estimates", "setting_of"]
 
 Times = Literal["predicted", "simulated"]
+Sizes = Literal["fixed", "fit", "advised"]
 QUANTILES = (0.5, 0.75, 0.9, 0.975)
 """Those that follow the one that is planned with, once it is outlived."""
 EFFICIENCIES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -43,6 +44,8 @@ class Setting:
     """Of applications; None for streams of durations."""
     times: Times = "predicted"
     """Whether applications take the times that were predicted for them, or are really simulated together."""
+    label: str = ""
+    """How comparisons call it, where they have several."""
 
     @property
     def draws(self) -> int:
@@ -128,6 +131,7 @@ def setting_of(
     times: Times = "predicted",
     replications: int | None = None,
     seed: int | None = None,
+    label: str = "",
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Setting:
     """What a stream runs on.
@@ -138,6 +142,10 @@ def setting_of(
         A scenario with the platform, its loads, and the kernel at whose speed applications run.
     pes
         How many equal PEs, without one; the stream's own machine if this is None too.
+    replications
+        Draws of the loads; the scenario's own if None.
+    label
+        How comparisons call it.
 
     Raises
     ------
@@ -152,12 +160,12 @@ def setting_of(
             raise ScenarioError(f"stream {stream.name}: its jobs run applications; name a scenario by --platform")
         if count is None:
             raise ScenarioError(f"stream {stream.name}: it does not say its machine's processors; add --procs NUMBER")
-        return Setting(count)
+        return Setting(count, label=label)
     base = replace(platform, seed=platform.seed if seed is None else seed)
     if not stream.applications:
-        return Setting(cluster_of(base), base)
+        return Setting(cluster_of(base), base, label=label)
     predicted = predict_times(stream, base, replications=replications, progress=progress)
-    return Setting(predicted.cluster, replace(base, replications=predicted.draws), predicted, times)
+    return Setting(predicted.cluster, replace(base, replications=predicted.draws), predicted, times, label)
 
 
 def fitted_estimates(stream: Stream, model: RuntimeModel, quantile: float) -> Estimates:

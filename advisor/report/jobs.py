@@ -1,10 +1,14 @@
-"""What a run of a job stream answers: its document, and the folder with the table, the page and the manifest."""
+"""What runs, comparisons and advice on job streams leave: the document of a run, and folders with tables and a page."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulator import JobRuns, files, job_metrics, job_table_lines, plots, provenance, stream_lines, write_job_timeline
+
+if TYPE_CHECKING:
+    from advisor.jobs.advise import JobAdvice
+    from advisor.jobs.compare import Compared
 
 ROW_BYTES, PAGE_BYTES = 100, 2**21
 """About what a row of the table takes, and everything else."""
@@ -117,3 +121,41 @@ def figures(runs: JobRuns, document: Mapping[str, Any]) -> dict[str, str]:
         classes = job_metrics.by_class(runs, kind, warm_up=warm_up)
         found[f"classes-{kind}"] = plots.class_slowdown_svg(classes, what=what, name=f"classes-{kind}")
     return found
+
+
+def save_comparison(found: "Compared", document: Mapping[str, Any], folder: Path) -> None:
+    """What `jobs compare -o` names: comparison.json, draws.csv, report.html and manifest.json."""
+    _save_draws(found, document, folder, name="comparison.json", about=document)
+
+
+def save_advice(found: "JobAdvice", document: Mapping[str, Any], folder: Path) -> None:
+    """What `jobs advise -o` names: advice.json, draws.csv, report.html and manifest.json."""
+    _save_draws(found.compared, document, folder, name="advice.json", about=document["compared"])
+
+
+def _save_draws(
+    found: "Compared", document: Mapping[str, Any], folder: Path, *, name: str, about: Mapping[str, Any]
+) -> None:
+    """The document under a name, what each draw gave, the page, and which of them is which."""
+    from advisor.report.html import render_html
+
+    page = render_html(document)
+    files.write_text(folder / "draws.csv", files.csv_lines(_draw_rows(found)))
+    files.write_json(folder / name, document)
+    files.write_text(folder / "report.html", page)
+    told = {key: document[key] for key in ("format", "command", "sentence", "provenance") if key in document}
+    told |= {key: about[key] for key in ("stream", "draws", "replications")}
+    files.write_json(folder / "manifest.json", told | {"files": [name, "draws.csv", "report.html"]})
+
+
+def _draw_rows(found: "Compared") -> list[tuple[object, ...]]:
+    """A row for each draw, alternative and metric, under a header."""
+    return [
+        ("draw", "alternative", "metric", "value"),
+        *(
+            (draw, one.name, metric.name, repr(float(found.values[draw, place, number])))
+            for draw in range(found.values.shape[0])
+            for place, one in enumerate(found.alternatives)
+            for number, metric in enumerate(found.metrics)
+        ),
+    ]

@@ -206,6 +206,8 @@ def _value(cell: str) -> float | str:
 
 def _cells(row: Mapping[str, str]) -> tuple[int, int]:
     """Fewest and most processes of a row."""
+    if row.get("processes") and (row.get("least") or row.get("most")):
+        raise ScenarioError("processes: the job has least and most too; give a number, or the fewest and the most")
     names = ("processes", "processes") if row.get("processes") else ("least", "most")
     least, most = (_whole(row, name) for name in names)
     if least > most:

@@ -8,6 +8,8 @@ from advisor.wording import Document
 
 PAGES: Mapping[str, Callable[[Document], Page]] = {
     "advise": advice.page,
+    "jobs advise": jobs.advice,
+    "jobs compare": jobs.comparison,
     "jobs run": jobs.page,
     "quickstart": quickstart.page,
     "reproduce": papers.page,

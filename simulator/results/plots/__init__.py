@@ -8,6 +8,7 @@ need different ones.
 
 from simulator.results.plots.builders import plot_builders
 from simulator.results.plots.changes import costs_svg, gains_svg
+from simulator.results.plots.differences import differences_svg
 from simulator.results.plots.jobs import busy_svg, class_slowdown_svg, pes_svg, waits_svg
 from simulator.results.plots.load import load_svg
 from simulator.results.plots.memory import plot_memory_fit
@@ -25,6 +26,7 @@ __all__ = [
     "busy_svg",
     "class_slowdown_svg",
     "costs_svg",
+    "differences_svg",
     "figure_kind",
     "gains_svg",
     "gantt_svg",

@@ -139,7 +139,7 @@ def waits_svg(runs: JobRuns, kept: NDArray[np.bool_], *, name: str = "waits") ->
     waited = waits[waits > 0]
     if not waited.size:
         return ""
-    low = 10 ** np.floor(np.log10(waited[0]))
+    low = 10 ** (np.ceil(np.log10(waited[0])) - 1)  # below all
     times = np.geomspace(max(float(low), float(waited[-1]) / 1e9), float(waited[-1]), _POINTS)
     share = 1 - np.searchsorted(waits, times, side="right") / waits.size
     with drawing(height_in=2.6) as figure:

@@ -194,10 +194,15 @@ REACH = {
     "jobs compare": {
         "with --model": "--model lublin --jobs 200 --procs 16 --replications 10 --policies 'easy,sjf easy,sjf'",
         "without --model": "{w}/jobs.swf --procs 18 --draws shaken --replications 10 --policies 'easy,sjf easy,sjf'",
+        "with --platform": "{w}/apps.csv --platform {w}/jobs-on.yaml --draws loads --replications 10 "
+        "--policies easy,fastest",
+        "without --platform": "{w}/jobs.swf --procs 18 --draws shaken --replications 10",
     },
     "jobs advise": {
         "with --model": "--model lublin --jobs 200 --procs 16 --replications 10",
         "without --model": "{w}/jobs.swf --procs 18 --draws shaken --replications 10",
+        "with --platform": "{w}/apps.csv --platform {w}/jobs-on.yaml --draws loads --replications 10",
+        "without --platform": "{w}/jobs.swf --procs 18 --draws shaken --replications 10",
     },
     "jobs forecast": {"": "{w}/jobs.swf --job 40"},
     "reproduce": {

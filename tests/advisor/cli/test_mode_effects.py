@@ -30,8 +30,8 @@ SELECTS = {
     "export": "simgrid",
     "jobs run": "backfill processors estimates fairness platform policy",
     "jobs generate": "estimates",
-    "jobs compare": "model",
-    "jobs advise": "model",
+    "jobs compare": "model platform",
+    "jobs advise": "model platform",
 }
 """Options that ask for a mode: that modes differ is what the refusals show."""
 
@@ -306,6 +306,9 @@ CHANGES = {
         "clean": "--clean pyss",
         "first": "--first 20",
         "draws": "--draws none",
+        "sizes": "--sizes fixed,fit",
+        "times": "--times simulated",
+        "change": "--change platform.network.link.bandwidth=x9",
     },
     "jobs advise": {
         "policy": "--policy sjf",
@@ -323,6 +326,9 @@ CHANGES = {
         "first": "--first 20",
         "draws": "--draws users",
         "json": "--json",
+        "output": "-o y",
+        "times": "--times simulated",
+        "change": "--change platform.network.link.bandwidth=x9",
     },
     "jobs forecast": {
         "job": "--job 41",
@@ -353,7 +359,8 @@ OTHERS = {
 """What stands for {other}."""
 
 REFUSES = {
-    "jobs compare": {"platform": "--platform none.yaml"},
+    "jobs compare": {"platform": "--platform none.yaml", "sizes": "--sizes most"},
+    "jobs advise": {"platform": "--platform none.yaml"},
     "quickstart": {"budget": "--budget 1s"},
     "record": {"interval": "--interval 0s", "duration": "--duration 1ms"},
     "calibrate speed": {

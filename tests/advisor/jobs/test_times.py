@@ -42,7 +42,9 @@ def stream_of(sizes, applications=(EP,), **fields):
     least, asked, most = (np.array(one) for one in zip(*sizes, strict=True))
     given = {"limit_s": [1000.0] * len(sizes), "application": np.zeros(len(sizes), dtype=np.int64)} | fields
     submit = np.zeros(len(sizes))
-    return make_stream("s", submit_s=submit, processors=asked, least=least, most=most, applications=applications, **given)
+    return make_stream(
+        "s", submit_s=submit, processors=asked, least=least, most=most, applications=applications, **given
+    )
 
 
 # Predictions
@@ -62,7 +64,7 @@ def test_equal_parts_take_the_time_of_the_slowest_class(scenario):
 
 
 def test_loads_are_drawn_and_quantiles_lie_between(scenario):
-    """8.4 s on PEs that are halved in 5 of 10 s: 5 s whole, 5 s half and 0.9 s whole, or 5 s half, 5 s whole, 1.8 s half."""
+    """8.4 s on PEs halved in 5 of 10 s: 5 s whole, 5 s half and 0.9 s whole; or 5 s half, 5 s whole and 1.8 s half."""
     found = predict_times(stream_of([(1, 1, 1)]), scenario(LOAD), replications=20, seed=4)
     seconds = found.seconds[0]
     assert seconds.shape == (20, 1, 2)
@@ -112,7 +114,7 @@ def test_estimates_are_quantiles_over_the_draws(scenario):
 
 
 def test_a_rule_takes_the_most_processes_that_are_efficient_enough(scenario):
-    """Efficiencies 1, 0.909, 0.769 and 0.5; two jobs on 8 PEs: 2 + 4 s one after the other, 2.6 + 2.6 s side by side."""
+    """Efficiencies 1, 0.909, 0.769 and 0.5; two jobs on 8 PEs: 2 + 4 s after each other, 2.6 + 2.6 s side by side."""
     stream = stream_of([(1, 1, 8), (1, 1, 8)])
     sized, found = advised_sizes(stream, by_hand(stream, scenario()), Policy(processors="named"))
     assert found == pytest.approx(
@@ -144,7 +146,7 @@ def test_advised_sizes_are_judged_on_all_draws(scenario):
 
 
 def test_fit_takes_what_is_planned_to_end_first(scenario):
-    """The first job has the cluster; the second one ends after 2 + 2 s with 8 PEs, sooner than with what is free: none."""
+    """The first job takes four PEs, the second one the others: with all eight it would end at 4.6 s."""
     stream = stream_of([(1, 1, 4), (1, 1, 8)])
     setting = by_hand(stream, scenario())
     plan = setting.planned(stream, 0.5, Policy(processors="named", sizes="fit"))

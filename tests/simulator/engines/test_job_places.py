@@ -14,6 +14,7 @@ from simulator.scheduling.job_times import JobTimes
 from simulator.scheduling.policy import Policy
 from tests.simulator.engines.jobs_oracle import SECOND, CloseCallError
 from tests.simulator.engines.places_oracle import PlacesOracle
+from tests.simulator.engines.test_job_agreement import check_named
 
 ENGINES = ("process", "compiled")
 PLACEMENTS = ("lowest", "fastest", "earliest-finish", "min-min", "memory")
@@ -103,15 +104,17 @@ def drawn_times(draw, tabled, kinds, slowness):
 
 
 def drawn_choices(draw, tabled, most, slowness, fit, unit):
-    sizes = [int(draw.integers(1, most + 1))] if draw.random() < 0.6 else [int(2 ** draw.integers(0, most.bit_length()))]
+    """(size, run by class, estimates by class and quantile) of each; plain and rigid jobs have one."""
+    sizes = (
+        [int(draw.integers(1, most + 1))] if draw.random() < 0.6 else [int(2 ** draw.integers(0, most.bit_length()))]
+    )
     if fit and tabled != "plain":
         sizes = sorted({int(one) for one in draw.integers(1, most + 1, int(draw.integers(1, 4)))})
-    found, quantiles = [], int(draw.integers(1, 3))
+    found = []
     for size in sizes:
         run = drawn_times(draw, tabled, len(slowness), slowness)
         given = [(np.sort(draw.choice(SHORT, 3)) * unit).tolist() for _ in slowness]
         found.append((size, (np.asarray(run) * unit).astype(int).tolist(), given))
-    assert quantiles
     return found
 
 
@@ -193,3 +196,81 @@ def test_engines_place_what_the_rules_place_on_many_streams(placement, backfill)
 def test_sets_of_pes_that_end_at_a_word(placement, pes):
     for seed, backfill in enumerate(BACKFILLS):
         check(range(seed, seed + 1), placement, backfill, counts=(pes,))
+
+
+# By hand
+
+
+def by_hand(jobs, slowness, *, memory=None, **policy):
+    """Starts, ends and PEs of jobs (submission, seconds on nominal PEs, processes) planned with what they take."""
+    submit, run, size = zip(*jobs, strict=True)
+    need = np.full(len(jobs), np.nan) if memory is None else np.array([need for _, need in memory[1]])
+    stream = make_stream("s", submit_s=submit, run_s=run, processors=size, memory_bytes=need)
+    cluster = Cluster(np.array(slowness), np.full(len(slowness), np.inf) if memory is None else np.array(memory[0]))
+    found = [
+        run_jobs(stream, cluster, Policy(processors="named", **policy), Estimates("exact"), engine=engine)
+        for engine in ENGINES
+    ]
+    told = [[runs.start_s.tolist(), runs.finish_s.tolist(), pes_of(runs)] for runs in found]
+    assert told[0] == told[1]
+    return told[0]
+
+
+def pes_of(runs):
+    return [runs.pes_of(job).tolist() for job in range(len(runs.stream))]
+
+
+TWO = [(0, 10, 1), (0, 10, 1)]
+"""On a PE and another one that is four times slower."""
+
+
+@pytest.mark.parametrize("backfill", ["none", "easy", "conservative"])
+def test_a_job_waits_for_a_fast_pe_only_where_it_ends_sooner(backfill):
+    assert by_hand(TWO, [4, 1], backfill=backfill) == [[0, 0], [40, 10], [[0], [1]]]
+    for placement in ("fastest", "memory"):
+        pes = [[1], [0]] if placement == "fastest" else [[0], [1]]
+        assert by_hand(TWO, [4, 1], backfill=backfill, placement=placement)[2] == pes
+    for placement in ("earliest-finish", "min-min"):
+        assert by_hand(TWO, [4, 1], backfill=backfill, placement=placement) == [[0, 10], [10, 20], [[1], [1]]]
+        assert by_hand(TWO, [1.5, 1], backfill=backfill, placement=placement) == [[0, 0], [10, 15], [[1], [0]]]
+
+
+def test_the_shortest_goes_first_under_min_min_whatever_the_order():
+    jobs = [(0, 30, 1), (0, 10, 1), (0, 20, 1)]
+    assert by_hand(jobs, [1], placement="min-min")[0] == [30, 0, 10]
+    assert by_hand(jobs, [1], placement="min-min", order="ljf")[0] == [30, 0, 10]
+    assert by_hand(jobs, [1], placement="earliest-finish")[0] == [0, 30, 40]
+
+
+def test_the_smallest_memory_that_suffices_is_taken_first():
+    memory = ([8.0, 2.0, 4.0, 2.0], [(0, 2.0), (1, 1.0), (2, 3.0)])
+    jobs = [(0, 10, 1), (0, 10, 1), (0, 10, 1)]
+    assert by_hand(jobs, [1, 1, 1, 1], memory=memory, placement="memory")[2] == [[1], [3], [2]]
+    assert by_hand(jobs, [1, 1, 1, 1], memory=memory)[2] == [[0], [1], [2]]
+    assert by_hand(jobs, [1, 1, 1, 1], memory=memory, placement="fastest")[2] == [[0], [1], [2]]
+    needy = ([8.0, 2.0], [(0, 3.0), (1, 3.0)])
+    assert by_hand(TWO, [1, 1], memory=needy)[0] == [0, 10]
+
+
+def test_of_all_sizes_the_one_that_ends_first_and_of_equal_ones_the_smallest():
+    """Two PEs are busy for 10 s: two processes now, or four then."""
+    stream = make_stream("s", submit_s=[0, 1], processors=[2, 1], least=[2, 1], most=[2, 4])
+    policy = Policy(processors="named", sizes="fit")
+    for now, told in ((12.5, (4, 10.0, 13.0)), (12.0, (2, 1.0, 13.0)), (11.0, (2, 1.0, 12.0))):
+        seconds = np.array([[10.0]]), np.array([[30.0], [now], [3.0]])
+        table = JobTimes(np.arange(2), (np.array([2]), np.array([1, 2, 4])), seconds)
+        for engine in ENGINES:
+            runs = run_jobs(stream, 4, policy, Estimates("exact"), times=table, engine=engine)
+            assert (runs.processors[1], runs.start_s[1], runs.finish_s[1]) == told
+
+
+def test_a_pe_that_is_promised_is_free_although_fast_pes_take_longer():
+    """Tables may say that a job takes longer on fast PEs: its plan is then the longer time on slow ones too."""
+    taken_twice = 0
+    for seed in range(40):
+        for backfill in BACKFILLS:
+            case = drawn_case(2 + 3 * seed, PLACEMENTS[seed % 5], backfill)
+            for engine in ENGINES:
+                check_named(case.runs(engine), len(case.slowness))
+            taken_twice += any(np.any(np.diff(one[1]) < 0) for job in case.jobs for one in job[4])
+    assert taken_twice > 50, "few tables have it"

@@ -7,10 +7,13 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_programs import JobPrograms, cluster_of, places_of
+from simulator.engines.job_programs import together as program_of
 from simulator.engines.jobs import run_jobs
 from simulator.engines.run import run
 from simulator.programs.applications import APPLICATIONS
+from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration
+from simulator.programs.program import Barrier, Delay, Program
 from simulator.programs.streams.stream import JobApplication, make_stream
 from simulator.scenario_file.load import load_scenario
 from simulator.scenario_file.scenario import Application
@@ -166,7 +169,7 @@ def test_parts_are_those_that_an_application_can_use(scenario):
 
 
 def test_a_job_that_cannot_run_is_named(scenario):
-    with pytest.raises(ScenarioError, match="job 1: .*needs a multiple of grid_rows = 2"):
+    with pytest.raises(ScenarioError, match=r"job 1: .*needs a multiple of grid_rows = 2"):
         together(scenario("none"), stream_of([("matmul_2d", 0.0, 3)]))
 
 
@@ -250,6 +253,25 @@ def test_a_job_that_ended_before_changes_nothing(engine, scenario):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_jobs_meet_in_a_chain(engine, scenario):
+    """Each of four jobs shares the link for a while with the one before, as that one was slowed by its own one before.
+
+    In units of a transfer alone: the second starts at 0.5 and ends at 2.25, the first one at 1.5; the third one has
+    sent 0.25 by then and 0.5 when the fourth one starts at 2.5: both have half the link until the third one ends.
+    """
+    here = scenario("fair", loads=(), text=TREE)
+    submits = np.array([0, 0.5, 1.75, 2.5]) * WIRE
+    runs = exchanges(here, engine, *(submits / SECOND))
+    assert runs.start_ticks.tolist() == submits.tolist()
+    assert runs.finish_ticks.tolist() == pytest.approx([ends * WIRE for ends in (1.5, 2.25, 3.5, 4)], abs=20_000)
+    assert pes_of(runs) == [[0, 1], [2, 3], [0, 1], [2, 3]]
+
+
+def pes_of(runs):
+    return [runs.pes_of(job).tolist() for job in range(len(runs.stream))]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_jobs_one_after_the_other_share_neither_places_nor_memory(engine, scenario):
     """Each of the three fills the memory of its node alone."""
     kinds = {"matmul": {"n": 500}}
@@ -261,13 +283,35 @@ def test_jobs_one_after_the_other_share_neither_places_nor_memory(engine, scenar
     assert runs.finish_ticks[0] == alone(here, "matmul", runs.pes_of(0), engine, kinds=kinds)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_barriers_are_those_of_a_job(engine, scenario):
+    """Two programs of two processes, the second one a quarter of a second later."""
+    parts = [assemble(Program(rows, (0, 0))) for rows in (meeting(1.0, 0.5), meeting(3.0, 0.125))]
+    columns = program_of(parts, [0.0, 0.25])
+    program = Program(((),) * 4, (0,) * 4, assembled=columns)
+    here = scenario("none", loads=())
+    asked = replace(
+        here,
+        application=Application.of_program(program, kernel="dgemm"),
+        configurations=(Configuration("both", (1,) * 4, (2, 3, 4, 5)),),
+    )
+    found = run(asked, replications=1, engine=engine)
+    assert (found.finish_ticks[0][0] * found.tick_s).tolist() == pytest.approx([1.0, 1.5, 3.25, 3.375])
+
+
+def meeting(before_s, after_s):
+    return (Delay(before_s), Barrier()), (Barrier(), Delay(after_s))
+
+
 # PEs of several cores
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_load_takes_more_from_two_jobs_on_a_pe_of_two_cores(engine, scenario):
     """Beside a load of 1, one process has a core of two for itself, and two have two thirds each."""
-    text = PLATFORM.replace("[{{cores: 2,", "[{{cores: 2, load: {{trace: {{times_s: [0], values: [1], end_s: 1}}, rule: fair}},")
+    text = PLATFORM.replace(
+        "[{{cores: 2,", "[{{cores: 2, load: {{trace: {{times_s: [0], values: [1], end_s: 1}}, rule: fair}},"
+    )
     here = scenario("none", loads=(), text=text)
     kinds = {"ep": {"samples": 1, "volume": 4e9}}
     runs = together(here, stream_of([("ep", 0.0, 1)], kinds), engine)
