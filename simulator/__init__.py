@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from simulator.base.machine import Machine, require_linux, this_machine
     from simulator.engines.compiled import cache_folder, on_compile
-    from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of
+    from simulator.engines.job_programs import JobPrograms, cluster_of, job_scenario, places_of, with_equal_parts
     from simulator.engines.job_runs import JobRuns
     from simulator.engines.jobs import run_jobs
     from simulator.engines.log import Step, critical_path, waits_by_pe
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from simulator.programs.applications import matmul
     from simulator.programs.configuration import AS_NOW, Configuration
     from simulator.programs.streams.lublin import lublin
-    from simulator.programs.streams.stream import Stream, make_stream
+    from simulator.programs.streams.stream import JobApplication, Stream, make_stream
     from simulator.programs.streams.tsafrir import with_estimates
     from simulator.results import job_metrics, plots
     from simulator.results.comparison import Comparison, compare
@@ -92,6 +92,8 @@ _HOMES = {
     "cluster_of": "simulator.engines.job_programs",
     "job_scenario": "simulator.engines.job_programs",
     "places_of": "simulator.engines.job_programs",
+    "with_equal_parts": "simulator.engines.job_programs",
+    "JobApplication": "simulator.programs.streams.stream",
     "JobTimes": "simulator.scheduling.job_times",
     "Policy": "simulator.scheduling.policy",
     "Estimates": "simulator.scheduling.estimates",
@@ -209,6 +211,7 @@ __all__ = [
     "Estimates",
     "IdleCores",
     "Interrupted",
+    "JobApplication",
     "JobPrograms",
     "JobRuns",
     "JobTimes",
@@ -305,6 +308,7 @@ __all__ = [
     "waited_for",
     "waits_by_pe",
     "whatif",
+    "with_equal_parts",
     "with_estimates",
     "write_job_timeline",
     "write_timeline",

@@ -1,7 +1,7 @@
 """`apportion show`: what a speed model says, as text and as a picture; what a folder of results holds."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,8 +9,12 @@ from advisor.cli.options import Json, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
 WRITER = "apportion calibrate"
+JOBS = {"jobs run": "manifest.json", "jobs compare": "comparison.json", "jobs advise": "advice.json"}
+"""Which file of a folder holds the document of a command on job streams."""
 SIZES_BYTES = (1, 2**10, 2**16, 2**20, 2**24)
 """Messages of a network model that are shown."""
+MOST_BYTES = 2**24
+"""Of a document of job streams."""
 MOST_ROWS = 40
 """Rows of results that are shown."""
 
@@ -25,7 +29,8 @@ def show(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o` or `whatif -o`.",
+            help="Model of `calibrate speed`, `network` or `neighbours`, or results of `simulate -o`, `whatif -o` or "
+            "`jobs run|compare|advise -o`.",
             **INPUT,
         ),
     ],
@@ -51,7 +56,7 @@ def show(
 
     Of a model of neighbours: what was measured together, and the domains.
 
-    Of a folder of results: its table, and how each point of a what-if is run again.
+    Of a folder of results: its table, and how each point of a what-if is run again; of job streams the answer.
 
     Example: apportion show model.json --plot model.svg
 
@@ -61,6 +66,10 @@ def show(
     """
     from simulator import files
 
+    document = _document_of_jobs(model)
+    if document is not None:
+        _show_jobs(document, as_json=as_json)
+        return
     if model.is_dir():
         with files.understood(model / "manifest.json", "simulate -o` or `whatif -o"):
             _show_results(model, as_json=as_json)
@@ -88,6 +97,36 @@ def is_model_of(path: Path, kind: str) -> bool:
         return path.is_file() and model_kind(path) == kind
     except ApportionError:
         return False
+
+
+def _document_of_jobs(path: Path) -> dict[str, Any] | None:
+    """What a command on job streams wrote, as a file or in a folder; None for anything else."""
+    from simulator import ApportionError, files
+
+    try:
+        told = files.read_json(path / "manifest.json" if path.is_dir() else path, limit_bytes=MOST_BYTES)
+        command = told.get("command") if isinstance(told, dict) else None
+        if command not in JOBS:
+            return None
+        found: dict[str, Any] = files.read_json(path / JOBS[command], limit_bytes=MOST_BYTES) if path.is_dir() else told
+    except ApportionError:
+        return None  # what reads models and results says what is wrong
+    return found
+
+
+def _show_jobs(document: dict[str, Any], *, as_json: bool) -> None:
+    """What the page of the document says first."""
+    from advisor.report.pages import page_of
+
+    if as_json:
+        print_json(document | {"command": "show", "shown": document["command"]})
+        return
+    page = page_of(document)
+    print(page.title)
+    print(f"\n{page.answer}")
+    for name, text in page.key_figures.items:
+        print(f"  {name}: {text}")
+    print_warnings(page.warnings)
 
 
 def _show_network(path: Path, *, as_json: bool) -> None:

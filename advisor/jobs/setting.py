@@ -72,6 +72,7 @@ class Setting:
         """
         if self.predicted is None or self.scenario is None:
             return run_jobs(stream, self.cluster, policy, estimates, engine=engine)
+        stream = self.predicted.with_needs(stream)
         predicted = replace(self.predicted, stream=stream)
         if self.times == "predicted":
             return run_jobs(stream, self.cluster, policy, estimates, times=predicted.draw(draw), engine=engine)

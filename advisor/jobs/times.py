@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from simulator import (
     Cluster,
-    Configuration,
     Estimates,
     JobTimes,
     Scenario,
@@ -19,6 +18,7 @@ from simulator import (
     job_scenario,
     places_of,
     run,
+    with_equal_parts,
 )
 
 __all__ = ["PredictedTimes", "predict_times"]
@@ -39,6 +39,8 @@ class PredictedTimes:
     """Of each application: the numbers of processes that were simulated, ascending."""
     seconds: tuple[Floats, ...]
     """Of each application; (draw, number of processes, class)."""
+    needs_bytes: tuple[Floats, ...] = ()
+    """Memory of the largest process of each application; (number of processes,)."""
 
     @property
     def draws(self) -> int:
@@ -71,6 +73,19 @@ class PredictedTimes:
         given = np.stack([self.quantile(share).choices(self.stream, sizes=sizes)[2] for share in shares], axis=-1)
         return Estimates("given", correction, given, f"predicted p{100 * shares[0]:g}")  # type: ignore[arg-type]
 
+    def with_needs(self, stream: Stream) -> Stream:
+        """A stream whose jobs need the memory of their programs' largest process, where the stream does not say more.
+
+        Of a moldable job that is the one with the fewest processes.
+        """
+        if not self.needs_bytes:
+            return stream
+        needs = [
+            self.needs_bytes[row][min(int(np.searchsorted(self.processes[row], least)), self.processes[row].size - 1)]
+            for row, least in zip(stream.application.tolist(), stream.least.tolist(), strict=True)
+        ]
+        return stream.take(np.arange(len(stream)), memory_bytes=np.fmax(stream.memory_bytes, np.array(needs)))
+
     def _table(self, seconds: Sequence[Floats]) -> JobTimes:
         return JobTimes(self.stream.application, self.processes, tuple(seconds))
 
@@ -102,17 +117,19 @@ def predict_times(
     cluster = cluster_of(scenario)
     count = scenario.replications if replications is None else replications
     base = replace(scenario, replications=count, seed=scenario.seed if seed is None else seed)
-    processes, seconds = [], []
+    processes, seconds, needs = [], [], []
     for application in range(len(stream.applications)):
         sizes = _sizes(stream, application, cluster.count)
         processes.append(sizes)
         try:
-            seconds.append(_seconds(job_scenario(base, stream, application), cluster, sizes))
+            alone = job_scenario(base, stream, application)
+            seconds.append(_seconds(alone, cluster, sizes))
+            needs.append(_needs_bytes(alone, sizes))
         except ScenarioError as error:
             name = stream.applications[application].name
             raise ScenarioError([f"stream {stream.name}: {name}: {line}" for line in error.lines]) from None
         progress(application + 1, len(stream.applications))
-    return PredictedTimes(stream, cluster, tuple(processes), tuple(seconds))
+    return PredictedTimes(stream, cluster, tuple(processes), tuple(seconds), tuple(needs))
 
 
 def _sizes(stream: Stream, application: int, most: int) -> Ints:
@@ -139,11 +156,18 @@ def _seconds(scenario: Scenario, cluster: Cluster, sizes: Ints) -> Floats:
             places = _slowest_first(cluster, kind, size)
             if places not in found:
                 found[places] = f"{size} on class {kind}"
-                configurations.append(_configuration(scenario, found[places], places, of_place))
+                configurations.append(with_equal_parts(scenario, found[places], places, of_place))
             cells[row, kind] = found[places]
     runs = run(replace(scenario, configurations=tuple(configurations)))
     rows = {configuration.name: runs.makespan_s[place] for place, configuration in enumerate(configurations)}
     return np.stack([[rows[cells[row, kind]] for kind in range(kinds)] for row in range(sizes.size)]).transpose(2, 0, 1)
+
+
+def _needs_bytes(scenario: Scenario, sizes: Ints) -> Floats:
+    """Memory of the largest process, with each number of processes."""
+    of_place = places_of(scenario.platform)
+    parts = [with_equal_parts(scenario, "alone", range(size), of_place) for size in sizes.tolist()]
+    return np.array([max(scenario.program(one).footprints_bytes) for one in parts], dtype=np.float64)
 
 
 def _slowest_first(cluster: Cluster, kind: int, size: int) -> tuple[int, ...]:
@@ -156,11 +180,3 @@ def _slowest_first(cluster: Cluster, kind: int, size: int) -> tuple[int, ...]:
     away = cluster.class_of - kind
     distance = np.where(away <= 0, -away, cluster.count + away)  # of the class, then faster ones, then slower ones
     return tuple(sorted(np.argsort(distance, kind="stable")[:size].tolist()))
-
-
-def _configuration(scenario: Scenario, name: str, places: tuple[int, ...], of_place: Ints) -> Configuration:
-    """Parts of the work as equal as the application can use them, the first processes with one unit more."""
-    work = scenario.application.work
-    share, rest = divmod(work.units, len(places))
-    parts = work.fitting(tuple(share + (process < rest) for process in range(len(places))))
-    return Configuration(name, parts, tuple(of_place[list(places)].tolist()))

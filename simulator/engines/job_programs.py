@@ -27,7 +27,7 @@ from simulator.programs.streams.stream import Stream
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scheduling.cluster import Cluster
 
-__all__ = ["JobPrograms", "Started", "cluster_of", "job_scenario", "places_of"]
+__all__ = ["JobPrograms", "Started", "cluster_of", "job_scenario", "places_of", "with_equal_parts"]
 
 Ints = NDArray[np.int64]
 
@@ -83,7 +83,7 @@ def job_scenario(scenario: Scenario, stream: Stream, application: int) -> Scenar
     return replace(scenario, application=made, configurations=())
 
 
-def placed(scenario: Scenario, name: str, places: Sequence[int], of_place: Ints) -> Configuration:
+def with_equal_parts(scenario: Scenario, name: str, places: Sequence[int], of_place: Ints) -> Configuration:
     """A configuration with parts of the work on some places as equal as the application can use them.
 
     The first processes get one unit more.
@@ -197,7 +197,7 @@ class JobPrograms:
         if key not in self._columns:
             scenario = job_scenario(self._bare, self.stream, key[0])
             try:
-                program = scenario.program(placed(scenario, "job", one.places, self._of_place))
+                program = scenario.program(with_equal_parts(scenario, "job", one.places, self._of_place))
             except ScenarioError as error:
                 raise ScenarioError([f"job {self.stream.ids[one.job]}: {line}" for line in error.lines]) from None
             if program.doubt is not None or program.noise is not None:

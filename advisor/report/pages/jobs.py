@@ -56,7 +56,8 @@ def comparison(document: Document) -> Page:
     )
     found = document.get("alternatives") or ()
     base = (found[0].get("metrics") or {}) if found else {}
-    values = {f"{job_choices.metric_text(name)}, base": job_choices.value_text(base[name], name) for name in base}
+    first = clean(found[0].get("name")) if found else ""
+    values = {f"{job_choices.metric_text(name)} of {first}": job_choices.value_text(base[name], name) for name in base}
     said = " ".join(job_choices.sentences(document))
     return Page(
         title=f"{_stream(document)}: {wording.counted(len(found), 'alternative')} compared",
@@ -77,7 +78,8 @@ def advice(document: Document) -> Page:
         provenance.section({"seed": compared.get("seed"), **document}),
     )
     base, objective = document.get("base") or {}, str(document.get("objective") or "")
-    most = next((one for one in document.get("candidates") or () if one.get("name") == document.get("pays_most")), {})
+    found = [one for one in document.get("candidates") or () if one.get("name") == document.get("pays_most")]
+    most: Document = found[0] if found else {}
     figures = {
         f"{job_choices.metric_text(objective)} as it is": job_choices.value_text(base.get("value"), objective),
         "with the change that pays most": job_choices.value_text(most.get("value"), objective),

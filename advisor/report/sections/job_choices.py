@@ -1,7 +1,6 @@
 """Ways to run a stream of jobs, compared: what each gives, how it differs from others, and which change pays."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from advisor import wording
 from advisor.report.page import Block, Figure, Section, Table, Text, pairs, table
@@ -73,6 +72,8 @@ def differences_section(document: Document) -> Section:
     for number_, name in enumerate(dict.fromkeys(str(row.get("metric")) for row in rows)):
         own = [row for row in rows if row.get("metric") == name]
         blocks += _metric_blocks(document, name, own, f"differences-{number_}")
+    if any(number(row.get("low")) is not None for row in rows):
+        blocks.append(Text(_how_judged(_level(document)), quiet=True))
     alone = Text("There is one alternative only, so nothing differs.", quiet=True)
     return Section("differences", "Differences", tuple(blocks) or (alone,))
 
@@ -92,7 +93,7 @@ def asked_section(document: Document) -> Section:
         "Seed": "" if document.get("seed") is None else str(document["seed"]),
     }
     found = document.get("alternatives") or ()
-    return Section("asked", "What was asked", (pairs(facts), *([_settings(found)] if found else [])))
+    return Section("asked", "What was asked", (pairs(facts), *(_settings(found) if found else ())))
 
 
 # Advised
@@ -113,6 +114,7 @@ def changes_section(document: Document) -> Section:
         axis=f"{metric_text(objective)} is {better} by{unit}",
         title="Gain of each change",
         level=level,
+        less_is_better=False,
         name="changes",
     )
     caption = f"By how much each change makes the {metric_text(objective)} {better}, and how likely it is the best one."
@@ -157,10 +159,10 @@ def _sentence(document: Document, name: str, rows: Sequence[Document]) -> str:
 def _surely(name: str, rows: Iterable[Document], verdict: str) -> str:
     found = [row for row in rows if row.get("verdict") == verdict]
     said = [
-        f"{clean(row.get('other'))} is surely {verdict} than {clean(row.get('base'))}, by {_by(row, name)}"
+        f"{_named(row, 'other')} has surely {verdict} than {_named(row, 'base')}, by {_by(row, name)}"
         for row in found[:MOST_SAID]
     ]
-    more = f"{len(found) - MOST_SAID} more are surely {verdict}" if len(found) > MOST_SAID else ""
+    more = f"{len(found) - MOST_SAID} more have surely {verdict}" if len(found) > MOST_SAID else ""
     return "; ".join(filter(None, (*said, more)))
 
 
@@ -169,7 +171,7 @@ def _counted(rows: Iterable[Document], verdict: str, text: str) -> str:
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.get("verdict") == verdict:
-            found.setdefault(clean(row.get("base")), []).append(clean(row.get("other")))
+            found.setdefault(_named(row, "base"), []).append(_named(row, "other"))
     return "; ".join(f"{wording.listed(others)} {text} {base}" for base, others in found.items())
 
 
@@ -178,11 +180,18 @@ def _not_judged(document: Document, rows: Iterable[Document]) -> str:
     crowded = {one.get("name") for one in document.get("alternatives") or () if one.get("overloaded")}
     silent = [row for row in rows if row.get("verdict") == "refused"]
     both = [row for row in silent if {row.get("base"), row.get("other")} & crowded]
-    rest = [f"{clean(row.get('other'))} and {clean(row.get('base'))}" for row in silent if row not in both]
-    names = [clean(one) for one in crowded if any(one in {row.get("base"), row.get("other")} for row in both)]
-    over = f"nothing is told of {wording.listed(sorted(names))}, overloaded" if names else ""
+    touched = crowded & {row.get(key) for row in both for key in ("base", "other")}
+    rest = [f"{_named(row, 'other')} and {_named(row, 'base')}" for row in silent if row not in both]
+    names = sorted(_named({"name": one}, "name") for one in touched)
+    over = f"nothing is told of {wording.listed(names)}, overloaded" if names else ""
     few = f"nothing is told of {wording.listed(rest)}, which differ in too few draws" if rest else ""
     return "; ".join(filter(None, (over, few)))
+
+
+def _named(entry: Document, key: str) -> str:
+    """A name in a sentence; in quotation marks where a comma in it would read as the end of it."""
+    name = clean(entry.get(key))
+    return f"'{name}'" if "," in name else name
 
 
 def _by(row: Document, name: str) -> str:
@@ -206,7 +215,12 @@ def _metric_blocks(document: Document, name: str, rows: Sequence[Document], figu
     ]  # fmt: skip
     said, unit = metric_text(name), f" in {_unit(name)}" if _unit(name) else ""
     drawn = plots.differences_svg(
-        entries, axis=f"difference of the {said}{unit}", title=f"Differences of the {said}", level=level, name=figure
+        entries,
+        axis=f"difference of the {said}{unit}",
+        title=f"Differences of the {said}",
+        level=level,
+        less_is_better=_less_is_better(name),
+        name=figure,
     )
     from_base = f"minus that of {base}" if base is not None else "first minus second"
     caption = f"{said.capitalize()} of each alternative, {from_base}."
@@ -230,7 +244,7 @@ def _differences_table(document: Document, name: str, rows: Sequence[Document], 
     ]
     head = ["alternative" if one_base else "pair", "difference", "by itself", "interval of all together", "of all"]
     why = (document.get("untold") or {}).get(name)
-    return table(caption, head, cells, note=f"No interval: {clean(why)}." if why else _how_judged(level))
+    return table(caption, head, cells, note=f"No interval: {clean(why)}." if why else "")
 
 
 def _how_judged(level: float) -> str:
@@ -326,26 +340,28 @@ def _gain(one: Document) -> Document:
 # Values
 
 
-def _settings(found: Sequence[Document]) -> Table:
-    head = ["alternative", "policy", "estimates", "PEs", "platform"]
-    rows = [
-        [
-            clean(one.get("name")),
-            _policy_text(one.get("policy") or {}),
-            clean((one.get("estimates") or {}).get("label") or wording.NOTHING),
-            str(one.get("pes") or wording.NOTHING),
-            clean(one.get("platform") or wording.NOTHING),
+def _settings(found: Sequence[Document]) -> tuple[Block, ...]:
+    """What is the same in all alternatives, and a table of what is not."""
+    told = [_setting(one) for one in found]
+    fields = list(dict.fromkeys(name for one in told for name in one))
+    differing = [name for name in fields if len({one.get(name) for one in told}) > 1]
+    same = ", ".join(f"{name} {told[0][name]}" for name in fields if name not in differing)
+    blocks: list[Block] = [pairs({"The same in all": same})]
+    if differing:
+        rows = [
+            [clean(one.get("name")), *(setting.get(name, wording.NOTHING) for name in differing)]
+            for one, setting in zip(found, told, strict=True)
         ]
-        for one in found
-    ]
-    if not any(one.get("platform") for one in found):
-        head, rows = head[:-1], [row[:-1] for row in rows]
-    return table("The alternatives", head, rows, text_columns=3)
+        blocks.append(table("What is not", ["alternative", *differing], rows, text_columns=1 + len(differing)))
+    return tuple(blocks)
 
 
-def _policy_text(policy: dict[str, Any]) -> str:
-    """Each field that says something."""
-    return ", ".join(f"{clean(name).replace('_', ' ')} {clean(word)}" for name, word in policy.items()) or "-"
+def _setting(one: Document) -> dict[str, str]:
+    """Everything that an alternative says of itself, in words."""
+    told = {clean(name).replace("_", " "): clean(word) for name, word in (one.get("policy") or {}).items()}
+    told |= {"estimates": clean((one.get("estimates") or {}).get("label") or "")}
+    told |= {"PEs": str(one.get("pes") or ""), "platform": clean(one.get("platform") or "")}
+    return {name: word for name, word in told.items() if word}
 
 
 def _crowded(one: Document) -> str:

@@ -15,7 +15,13 @@ _ENDS = ("low", "high"), ("low_together", "high_together")
 
 
 def differences_svg(
-    differences: Sequence[Entry], *, axis: str, title: str, level: float = 0.95, name: str = "differences"
+    differences: Sequence[Entry],
+    *,
+    axis: str,
+    title: str,
+    level: float = 0.95,
+    less_is_better: bool = True,
+    name: str = "differences",
 ) -> str:
     """Draw each difference with the interval of itself, and the wider one that holds for all together.
 
@@ -33,6 +39,8 @@ def differences_svg(
         What the figure shows.
     level
         How often the intervals hold.
+    less_is_better
+        Whether differences below 0 have the colour of gains.
     name
         Begins the ids of the figure.
     """
@@ -44,7 +52,8 @@ def differences_svg(
         axes = figure.subplots()
         axes.axvline(0, color=INK, lw=1)
         for row, entry in enumerate(rows):
-            _draw_row(axes, row, entry, f"{100 * level:.4g} %")
+            below = (number(entry["mean"]) or 0.0) < 0
+            _draw_row(axes, row, entry, f"{100 * level:.4g} %", SERIES[below != less_is_better])
         axes.set_yticks([])
         axes.set_ylim(len(rows) - 0.6, -0.8)
         axes.spines["left"].set_visible(False)
@@ -56,16 +65,25 @@ def differences_svg(
         return svg(figure, name=name, title=title, description=description)
 
 
-def _draw_row(axes: "Axes", row: int, entry: Entry, level: str) -> None:
+def _draw_row(axes: "Axes", row: int, entry: Entry, level: str, colour: str) -> None:
     """Both intervals, the dot, and what they are of above them."""
     own, wide = (numbers(map(entry.get, ends)) for ends in _ENDS)
-    mean = number(entry.get("mean")) or 0.0
-    colour = SERIES[0] if mean < 0 else SERIES[1]
+    mean, first = number(entry.get("mean")) or 0.0, row == 0
     if len(wide) == 2:
-        axes.plot(wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{level} interval of all together")
-    axes.plot(own, [row, row], color=colour, lw=5, alpha=0.6, solid_capstyle="butt", label=f"{level} interval")
+        axes.plot(
+            wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{level} of all together" if first else None
+        )
+    axes.plot(
+        own,
+        [row, row],
+        color=colour,
+        lw=5,
+        alpha=0.6,
+        solid_capstyle="butt",
+        label=f"{level} interval" if first else None,
+    )
     sure = bool(entry.get("sure"))
-    said = "is a difference" if sure else "cannot be told from 0"
+    said = "surely not 0" if sure else "perhaps 0"
     axes.plot(mean, row, color=INK, mfc=INK if sure else PAPER, ls="", marker="o", ms=6, label=said)
     axes.text(
         *(0.0, row - 0.42, label(entry.get("name"), most=LONGEST)),
