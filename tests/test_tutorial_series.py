@@ -57,7 +57,8 @@ def test_every_step_is_in_the_index():
 
 @pytest.mark.usefixtures("at_root")
 @pytest.mark.parametrize(
-    ("name", "count"), [("networks.md", 4), ("memory.md", 3), ("channels.md", 4), ("jobs.md", 7), ("../papers/README.md", 1)]
+    ("name", "count"),
+    [("networks.md", 4), ("memory.md", 3), ("channels.md", 4), ("jobs.md", 7), ("../papers/README.md", 1)],
 )
 def test_a_text_prints_what_it_shows(capsys, name, count):
     assert len(list(follow(name, capsys))) == count

@@ -131,10 +131,10 @@ def _characterised(given: Given) -> str:
 
 
 def _shown(given: Given) -> str:
-    if given["model"].is_dir():
-        return "with a folder of results"
-    from advisor.cli.show import is_model_of
+    from advisor.cli.show import document_of_jobs, is_model_of
 
+    if given["model"].is_dir() or document_of_jobs(given["model"]) is not None:
+        return "with a folder of results"
     for kind, mode in (("network", _NETWORK), ("neighbours", _NEIGHBOURS)):
         if given["memory"] is None and is_model_of(given["model"], kind):
             return mode

@@ -9,7 +9,8 @@ from advisor.cli.options import Json, print_answers, print_json, print_warnings
 from advisor.cli.scenarios import INPUT
 
 WRITER = "apportion calibrate"
-JOBS = {"jobs run": "manifest.json", "jobs compare": "comparison.json", "jobs advise": "advice.json"}
+MANIFEST = "manifest.json"
+JOBS = {"jobs run": MANIFEST, "jobs compare": "comparison.json", "jobs advise": "advice.json"}
 """Which file of a folder holds the document of a command on job streams."""
 SIZES_BYTES = (1, 2**10, 2**16, 2**20, 2**24)
 """Messages of a network model that are shown."""
@@ -66,9 +67,9 @@ def show(
     """
     from simulator import files
 
-    document = _document_of_jobs(model)
+    document = document_of_jobs(model)
     if document is not None:
-        _show_jobs(document, as_json=as_json)
+        _show_jobs(document, model, as_json=as_json)
         return
     if model.is_dir():
         with files.understood(model / "manifest.json", "simulate -o` or `whatif -o"):
@@ -99,31 +100,34 @@ def is_model_of(path: Path, kind: str) -> bool:
         return False
 
 
-def _document_of_jobs(path: Path) -> dict[str, Any] | None:
+def document_of_jobs(path: Path) -> dict[str, Any] | None:
     """What a command on job streams wrote, as a file or in a folder; None for anything else."""
     from simulator import ApportionError, files
 
+    if not (path.is_dir() or path.is_file()):
+        return None
+    folder = path if path.is_dir() else path.parent if path.name == MANIFEST else None
     try:
-        told = files.read_json(path / "manifest.json" if path.is_dir() else path, limit_bytes=MOST_BYTES)
-        command = told.get("command") if isinstance(told, dict) else None
-        if command not in JOBS:
-            return None
-        found: dict[str, Any] = files.read_json(path / JOBS[command], limit_bytes=MOST_BYTES) if path.is_dir() else told
+        told = files.read_json(path if folder is None else folder / MANIFEST, limit_bytes=MOST_BYTES)
+        name = JOBS.get(str(told.get("command"))) if isinstance(told, dict) else None
+        if folder is None or name in {None, MANIFEST}:
+            return None if name is None else dict(told)
+        return dict(files.read_json(folder / str(name), limit_bytes=MOST_BYTES))
     except ApportionError:
         return None  # what reads models and results says what is wrong
-    return found
 
 
-def _show_jobs(document: dict[str, Any], *, as_json: bool) -> None:
+def _show_jobs(document: dict[str, Any], path: Path, *, as_json: bool) -> None:
     """What the page of the document says first."""
     from advisor.report.pages import page_of
+    from simulator import files
 
     if as_json:
         print_json(document | {"command": "show", "shown": document["command"]})
         return
-    page = page_of(document)
-    print(page.title)
-    print(f"\n{page.answer}")
+    with files.understood(path, "apportion jobs"):
+        page = page_of(document)
+    print(f"{page.title}\n\n{page.answer}")
     for name, text in page.key_figures.items:
         print(f"  {name}: {text}")
     print_warnings(page.warnings)

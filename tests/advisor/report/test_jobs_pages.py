@@ -1,0 +1,385 @@
+"""The pages of `jobs compare` and `jobs advise`: sentences, tables, figures, folders, and what `show` says of them."""
+
+import copy
+import csv
+import json
+import re
+
+import pytest
+
+from advisor.report.html import render_html
+from advisor.report.page import Figure, Table
+from advisor.report.pages import page_of
+from simulator import plots
+from tests.advisor.report.test_html import HOSTILE, Page, words
+from tests.command_line import apportion
+
+OVER = "the queue does not drain: averages measure the length of the stream"
+POLICY = {"order": "fcfs", "backfill": "easy", "processors": "counted"}
+
+
+def difference(other, mean, low=None, high=None, *, metric="wait", base="easy", p=None, holm=None, verdict="refused"):
+    ends = {"low": low, "high": high} | {
+        "low_together": None if low is None else low - 50,
+        "high_together": None if high is None else high + 50,
+    }
+    return {
+        "metric": metric, "base": base, "other": other, "mean": mean, **ends, "p": p, "holm": holm, "verdict": verdict,
+    }  # fmt: skip
+
+
+def alternative(name, wait, *, makespan=9e6, order="fcfs", pes=100, overloaded=None, share=0.0):
+    return {
+        "name": name,
+        "policy": POLICY | {"order": order},
+        "estimates": {"source": "limit", "label": "limit"},
+        "pes": pes,
+        "platform": None,
+        "overloaded": overloaded,
+        "overloaded_draws": share,
+        "metrics": {"wait": wait, "makespan": makespan},
+    }
+
+
+def compared():
+    """Base and five others: surely less, surely more, open, alike, overloaded; nothing told of the makespan."""
+    names = ("sjf", "strict", "other", "twin", "crowd")
+    waits = [
+        difference("sjf", -2231.4, -3104.6, -1357.2, p=1e-5, holm=5e-5, verdict="less"),
+        difference("strict", 490.8, 122.8, 1962.9, p=0.01, holm=0.04, verdict="more"),
+        difference("other", 60.0, 20.0, 90.0, p=0.03, holm=0.09, verdict="open"),
+        difference("twin", 0.0, p=1.0, holm=1.0, verdict="alike"),
+        difference("crowd", 9e5),
+    ]
+    return {
+        "format": 1,
+        "command": "jobs compare",
+        "stream": "KTH",
+        "jobs": 28481,
+        "draws": "weeks",
+        "replications": 40,
+        "units": 47.0,
+        "level": 0.95,
+        "warm_up": 0.01,
+        "seed": 3,
+        "refused": None,
+        "untold": {"wait": None, "makespan": "the last jobs of a log decide it"},
+        "alternatives": [
+            alternative("easy", 6866.6),
+            *(alternative(name, 5000.0, order="sjf", pes=90, share=0.12) for name in names[:-1]),
+            alternative("crowd", 9e5, overloaded=OVER, share=1.0),
+        ],
+        "differences": [*waits, *(difference(name, 1.0, metric="makespan") for name in names)],
+        "provenance": {"made": "2026-03-02T10:11:12+00:00", "versions": {"python": "3.11.7"}, "inputs": {"log": "ab"}},
+    }
+
+
+def candidate(name, kind, mean, *, p=None, holm=None, chance=None, price=None, told=True):
+    ends = ("low", "high", "low_together", "high_together")
+    gain = {
+        "mean": mean,
+        **{end: mean + far if told else None for end, far in zip(ends, (-300, 300, -400, 400), strict=True)},
+    }
+    return {
+        "name": name, "kind": kind, "value": 6866.6 - mean, "gain": gain | {"p": p, "holm": holm}, "share": 0.1,
+        "chance_best": chance, "price": price, "gain_per_price": None if price is None else mean / price,
+        "overloaded": None,
+    }  # fmt: skip
+
+
+def advised():
+    sentence = "5 PEs more pays most: it lowers the mean wait by 1690 s (1081 to 2871, 95 %)"
+    return {
+        "format": 1,
+        "command": "jobs advise",
+        "sentence": sentence,
+        "refused": None,
+        "objective": "wait",
+        "base": {"name": "easy, limit", "value": 6866.6, "overloaded": None},
+        "candidates": [
+            candidate("policy strict", "policy", -490.8, p=0.01, holm=0.03, chance=0.0),
+            candidate("5 PEs more", "add", 1690.0, p=1e-6, holm=5e-6, chance=0.8, price=500.0),
+            candidate("policy sjf", "policy", 320.0, p=0.04, holm=0.08, chance=0.2),
+            candidate("exact estimates (a bound)", "bound", 515.0, p=0.2, holm=0.4),
+        ],
+        "pays_most": "5 PEs more",
+        "ties": ["policy sjf"],
+        "pays_most_per_price": "5 PEs more",
+        "ties_per_price": [],
+        "compared": {key: value for key, value in compared().items() if key not in {"format", "command"}},
+        "provenance": compared()["provenance"],
+    }
+
+
+def blocks(page, kind):
+    return [one for section in page.sections for one in section.blocks if isinstance(one, kind)]
+
+
+def rows_of(page, caption):
+    (found,) = [one for one in blocks(page, Table) if one.caption.startswith(caption)]
+    return {row[0]: row[1:] for row in found.rows}
+
+
+def descriptions(page):
+    return [re.search(r"<desc[^>]*>(.*?)</desc>", one.svg)[1] for one in blocks(page, Figure)]
+
+
+# Sentences
+
+
+def test_each_metric_has_a_sentence_with_what_is_sure_and_what_is_not():
+    assert page_of(compared()).answer == (
+        "Mean wait: sjf has surely less than easy, by 2231 s (1357 to 3105); strict has surely more than easy, by "
+        "491 s (123 to 1963); other cannot be told apart from easy; twin is in every draw equal to easy; nothing is "
+        "told of crowd, overloaded. "
+        "Makespan: no interval is stated, because the last jobs of a log decide it."
+    )
+
+
+def test_an_answer_spells_out_three_of_many_and_tells_why_few_differ():
+    document = compared() | {"untold": {}, "alternatives": []}
+    many = [difference(f"number, {place}", -9.0, -12.0, -6.0, p=1e-5, holm=1e-5, verdict="less") for place in range(5)]
+    answer = page_of(document | {"differences": [*many, difference("rare", -1.0)]}).answer
+    assert answer.count("has surely less than easy, by 9.00 s (6.00 to 12.00)") == 3
+    assert "'number, 0' has surely less" in answer
+    assert "2 more have surely less; nothing is told of rare and easy, which differ in too few draws." in answer
+
+
+def test_one_alternative_differs_from_nothing():
+    document = compared()
+    page = page_of(document | {"alternatives": document["alternatives"][:1], "differences": []})
+    assert page.answer == "Nothing is compared: there is one alternative only."
+    assert not blocks(page, Figure)
+    assert "so nothing differs" in render_html(document | {"differences": []})
+
+
+def test_what_is_overloaded_is_a_warning():
+    assert page_of(compared()).warnings == (f"overloaded: crowd: {OVER}; no interval is stated of it",)
+    assert page_of(advised()).warnings == page_of(compared()).warnings
+
+
+def test_the_answer_of_an_advice_is_its_sentence():
+    page = page_of(advised())
+    assert page.answer == advised()["sentence"]
+    assert page.title == "28481 jobs of KTH: which change pays most"
+    assert dict(page.key_figures.items) == {
+        "mean wait as it is": "6867 s",
+        "with the change that pays most": "5177 s",
+        "chance that it is the best one": "80 %",
+        "not told apart from it": "1",
+    }
+
+
+# Tables
+
+
+def test_the_table_has_each_difference_with_both_verdicts():
+    page = page_of(compared())
+    assert rows_of(page, "Mean wait, minus that of easy") == {
+        "sjf": ("-2231 s (-3105 to -1357)", "less", "-3155 to -1307 s", "less"),
+        "strict": ("491 s (123 to 1963)", "more", "73 to 2013 s", "more"),
+        "other": ("60.0 s (20.0 to 90.0)", "more", "-30.0 to 140.0 s", "cannot be told apart"),
+        "twin": ("0 s", "equal in every draw", "-", "equal in every draw"),
+        "crowd": ("900000 s", "no interval", "-", "no interval"),
+    }
+    (makespan,) = [one for one in blocks(page, Table) if one.caption.startswith("Makespan")]
+    assert makespan.note == "No interval: the last jobs of a log decide it."
+    assert {row[2:] for row in makespan.rows} == {("no interval", "-", "no interval")}
+
+
+def test_differences_of_all_pairs_name_both():
+    document, open_too = compared(), difference("b", 5.0, 2.0, 8.0, base="a", p=0.2, holm=0.2, verdict="open")
+    page = page_of(document | {"differences": [*document["differences"][:2], open_too]})
+    assert list(rows_of(page, "Mean wait, first minus second")) == ["sjf - easy", "strict - easy", "b - a"]
+    assert page.answer.endswith("; b cannot be told apart from a.")
+
+
+def test_alternatives_have_their_metrics_and_what_is_not_the_same():
+    page = page_of(compared())
+    given = rows_of(page, "What each gives")
+    assert given["easy"] == ("6867 s", "9000000 s", "no")
+    assert given["sjf"] == ("5000 s", "9000000 s", "12 % of the draws")
+    assert given["crowd"] == ("900000 s", "9000000 s", "yes")
+    assert rows_of(page, "What is not")["sjf"] == ("sjf", "90")
+    asked = dict(page.sections[2].blocks[0].items)
+    assert asked["Draws"] == "40, weeks of the log drawn anew"
+    assert asked["The log counts as"] == "47 independent parts"
+    assert dict(page.sections[2].blocks[1].items) == {
+        "The same in all": "backfill easy, processors counted, estimates limit"
+    }
+
+
+def test_changes_stand_by_their_gain_with_verdicts_chances_and_prices():
+    found = rows_of(page_of(advised()), "Changes, largest gain first")
+    assert list(found) == [
+        "as it is: easy, limit",
+        "5 PEs more",
+        "exact estimates (a bound)",
+        "policy sjf",
+        "policy strict",
+    ]
+    assert found["5 PEs more"] == (
+        *("5177 s", "1690 s (1390 to 1990)", "gains", "1290 to 2090 s", "gains", "80 %"),
+        *("500", "3.38"),
+    )
+    assert found["policy sjf"][2:6] == ("gains", "-80 to 720 s", "cannot be told from 0", "20 %")
+    assert (found["policy strict"][2], found["policy strict"][4]) == ("loses", "loses")
+    assert found["exact estimates (a bound)"][5] == "bound"
+    page = Page(render_html(advised()))
+    assert any("Not told apart from what pays most: policy sjf." in text for text in words(page, "p"))
+    free = advised()
+    for one in free["candidates"]:
+        one |= {"price": None, "gain_per_price": None}
+    assert "price" not in words(Page(render_html(free)), "th")
+
+
+# Figures
+
+
+def test_a_figure_shows_what_has_an_interval_and_nothing_else():
+    page = page_of(compared())
+    (told,) = descriptions(page)
+    assert told == ("sjf -2231 (-3105 to -1357); strict 490.8 (122.8 to 1963); other 60 (20 to 90), not told from 0")
+    (figure,) = blocks(page, Figure)
+    assert "difference of the mean wait in s" in figure.svg
+    assert "95 % of all together" in figure.svg
+    assert figure.caption == "Mean wait of each alternative, minus that of easy."
+
+
+def test_gains_are_drawn_with_their_chances():
+    (told,) = descriptions(page_of(advised()))
+    assert told.startswith("5 PEs more: best with 80 % 1690 (1390 to 1990); exact estimates (a bound) 515 (215 to 815)")
+    assert "policy strict: best with &lt; 1 % -490.8" in told
+    assert "mean wait is lower by in s" in blocks(page_of(advised()), Figure)[0].svg
+
+
+def test_gains_and_losses_keep_their_colours():
+    row = {"name": "one", "mean": -1.0, "low": -2.0, "high": -0.5, "sure": True}
+
+    def colours(**asked):
+        return set(re.findall(r"--ap-(\d)", plots.differences_svg([row], axis="s", title="t", **asked)))
+
+    assert colours() == {"1"}
+    assert colours(less_is_better=False) == {"2"}
+
+
+def test_no_figure_where_nothing_is_told():
+    refused = advised() | {"refused": "3 draws are too few", "candidates": [candidate("a", "add", 1.0, told=False)]}
+    assert not blocks(page_of(refused), Figure)
+    assert "No interval: 3 draws are too few." in render_html(refused)
+    silent = [row | dict.fromkeys(("low", "high", "p", "holm")) for row in compared()["differences"]]
+    assert not blocks(page_of(compared() | {"differences": silent}), Figure)
+    assert plots.differences_svg([], axis="s", title="none") == ""
+
+
+def test_a_figure_of_many_shows_the_first_and_says_so():
+    rows = [{"name": f"n{place}", "mean": 1.0, "low": 0.5, "high": 2.0} for place in range(30)]
+    drawn = plots.differences_svg(rows, axis="s", title="many")
+    assert "the first 24 of 30" in drawn
+    assert "n23" in drawn
+    assert "n24" not in drawn
+
+
+# Documents with parts that are missing, or hostile
+
+
+@pytest.mark.parametrize("made", [compared, advised])
+def test_pages_are_whole_and_survive_what_is_missing(made):
+    document = made()
+    text = render_html(document)
+    page = Page(text)
+    assert (page.faults, page.open) == ([], [])
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not re.findall(r"""(?:src|href)="https?:""", text)
+    for key in [key for key in document if key != "command"]:
+        for lacking in ({**document, key: None}, {name: document[name] for name in document if name != key}):
+            assert Page(render_html(lacking)).faults == []
+    assert "command" in document
+    assert Page(render_html({"command": document["command"]})).faults == []
+
+
+@pytest.mark.parametrize(("made", "lists"), [(compared, ("alternatives", "differences")), (advised, ("candidates",))])
+def test_entries_may_lack_anything(made, lists):
+    for name in lists:
+        for key in made()[name][0]:
+            document = copy.deepcopy(made())
+            for one in document[name]:
+                one[key] = None
+            assert Page(render_html(document)).faults == []
+
+
+@pytest.mark.parametrize("made", [compared, advised])
+def test_names_from_outside_stay_text(made):
+    document = json.loads(json.dumps(made()).replace("sjf", "<script>alert(1)</script>"))
+    text = render_html(document | {"stream": HOSTILE})
+    assert "<script>alert" not in text
+    assert Page(text).faults == []
+
+
+# Folders
+
+
+ASKED = ("--model", "lublin", "--jobs", "200", "--procs", "32", "--load", "0.6", "--replications", "12")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where = tmp_path_factory.mktemp("saved")
+    for words_ in (("compare", "--policies", "easy,sjf easy"), ("advise",)):
+        done = apportion("jobs", *words_, *ASKED, "-o", words_[0], "--json", cwd=where)
+        assert done.returncode == 0, done.stderr
+        (where / f"{words_[0]}.json").write_text(done.stdout, encoding="utf-8")
+    return where
+
+
+@pytest.mark.parametrize(("command", "name"), [("compare", "comparison.json"), ("advise", "advice.json")])
+def test_a_folder_holds_document_draws_page_and_manifest(folder, command, name):
+    assert {one.name for one in (folder / command).iterdir()} == {name, "draws.csv", "report.html", "manifest.json"}
+    said = json.loads((folder / f"{command}.json").read_text(encoding="utf-8"))
+    kept = json.loads((folder / command / name).read_text(encoding="utf-8"))
+    assert kept == said
+    manifest = json.loads((folder / command / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["command"] == f"jobs {command}"
+    assert (manifest["draws"], manifest["replications"]) == ("streams", 12)
+    assert manifest["files"] == [name, "draws.csv", "report.html"]
+    page = Page((folder / command / "report.html").read_text(encoding="utf-8"))
+    assert page.faults == []
+    assert page_of(kept).answer in words(page, "p")
+    inner = kept.get("compared", kept)
+    with (folder / command / "draws.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    metrics = inner["alternatives"][0]["metrics"]
+    assert len(rows) == 12 * len(inner["alternatives"]) * len(metrics)
+    for one in inner["alternatives"]:
+        for metric, mean in one["metrics"].items():
+            own = [float(row["value"]) for row in rows if (row["alternative"], row["metric"]) == (one["name"], metric)]
+            assert sum(own) / 12 == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("place", ["compare", "compare/comparison.json", "advise", "advise/manifest.json"])
+def test_show_says_what_the_page_says_first(folder, place):
+    command = place.split("/")[0]
+    document = json.loads((folder / f"{command}.json").read_text(encoding="utf-8"))
+    done = apportion("show", place, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert page_of(document).answer in done.stdout
+    told = json.loads(apportion("show", place, "--json", cwd=folder).stdout)
+    assert (told["command"], told["shown"]) == ("show", f"jobs {command}")
+
+
+def test_show_says_what_a_run_gave(folder):
+    log = [f"{job} {60 * job} 0 {90 * job} 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1\n" for job in range(1, 9)]
+    (folder / "log.swf").write_text("; MaxProcs: 2\n" + "".join(log), encoding="utf-8")
+    assert apportion("jobs", "run", "log.swf", "-o", "ran", cwd=folder).returncode == 0
+    done = apportion("show", "ran", cwd=folder)
+    assert done.returncode == 0
+    assert page_of(json.loads((folder / "ran" / "manifest.json").read_text(encoding="utf-8"))).answer in done.stdout
+
+
+def test_show_refuses_what_is_torn(folder):
+    (folder / "torn.json").write_text(json.dumps({"command": "jobs compare", "alternatives": 3}), encoding="utf-8")
+    done = apportion("show", "torn.json", cwd=folder)
+    assert done.returncode == 2
+    assert "this is not what `apportion jobs` writes" in done.stderr
+    assert done.stderr.count("\n") == 1
