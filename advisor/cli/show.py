@@ -67,13 +67,8 @@ def show(
     """
     from simulator import files
 
-    document = document_of_jobs(model)
-    if document is not None:
-        _show_jobs(document, model, as_json=as_json)
-        return
-    if model.is_dir():
-        with files.understood(model / "manifest.json", "simulate -o` or `whatif -o"):
-            _show_results(model, as_json=as_json)
+    if model.is_dir() or document_of_jobs(model) is not None:
+        _show_results(model, as_json=as_json)
         return
     if memory is not None:
         with files.understood(f"{model} or {memory}", WRITER):
@@ -202,7 +197,19 @@ def _show_neighbours(model: Path, *, as_json: bool) -> None:
     tell(document)
 
 
-def _show_results(folder: Path, *, as_json: bool) -> None:
+def _show_results(path: Path, *, as_json: bool) -> None:
+    """What a folder holds, or a document of job streams says."""
+    from simulator import files
+
+    document = document_of_jobs(path)
+    if document is not None:
+        _show_jobs(document, path, as_json=as_json)
+        return
+    with files.understood(path / MANIFEST, "simulate -o` or `whatif -o"):
+        _show_runs(path, as_json=as_json)
+
+
+def _show_runs(folder: Path, *, as_json: bool) -> None:
     """The table of a folder, of a what-if each parameter, the mean makespan and the difference to the base."""
     from simulator import load_results
 
