@@ -494,7 +494,7 @@ TABLE: Mapping[str, Rules] = {
         "processors estimates clean first procs platform policy warm-up same-second engine output jobs timeline "
         "fairness json",
         (
-            _flag("policy", "", without="order backfill candidates placement sizes"),
+            _flag("policy", "", without="order backfill candidates placement"),
             _flag("platform", "times draw sizes", why="where no applications can be simulated"),
             _beside("backfill", {"none": "", "easy": "candidates", "conservative": ""}),
             _beside("processors", {"counted": "", "named": "placement"}),

@@ -1,18 +1,19 @@
 """Jobs of a stream: busy PEs and the queue over time, who had which PE, slowdown by class, and how long jobs waited."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simulator.base import units
-from simulator.engines.job_runs import JobRuns
-from simulator.results.job_metrics import JobClass, over_stretches, series
 from simulator.results.plots.frame import INK, SERIES, drawing, legend, svg
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from simulator.engines.job_runs import JobRuns
+    from simulator.results.job_metrics import JobClass
 
 _STRETCHES: Final = 300
 _MOST_BOXES: Final = 1200
@@ -21,7 +22,7 @@ _POINTS: Final = 240
 _DAY_S, _HOUR_S, _MINUTE_S = 86400.0, 3600.0, 60.0
 
 
-def busy_svg(runs: JobRuns, *, name: str = "busy") -> str:
+def busy_svg(runs: "JobRuns", *, name: str = "busy") -> str:
     """Draw the PEs that jobs have and the queue over time: mean and range of each of some hundred stretches.
 
     Parameters
@@ -31,6 +32,10 @@ def busy_svg(runs: JobRuns, *, name: str = "busy") -> str:
     name
         Begins the ids of the figure.
     """
+    import numpy as np
+
+    from simulator.results.job_metrics import over_stretches, series
+
     found = series(runs)
     if found.ticks.size < 2:
         return ""
@@ -57,7 +62,7 @@ def busy_svg(runs: JobRuns, *, name: str = "busy") -> str:
         return svg(figure, name=name, title="Busy PEs and queue over time", description="; ".join(told))
 
 
-def pes_svg(runs: JobRuns, *, name: str = "pes") -> str:
+def pes_svg(runs: "JobRuns", *, name: str = "pes") -> str:
     """Draw which job had which PEs when, if PEs are named: a rectangle per job and range of PEs, coloured by user.
 
     A stream of more rectangles than a reader can tell apart shows its beginning, and says so.
@@ -69,6 +74,8 @@ def pes_svg(runs: JobRuns, *, name: str = "pes") -> str:
     name
         Begins the ids of the figure.
     """
+    import numpy as np
+
     boxes = _boxes(runs)
     if boxes is None or not boxes[0].size:
         return ""
@@ -93,7 +100,7 @@ def pes_svg(runs: JobRuns, *, name: str = "pes") -> str:
         return svg(figure, name=name, title="Jobs on PEs over time", description=told)
 
 
-def class_slowdown_svg(classes: Sequence[JobClass], *, what: str, name: str = "classes") -> str:
+def class_slowdown_svg(classes: "Sequence[JobClass]", *, what: str, name: str = "classes") -> str:
     """Draw mean and 95th percentile of the bounded slowdown by class.
 
     Parameters
@@ -105,6 +112,8 @@ def class_slowdown_svg(classes: Sequence[JobClass], *, what: str, name: str = "c
     name
         Begins the ids of the figure.
     """
+    import numpy as np
+
     if not classes:
         return ""
     with drawing(height_in=1.2 + 0.36 * len(classes)) as figure:
@@ -125,7 +134,7 @@ def class_slowdown_svg(classes: Sequence[JobClass], *, what: str, name: str = "c
         return svg(figure, name=name, title=f"Bounded slowdown by {what}", description=told)
 
 
-def waits_svg(runs: JobRuns, kept: NDArray[np.bool_], *, name: str = "waits") -> str:
+def waits_svg(runs: "JobRuns", kept: "NDArray[np.bool_]", *, name: str = "waits") -> str:
     """Draw which share of the jobs waited longer than a time, over times on a logarithmic axis.
 
     Parameters
@@ -135,6 +144,8 @@ def waits_svg(runs: JobRuns, kept: NDArray[np.bool_], *, name: str = "waits") ->
     name
         Begins the ids of the figure.
     """
+    import numpy as np
+
     waits = np.sort(runs.wait_s[kept])
     waited = waits[waits > 0]
     if not waited.size:
@@ -154,8 +165,10 @@ def waits_svg(runs: JobRuns, kept: NDArray[np.bool_], *, name: str = "waits") ->
         return svg(figure, name=name, title="How long jobs wait", description=told)
 
 
-def _boxes(runs: JobRuns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+def _boxes(runs: "JobRuns") -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None":
     """Job, first and last PE of each range of neighbouring PEs; None if PEs are counted."""
+    import numpy as np
+
     if runs.allocated is None or runs.first_pe is None:
         return None
     job = np.repeat(np.arange(len(runs.stream)), np.diff(runs.first_pe))
@@ -167,9 +180,10 @@ def _boxes(runs: JobRuns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 def _draw_boxes(
-    axes: "Axes", times: Sequence[NDArray[Any]], pes: Sequence[NDArray[Any]], owner: NDArray[np.int64]
+    axes: "Axes", times: "Sequence[NDArray[Any]]", pes: "Sequence[NDArray[Any]]", owner: "NDArray[np.int64]"
 ) -> None:
     """Rectangles between two times and two places, coloured by their owners."""
+    import numpy as np
     from matplotlib.collections import PolyCollection
 
     (start, finish), (low, high) = times, pes
@@ -182,7 +196,7 @@ def _draw_boxes(
 def _logarithmic(axes: "Axes") -> None:
     """Numbers at the powers of ten as they are written."""
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1e5 else f"1e{round(np.log10(value))}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1e5 else f"1e{round(math.log10(value))}")
     axes.xaxis.set_minor_formatter(lambda _, __: "")
 
 

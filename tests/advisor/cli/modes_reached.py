@@ -182,7 +182,7 @@ REACH = {
         "with --platform": "{w}/apps.csv --platform {w}/jobs-on.yaml --processors named --engine process",
         "without --platform": "{w}/jobs.swf --engine process",
         "with --policy": "{w}/jobs.swf --engine process --policy {w}/own_policy.py",
-        "without --policy": "{w}/apps.csv --platform {w}/jobs-on.yaml --processors named --engine process",
+        "without --policy": "{w}/jobs.swf --engine process --processors named",
         "with --fairness": "{w}/jobs.swf --engine process --order sjf --fairness 5 --json",
         "without --fairness": "{w}/jobs.swf --engine process",
     },
