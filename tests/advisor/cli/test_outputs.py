@@ -24,6 +24,7 @@ READ = {
     "against",
     "swept",
     "log",
+    "platform",
 }
 """Parameters of commands that name what is read."""
 BESIDE = {("allocate run", "folder")} | {(f"calibrate {what}", "table") for what in ("memory", "neighbours", "network")}
