@@ -178,7 +178,8 @@ def reproduce(given: Given, folder: Path | None = None) -> Document:
     -------
     dict
         `logs`: file, jobs and notes of each; `cells`: a figure each with `source`, `log`, `policy`, `estimates`,
-        `measure`, `unit`, `published`, `ours`, `difference_percent`, `bar_percent` and `within` (None: no bar);
+        `measure`, `unit`, `published`, `ours`, `difference_percent`, `bar_percent`, `within` (None: no bar) and
+        `overloaded` (its averages measure the length of the log);
         `counts`: bars met and missed; `warnings`; `inputs`: hashes of the files.
 
     Raises
@@ -238,6 +239,7 @@ def _table(source: str, cells: Cells) -> Iterator[str]:
         yield (
             f"{cell['policy']:<14}{cell['estimates']:<24}{measure:<20}{cell['printed']:>18}"
             f"{cell['ours']:>18.{decimals}f}{cell['difference_percent']:>+12.2g} %  {within}"
+            f"{'  (overloaded)' if cell['overloaded'] else ''}"
         )
     if SOURCES[source].because:
         yield SOURCES[source].because
@@ -304,10 +306,11 @@ def _averages(name: str, stream: Stream) -> Iterator[Document]:
         if row["log"] != name:
             continue
         source = SOURCES[row["source"]]
-        found = job_metrics.averages(ran(source.first, row["policy"], row["estimates"]), warm_up=source.warm_up)
+        runs = ran(source.first, row["policy"], row["estimates"])
+        found = job_metrics.averages(runs, warm_up=source.warm_up)
         values = {"wait": found.wait_s, "turnaround": found.turnaround_s, "bounded slowdown": found.bounded_slowdown}
         ours = values[row["measure"]] / (60 if row["unit"] == "min" else 1)
-        yield _cell(row, ours, source.bars.get(name))
+        yield _cell(row, ours, source.bars.get(name)) | {"overloaded": job_metrics.overload(runs) is not None}
 
 
 def _cell(row: Mapping[str, str], ours: float, bar: float | None) -> Document:
@@ -323,6 +326,7 @@ def _cell(row: Mapping[str, str], ours: float, bar: float | None) -> Document:
         "difference_percent": off,
         "bar_percent": bar,
         "within": None if bar is None else bool(within),
+        "overloaded": False,
     }
 
 
