@@ -103,7 +103,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(
         no_args_is_help=True,
-        help="Streams of jobs on one cluster: run them under a policy, draw new ones.\n\n"
+        help="Streams of jobs on one cluster: run, compare and forecast them, and say what pays most.\n\n"
         "Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy",
     )
     group.command("run")(run)
