@@ -220,8 +220,10 @@ def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) ->
 def read_policy_options(own: str | None, words: dict[str, Any]) -> "Policy":
     """The policy of the options, or one of the user's own."""
     from advisor.jobs.own_policy import own_policy
-    from simulator import Policy
+    from simulator import Policy, ScenarioError
 
+    if own is not None and words["sizes"] == "fit":
+        raise ScenarioError("--sizes has no effect with --policy: leave it out, or have the policy see fixed sizes")
     if own is not None:
         return own_policy(own, processors=words["processors"], same_second=words["same_second"])
     return Policy(**words | {"sizes": "fit" if words["sizes"] == "fit" else "fixed"})

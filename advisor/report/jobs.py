@@ -23,6 +23,8 @@ def variant(runs: JobRuns) -> str:
     """The policy with all of its settings, as results name it."""
     policy, passes = runs.policy, {"instant": "one pass per instant", "event": "one pass per event"}
     candidates = {"order": "in order", "shortest": "shortest first"}[policy.candidates]
+    if policy.own is not None:
+        return ", ".join([f"PEs {policy.processors}", passes[policy.same_second], f"estimates {runs.estimates.name}"])
     words = [f"order {policy.order}", f"backfill {policy.backfill}"]
     words += [f"candidates {candidates}"] if policy.backfill == "easy" else []
     words += [f"PEs {policy.processors}"]
