@@ -153,7 +153,7 @@ def test_whatif(tmp_path, whole_sweep, first):
 
 
 def leads(samples, points):
-    """Whether a point begins with what was kept of it, but for samples that other programs disturbed, which it omits."""
+    """Whether a point begins with what was kept of it, without the samples that other programs disturbed."""
     clean = [sample for sample in samples if sample in points]
     return bool(clean) and points[: len(clean)] == clean
 
