@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from simulator.results import job_metrics, plots
     from simulator.results.comparison import Comparison, compare
     from simulator.results.files import Results, load_results, save_runs
-    from simulator.results.job_files import JOB_FILES, job_lines, stream_lines
-    from simulator.results.job_table import job_table_lines
+    from simulator.results.job_files import JOB_FILES, job_lines, job_table_lines, stream_lines
     from simulator.results.platform_export import SimgridExport, export_simgrid
     from simulator.results.process_table import process_lines
     from simulator.results.sharing import domain_meetings
@@ -83,7 +82,7 @@ _HOMES = {
     "stream_lines": "simulator.results.job_files",
     "write_job_timeline": "simulator.results.timelines.jobs",
     "JOB_TIMELINES": "simulator.results.timelines.jobs",
-    "job_table_lines": "simulator.results.job_table",
+    "job_table_lines": "simulator.results.job_files",
     "run_jobs": "simulator.engines.jobs",
     "read_stream": "simulator.scenario_file.streams",
     "Stream": "simulator.programs.streams.stream",

@@ -29,7 +29,7 @@ Load = Annotated[float, typer.Option(help="Offered load of the generator's strea
 Draws = Annotated[
     Literal["weeks", "users", "shaken", "loads", "none"],
     typer.Option(
-        help="What is drawn anew: whole weeks, users, submissions within a minute, or loads alone (--platform)."
+        help="What is resampled: whole weeks, users, submissions within a minute, or loads alone (--platform)."
     ),
 ]
 Replications = Annotated[int, typer.Option(min=1, metavar="N", help="Draws, or streams of the generator.")]

@@ -291,7 +291,7 @@ def _first(
 def _chances(found: Compared, free: NDArray[np.bool_], seed: int) -> Floats:
     """How likely each candidate, among those that can be had, is the best one; (candidate,).
 
-    Of a log, draws around its own values; of streams, means of streams drawn anew. Ties share.
+    Of a log, draws around its own values; of streams, means of streams resampled. Ties share.
     """
     usable = free & ~np.array([why is not None for why in found.overloaded[1:]])
     nothing = np.full(free.size, np.nan)

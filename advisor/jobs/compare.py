@@ -344,7 +344,7 @@ def compare(  # noqa: PLR0913 - all by name
 ) -> Compared:
     """Run every draw under every alternative, and state where true differences lie.
 
-    With a log, what intervals are to hold is the mean difference over logs like it: weeks drawn anew say so of other
+    With a log, what intervals are to hold is the mean difference over logs like it: resampled weeks say so of other
     weeks, users of other users, shaken submissions only of chance within a minute. With a generator it is the mean
     over all of its streams.
 
@@ -443,7 +443,7 @@ class _Plan:
         shape = len(rows), len(self.choices)
         crowded = np.array([row[1] for row in rows], dtype=np.float64).reshape(shape)
         shares = crowded.mean(axis=0) if rows else np.zeros(len(self.choices))
-        drawn_anew = own is not None and self.draws in job_draws.DRAWS
+        resampled = own is not None and self.draws in job_draws.DRAWS
         return Compared(
             stream=stream.name,
             alternatives=self.choices,
@@ -453,7 +453,7 @@ class _Plan:
             values=np.array([row[0] for row in rows]).reshape(*shape, len(self.metrics)),
             own=None if own is None else own[0],
             jobs=len(stream),
-            units=job_draws.units_of(self.draws, stream) if drawn_anew else float("inf"),
+            units=job_draws.units_of(self.draws, stream) if resampled else float("inf"),
             overloaded=_overloaded(own[1] if own else [None] * len(self.choices), shares),
             overloaded_draws=tuple(shares.tolist()),
             level=level,

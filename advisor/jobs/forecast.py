@@ -25,7 +25,7 @@ NOBODY: Later = (np.empty(0, dtype=np.int64), np.empty(0))
 LEVEL = 0.9
 DRAWS = 200
 ORDERS = ("fcfs", "sjf", "ljf")
-"""Those that do not ask how long a job has waited, which a queue that begins anew does not know."""
+"""Those that do not ask how long a job has waited, which a queue that begins with the forecast does not know."""
 LAST_OWN = 40
 """Ended jobs of the user that are looked at, the last ones."""
 LAST_LIKE = 400
@@ -100,8 +100,8 @@ def forecast(
 class StartForecasts:
     """Forecasts of jobs of one run of a stream; nothing that is not known at a job's submission is used for it.
 
-    With conservative backfilling, promises are made anew from the order of the queue, so that forecasts may be off by
-    what earlier promises kept.
+    With conservative backfilling, all promises are made again in the order of the queue, so that forecasts may be off
+    by what earlier promises kept.
 
     Raises
     ------

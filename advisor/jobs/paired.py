@@ -71,7 +71,7 @@ def differences(
     """Where true mean differences lie.
 
     Two cases. Independent streams: the mean of the draws, its standard error, and the skewness that a mean of so many
-    has. One log (`own`) whose parts are drawn anew: the log's own differences, whose standard error and skewness are
+    has. One log (`own`) whose parts are resampled: the log's own differences, whose standard error and skewness are
     those of the draws, as in the bootstrap, enlarged for the variance that a draw from so few parts lacks.
 
     Parameters

@@ -157,7 +157,7 @@ class JobQueue:
         self._past[self._user[job]] = (self._past.get(self._user[job], (0, 0))[1], now - int(self.start[job]))
 
     def _correct(self, now: int, ending: frozenset[int] = frozenset()) -> None:
-        """Plan anew for jobs that outlive what was planned."""
+        """Correct the planned ends of jobs that outlive what was planned."""
         for job in [job for job, end in self._planned.items() if end <= now and job not in ending]:
             self._planned[job] = int(self.start[job]) + self._longer(job, now - int(self.start[job]))
             self._corrected = True

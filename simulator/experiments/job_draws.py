@@ -1,4 +1,4 @@
-"""Draws of job streams: a log shaken, or put together anew from its weeks or its users.
+"""Draws of job streams: a log shaken, or resampled by its weeks or its users.
 
 One log is one sample. A draw is what another log of the same machine might have been; every policy gets the same draws,
 so that differences between policies are paired.
@@ -87,7 +87,7 @@ def weeks(stream: Stream, seed: int, draw: int) -> Drawn:
     Weeks begin on Monday, 0:00 UTC, where the stream says when second 0 is, so that they are cut at night; else at the
     first submission. The first and the last week of a log are parts of a week: these places are filled with the same
     part of any week, so that the draw lasts as long as the stream. Nothing of the queue is carried along: it grows at
-    the seams as the policy lets it. Jobs are numbered anew.
+    the seams as the policy lets it. Jobs get new numbers.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def users(stream: Stream, seed: int, draw: int) -> Drawn:
     A user who is drawn twice is two users with like jobs: the second one's are moved by a random number of whole weeks,
     on a circle of all weeks, since two who do the same in the same second are in no log. The load fluctuates as it
     hangs on who is drawn, far more than from week to week where a few users have most of the work: a draw may be
-    overloaded. Jobs of which nobody knows the user count as one user's. Jobs are numbered anew.
+    overloaded. Jobs of which nobody knows the user count as one user's. Jobs get new numbers.
 
     Raises
     ------

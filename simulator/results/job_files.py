@@ -1,4 +1,4 @@
-"""Jobs as files: the Standard Workload Format 2.2, and the jobs table that Batsim writes.
+"""Jobs as files: the Standard Workload Format 2.2, the jobs table that Batsim writes, and a table of our own.
 
 What is written is a stream of jobs, before it ran or as it ran under a policy. Or it is the runs of a scenario: a job
 is then a run of a configuration on the PEs that it uses, submitted when the run before has ended, on a machine that
@@ -18,7 +18,7 @@ from simulator.engines.run_set import RunSet
 from simulator.programs.streams.stream import Stream
 from simulator.scenario_file.scenario import Scenario
 
-__all__ = ["JOB_FILES", "job_lines", "stream_lines"]
+__all__ = ["JOB_FILES", "job_lines", "job_table_lines", "stream_lines"]
 
 JOB_FILES = (".swf", ".csv")
 """What the name of a file of jobs ends in: the Standard Workload Format, or Batsim's table."""
@@ -27,6 +27,9 @@ COLUMNS = (
     *("success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time"),
     *("stretch", "allocated_resources"),
 )
+TABLE = ("job", "submit_s", "start_s", "finish_s", "processors", "wait_s", "estimate_s", "killed", "user")
+ALLOCATED = "allocated"
+"""Columns of our own table."""
 UNKNOWN = -1
 FAILED, COMPLETED = 0, 1
 KILLED = "COMPLETED_WALLTIME_REACHED"
@@ -249,6 +252,36 @@ def _s(nanoseconds: int) -> str:
     """Seconds."""
     whole, part = divmod(nanoseconds, NS)
     return f"{whole}.{part:09d}".rstrip("0").rstrip(".")
+
+
+def job_table_lines(runs: JobRuns) -> Iterator[str]:
+    """A row per job in the order of the stream, as pieces of CSV; seconds are exact decimals of whole nanoseconds.
+
+    `killed` is 1 where the limit ended the job, `user` a name or number, empty where nobody knows it. If PEs are named,
+    `allocated` has their numbers as Batsim writes them: `0-2 5`.
+    """
+    named = runs.allocated is not None
+    yield files.csv_lines([(*TABLE, ALLOCATED) if named else TABLE])
+    users = runs.stream.names.get("user", ())
+    for first in range(0, len(runs.stream), _ROWS):
+        part = slice(first, first + _ROWS)
+
+        def seconds(ticks: NDArray[np.int64], part: slice = part) -> list[str]:
+            return list(map(_s, _nanoseconds(ticks[part], runs.tick_s)))
+
+        numbers = runs.stream.user[part].tolist()
+        columns: list[Sequence[object]] = [
+            runs.stream.ids[part].tolist(),
+            *(seconds(ticks) for ticks in (runs.submit_ticks, runs.start_ticks, runs.finish_ticks)),
+            runs.processors[part].tolist(),
+            seconds(runs.start_ticks - runs.submit_ticks),
+            seconds(runs.estimate_ticks),
+            runs.killed[part].astype(np.int64).tolist(),
+            ["" if user < 0 else users[user] if user < len(users) else user for user in numbers],
+        ]
+        if named:
+            columns.append([intervals(runs.pes_of(first + k).tolist()) for k in range(len(numbers))])
+        yield files.csv_lines(zip(*columns, strict=True))
 
 
 def intervals(numbers: Sequence[int]) -> str:

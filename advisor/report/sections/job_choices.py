@@ -18,10 +18,10 @@ VERDICTS = {
     "refused": "no interval",
 }
 KINDS = {
-    "weeks": "weeks of the log drawn anew",
-    "users": "users of the log drawn anew",
+    "weeks": "resampled weeks of the log",
+    "users": "resampled users of the log",
     "shaken": "submissions shaken within a minute",
-    "loads": "loads of the platform drawn anew",
+    "loads": "loads of the platform drawn again",
     "streams": "streams of the generator",
     "none": "none: the stream as it is",
 }

@@ -33,68 +33,56 @@ BACKFILLS = {"none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE}
 RUNNING, DONE, DECIDE, PAST_LAST_TICK = range(4)
 """Statuses: the run goes on, is over, waits for a policy of the user's own, or has passed the last tick."""
 
-_NOW, _QUEUED, _RUNNING, _ENDING, _LATE = (int(one) for one in (N.NOW, N.QUEUED, N.RUNNING, N.ENDING, N.LATE))
-_BACKFILL, _SHORTEST, _WORDS, _KINDS = int(N.BACKFILL), int(N.SHORTEST), int(N.WORDS), int(N.KINDS)
-_STARTED, _USED, _PES, _STATUS = int(N.STARTED), int(N.USED), int(N.PES), int(N.STATUS)
-_FREED, _CORRECTED, _WAKE, _RISING = int(N.FREED), int(N.CORRECTED), int(N.WAKE), int(N.RISING)
-_DYNAMIC, _MIN_MIN, _PROFILE, _SEEN, _NEXT = (
-    int(N.DYNAMIC),
-    int(N.MIN_MIN),
-    int(N.PROFILE),
-    int(N.SEEN),
-    int(N.NEXT),
-)
-
 
 @subroutine
 def start(j: State, job: int) -> None:
     """Let a job start now, with the choice, class, estimate and PEs that are put down for it."""
-    now = j.n[_NOW]
-    lasting = j.run[j.choice[job] * j.n[_KINDS] + j.kind[job]]
+    now = j.n[N.NOW]
+    lasting = j.run[j.choice[job] * j.n[N.KINDS] + j.kind[job]]
     if now > LAST_TICK - lasting:
-        j.n[_STATUS] = PAST_LAST_TICK
+        j.n[N.STATUS] = PAST_LAST_TICK
         return
     j.start[job], j.finish[job], j.planned[job] = now, now + lasting, now + j.estimate[job]
-    j.number[job] = j.n[_STARTED]
-    j.n[_STARTED] += 1
-    j.n[_USED] += j.size[j.choice[job]]
+    j.number[job] = j.n[N.STARTED]
+    j.n[N.STARTED] += 1
+    j.n[N.USED] += j.size[j.choice[job]]
     begin_running(j, job)
-    push(j, j.ending, j.n[_ENDING], job, BY_END)
-    j.n[_ENDING] += 1
+    push(j, j.ending, j.n[N.ENDING], job, BY_END)
+    j.n[N.ENDING] += 1
     if lasting > j.estimate[job]:
-        push(j, j.late, j.n[_LATE], job, BY_PLAN)
-        j.n[_LATE] += 1
+        push(j, j.late, j.n[N.LATE], job, BY_PLAN)
+        j.n[N.LATE] += 1
 
 
 @callee
 def only_choice(j: State, job: int) -> int:
     """Put down the one choice of a job on counted PEs; its size."""
     choice = j.first[job]
-    j.choice[job], j.kind[job], j.estimate[job] = choice, 0, j.plan[choice * j.n[_KINDS]]
+    j.choice[job], j.kind[job], j.estimate[job] = choice, 0, j.plan[choice * j.n[N.KINDS]]
     return j.size[choice]
 
 
 @callee
 def decide(j: State) -> None:
     """One pass."""
-    if j.n[_DYNAMIC]:
-        for place in range(j.n[_QUEUED]):
+    if j.n[N.DYNAMIC]:
+        for place in range(j.n[N.QUEUED]):
             rescore(j, j.queue[place])
         sort_again(j, j.queue, BY_ORDER)
-        if j.n[_SHORTEST]:
+        if j.n[N.SHORTEST]:
             sort_again(j, j.candidates, BY_LENGTH)
-    before = j.n[_STARTED]
-    if j.n[_BACKFILL] == CONSERVATIVE:
+    before = j.n[N.STARTED]
+    if j.n[N.BACKFILL] == CONSERVATIVE:
         keep_promises(j)
-    elif j.n[_WORDS] == 0:
+    elif j.n[N.WORDS] == 0:
         pass_counted(j)
-    elif j.n[_MIN_MIN]:
+    elif j.n[N.MIN_MIN]:
         pass_least_first(j)
     else:
         pass_named(j)
-    j.n[_FREED] = j.n[_CORRECTED] = 0
-    j.n[_SEEN] = j.n[_NEXT]
-    if j.n[_STARTED] > before:
+    j.n[N.FREED] = j.n[N.CORRECTED] = 0
+    j.n[N.SEEN] = j.n[N.NEXT]
+    if j.n[N.STARTED] > before:
         remove_started(j)
 
 
@@ -102,28 +90,28 @@ def decide(j: State) -> None:
 def remove_started(j: State) -> None:
     """Take what has started out of the queue."""
     left = without_started(j, j.queue)
-    if j.n[_SHORTEST]:
+    if j.n[N.SHORTEST]:
         without_started(j, j.candidates)
-    j.n[_QUEUED] = left
+    j.n[N.QUEUED] = left
 
 
 @subroutine
 def pass_counted(j: State) -> None:
     """The head while it fits; behind a head that waits, who does not delay it (EASY)."""
-    now, place = j.n[_NOW], 0
+    now, place = j.n[N.NOW], 0
     first = first_planned(j)
-    free = j.n[_PES] - j.n[_USED]
+    free = j.n[N.PES] - j.n[N.USED]
     for over in range(first):  # planned ends of this very tick, in `event` mode
         free += j.size[j.choice[j.running[over]]]
-    while place < j.n[_QUEUED] and only_choice(j, j.queue[place]) <= free:
+    while place < j.n[N.QUEUED] and only_choice(j, j.queue[place]) <= free:
         free -= j.size[j.choice[j.queue[place]]]
         start(j, j.queue[place])
         place += 1
-    if place == j.n[_QUEUED] or j.n[_BACKFILL] == NO_BACKFILL:
+    if place == j.n[N.QUEUED] or j.n[N.BACKFILL] == NO_BACKFILL:
         return
     head = j.queue[place]
     extra, shadow = free, now
-    for at in range(first, j.n[_RUNNING]):
+    for at in range(first, j.n[N.RUNNING]):
         other = j.running[at]
         if extra >= j.size[j.choice[head]] and j.planned[other] > shadow:
             break
@@ -138,9 +126,9 @@ def pass_counted(j: State) -> None:
 @callee
 def _behind(j: State, place: int, free: int, extra: int, shadow: int) -> None:
     """Let those start that do not delay the head, which stands at a place of the queue."""
-    now, head = j.n[_NOW], j.queue[place]
-    line = j.candidates if j.n[_SHORTEST] else j.queue
-    for at in range(0 if j.n[_SHORTEST] else place + 1, j.n[_QUEUED]):
+    now, head = j.n[N.NOW], j.queue[place]
+    line = j.candidates if j.n[N.SHORTEST] else j.queue
+    for at in range(0 if j.n[N.SHORTEST] else place + 1, j.n[N.QUEUED]):
         if free == 0:
             break
         job = line[at]
@@ -149,7 +137,7 @@ def _behind(j: State, place: int, free: int, extra: int, shadow: int) -> None:
         size = j.size[j.first[job]]
         if size > free:
             continue
-        if now + j.plan[j.first[job] * j.n[_KINDS]] > shadow:
+        if now + j.plan[j.first[job] * j.n[N.KINDS]] > shadow:
             if size > extra:
                 continue
             extra -= size
@@ -161,9 +149,9 @@ def _behind(j: State, place: int, free: int, extra: int, shadow: int) -> None:
 @subroutine
 def pass_named(j: State) -> None:
     """The same on PEs by number: who passes the head takes none that it is to get."""
-    now, head, begin = j.n[_NOW], NONE, NONE
+    now, head, begin = j.n[N.NOW], NONE, NONE
     profile_of_running(j)
-    for place in range(j.n[_QUEUED]):
+    for place in range(j.n[N.QUEUED]):
         job = j.queue[place]
         begin = best_hole(j, job)
         if begin < 0:
@@ -173,13 +161,13 @@ def pass_named(j: State) -> None:
             head = job
             break
         start(j, job)
-    if head == NONE or j.n[_BACKFILL] == NO_BACKFILL:
+    if head == NONE or j.n[N.BACKFILL] == NO_BACKFILL:
         return
     if j.promised[head] == NONE:
         j.promised[head] = begin
-    j.n[_RISING] = 0
-    for place in range(j.n[_QUEUED]):
-        job = j.candidates[place] if j.n[_SHORTEST] else j.queue[place]
+    j.n[N.RISING] = 0
+    for place in range(j.n[N.QUEUED]):
+        job = j.candidates[place] if j.n[N.SHORTEST] else j.queue[place]
         if job == head or j.start[job] != NONE:
             continue
         if best_hole(j, job) == now:
@@ -191,12 +179,12 @@ def pass_named(j: State) -> None:
 def pass_least_first(j: State) -> None:
     """Min-min: again and again the job that can end first, of equal ones the first of the queue."""
     profile_of_running(j)
-    j.n[_RISING] = 0
-    for place in range(j.n[_QUEUED]):
+    j.n[N.RISING] = 0
+    for place in range(j.n[N.QUEUED]):
         j.promise[j.queue[place]] = NONE
-    for _ in range(j.n[_QUEUED]):
+    for _ in range(j.n[N.QUEUED]):
         chosen, chosen_end = NONE, NONE
-        for place in range(j.n[_QUEUED]):
+        for place in range(j.n[N.QUEUED]):
             job = j.queue[place]
             if j.promise[job] == NONE:
                 end = best_hole(j, job) + j.estimate[job]
@@ -205,14 +193,14 @@ def pass_least_first(j: State) -> None:
         begin = chosen_end - j.estimate[chosen]
         take_pes(j, begin, chosen_end, chosen, TAKE)
         j.promise[chosen] = begin
-        if begin == j.n[_NOW]:
+        if begin == j.n[N.NOW]:
             start(j, chosen)
 
 
 @subroutine
 def put(j: State, job: int) -> None:
     """Promise a job its earliest hole."""
-    if j.n[_WORDS] > 0:
+    if j.n[N.WORDS] > 0:
         begin = best_hole(j, job)
     else:
         size = only_choice(j, job)
@@ -226,26 +214,26 @@ def put(j: State, job: int) -> None:
 @subroutine
 def keep_promises(j: State) -> None:
     """Conservative: everybody has a promise, and nobody's gets worse."""
-    now = j.n[_NOW]
+    now = j.n[N.NOW]
     forget_past(j)
-    if j.n[_CORRECTED]:  # promises may not fit any more: all are made again
+    if j.n[N.CORRECTED]:  # promises may not fit any more: all are made again
         profile_of_running(j)
-        j.n[_RISING] = 0
-    again = j.n[_FREED] or j.n[_CORRECTED]
-    for place in range(j.n[_QUEUED] if again else 0):
+        j.n[N.RISING] = 0
+    again = j.n[N.FREED] or j.n[N.CORRECTED]
+    for place in range(j.n[N.QUEUED] if again else 0):
         job = j.queue[place]
-        if j.promise[job] == NONE and not j.n[_CORRECTED]:
+        if j.promise[job] == NONE and not j.n[N.CORRECTED]:
             continue
-        if not j.n[_CORRECTED]:
+        if not j.n[N.CORRECTED]:
             take(j, j.promise[job], j.promise[job] + j.estimate[job], job, GIVE)
         put(j, job)
-    if not j.n[_CORRECTED]:
-        for job in range(j.n[_SEEN], j.n[_NEXT]):
+    if not j.n[N.CORRECTED]:
+        for job in range(j.n[N.SEEN], j.n[N.NEXT]):
             put(j, job)
-    j.n[_WAKE] = LAST_TICK
-    for place in range(j.n[_QUEUED]):
+    j.n[N.WAKE] = LAST_TICK
+    for place in range(j.n[N.QUEUED]):
         job = j.queue[place]
         if j.promise[job] <= now:
             start(j, job)
-        elif j.promise[job] < j.n[_WAKE]:
-            j.n[_WAKE] = j.promise[job]
+        elif j.promise[job] < j.n[N.WAKE]:
+            j.n[N.WAKE] = j.promise[job]

@@ -6,11 +6,6 @@ A row of the profile holds from its time up to the next one's; the last one hold
 from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.compiled.job_state import N, State
 
-_NOW, _PROFILE, _WORDS, _RISING, _PES = int(N.NOW), int(N.PROFILE), int(N.WORDS), int(N.RISING), int(N.PES)
-_KINDS, _GROUPS, _FASTEST_FIRST, _EARLIEST, _MIN_MIN = (
-    int(one) for one in (N.KINDS, N.GROUPS, N.FASTEST_FIRST, N.EARLIEST_FINISH, N.MIN_MIN)
-)
-_RUNNING, _JOBS = int(N.RUNNING), int(N.JOBS)
 WORD = 64
 TAKE, GIVE = 0, 1
 PICKED, ROOM, BEST, LEFT = range(4)
@@ -20,24 +15,24 @@ PICKED, ROOM, BEST, LEFT = range(4)
 @callee
 def width(j: State) -> int:
     """Numbers of a row: a count, or words."""
-    return max(1, j.n[_WORDS])
+    return max(1, j.n[N.WORDS])
 
 
 @subroutine
 def clear_profile(j: State) -> None:
     """A profile with all PEs free from now on."""
-    j.n[_PROFILE], j.time[0], j.n[_RISING] = 1, j.n[_NOW], 1
-    if j.n[_WORDS] == 0:
-        j.free[0] = j.n[_PES]
-    for word in range(j.n[_WORDS]):
-        j.free[word] = j.within[(j.n[_KINDS] - 1) * j.n[_WORDS] + word]
+    j.n[N.PROFILE], j.time[0], j.n[N.RISING] = 1, j.n[N.NOW], 1
+    if j.n[N.WORDS] == 0:
+        j.free[0] = j.n[N.PES]
+    for word in range(j.n[N.WORDS]):
+        j.free[word] = j.within[(j.n[N.KINDS] - 1) * j.n[N.WORDS] + word]
 
 
 @subroutine
 def forget_past(j: State) -> None:
     """Drop rows that are over, and those that are like the row before them."""
-    rows, wide, first = j.n[_PROFILE], width(j), 0
-    while first + 1 < rows and j.time[first + 1] <= j.n[_NOW]:
+    rows, wide, first = j.n[N.PROFILE], width(j), 0
+    while first + 1 < rows and j.time[first + 1] <= j.n[N.NOW]:
         first += 1
     kept = 0
     for row in range(first, rows):
@@ -50,14 +45,14 @@ def forget_past(j: State) -> None:
         for word in range(wide):
             j.free[kept * wide + word] = j.free[row * wide + word]
         kept += 1
-    j.n[_PROFILE] = kept
-    j.time[0] = max(j.time[0], j.n[_NOW])
+    j.n[N.PROFILE] = kept
+    j.time[0] = max(j.time[0], j.n[N.NOW])
 
 
 @subroutine
 def edge(j: State, time: int) -> int:
     """The row that begins at a time, put in where none does; 0 for what is over."""
-    low, high = 0, j.n[_PROFILE]
+    low, high = 0, j.n[N.PROFILE]
     while low < high:
         middle = (low + high) >> 1
         if j.time[middle] <= time:
@@ -69,14 +64,14 @@ def edge(j: State, time: int) -> int:
         return 0
     if j.time[row] == time:
         return row
-    for place in range(j.n[_PROFILE], row + 1, -1):
+    for place in range(j.n[N.PROFILE], row + 1, -1):
         j.time[place] = j.time[place - 1]
-    for place in range((j.n[_PROFILE] + 1) * wide - 1, (row + 2) * wide - 1, -1):
+    for place in range((j.n[N.PROFILE] + 1) * wide - 1, (row + 2) * wide - 1, -1):
         j.free[place] = j.free[place - wide]
     j.time[row + 1] = time
     for word in range(wide):
         j.free[(row + 1) * wide + word] = j.free[row * wide + word]
-    j.n[_PROFILE] += 1
+    j.n[N.PROFILE] += 1
     return row + 1
 
 
@@ -94,7 +89,7 @@ def take_pes(j: State, begin: int, end: int, job: int, back: int) -> None:
     """Occupy a job's PEs in [begin, end), or give them back."""
     first = edge(j, begin)
     last = edge(j, end)
-    words = j.n[_WORDS]
+    words = j.n[N.WORDS]
     for row in range(first, last):
         for word in range(words):
             mine = j.pes[job * words + word]
@@ -107,7 +102,7 @@ def take_pes(j: State, begin: int, end: int, job: int, back: int) -> None:
 @subroutine
 def take(j: State, begin: int, end: int, job: int, back: int) -> None:
     """Occupy in [begin, end) what a job holds, or give it back."""
-    if j.n[_WORDS] > 0:
+    if j.n[N.WORDS] > 0:
         take_pes(j, begin, end, job, back)
     else:
         count = j.size[j.choice[job]]
@@ -118,7 +113,7 @@ def take(j: State, begin: int, end: int, job: int, back: int) -> None:
 def earliest(j: State, count: int, lasting: int) -> int:
     """The earliest time from which so many PEs are free for so long."""
     start = 0
-    for row in range(j.n[_PROFILE]):
+    for row in range(j.n[N.PROFILE]):
         if start < row and j.time[row] >= j.time[start] + lasting:
             break
         if j.free[row] < count:
@@ -129,7 +124,7 @@ def earliest(j: State, count: int, lasting: int) -> int:
 @callee
 def add_free(j: State, row: int, job: int, sign: int) -> None:
     """Have what a job holds free in a row, or no longer."""
-    words = j.n[_WORDS]
+    words = j.n[N.WORDS]
     if words == 0:
         j.free[row] += sign * j.size[j.choice[job]]
     for word in range(words):
@@ -142,19 +137,19 @@ def add_free(j: State, row: int, job: int, sign: int) -> None:
 @subroutine
 def profile_of_running(j: State) -> None:
     """What running jobs leave free: a row for each planned end to come."""
-    wide, count, row = width(j), j.n[_RUNNING], 0
+    wide, count, row = width(j), j.n[N.RUNNING], 0
     clear_profile(j)
     for place in range(count):
         add_free(j, 0, j.running[place], -1)
     for place in range(count):
         job = j.running[place]
-        if j.planned[job] > max(j.n[_NOW], j.time[row]):
+        if j.planned[job] > max(j.n[N.NOW], j.time[row]):
             row += 1
             j.time[row] = j.planned[job]
             for word in range(wide):
                 j.free[row * wide + word] = j.free[(row - 1) * wide + word]
         add_free(j, row, job, 1)
-    j.n[_PROFILE] = row + 1
+    j.n[N.PROFILE] = row + 1
 
 
 @callee
@@ -169,12 +164,12 @@ def bits_of(word: int) -> int:
 @callee
 def room_at(j: State, row: int, lasting: int, kind: int, need: int) -> int:
     """How many PEs a job can use from the begin of a row on for so long; which they are is left in `ROOM`."""
-    words, end, at = j.n[_WORDS], j.time[row] + lasting, row
+    words, end, at = j.n[N.WORDS], j.time[row] + lasting, row
     for word in range(words):
         usable = j.within[kind * words + word] & j.able[need * words + word]
         j.hole[ROOM * words + word] = j.free[row * words + word] & usable
-    if not j.n[_RISING]:
-        while at + 1 < j.n[_PROFILE] and j.time[at + 1] < end:
+    if not j.n[N.RISING]:
+        while at + 1 < j.n[N.PROFILE] and j.time[at + 1] < end:
             at += 1
             for word in range(words):
                 j.hole[ROOM * words + word] &= j.free[at * words + word]
@@ -187,10 +182,10 @@ def room_at(j: State, row: int, lasting: int, kind: int, need: int) -> int:
 @callee
 def pick(j: State, count: int) -> int:
     """So many PEs of those in `ROOM`, left in `PICKED`; the class of the slowest of them."""
-    words = j.n[_WORDS]
+    words = j.n[N.WORDS]
     for word in range(words):
         j.hole[PICKED * words + word] = 0
-    for group in range(j.n[_GROUPS]):
+    for group in range(j.n[N.GROUPS]):
         for word in range(words):
             here = j.hole[ROOM * words + word] & j.groups[group * words + word]
             while here != 0 and count > 0:
@@ -215,15 +210,15 @@ def best_hole(j: State, job: int) -> int:
     The earliest planned end, of equal ones the first start and the fewest PEs; each choice starts as early as it can
     unless the placement is by the earliest end.
     """
-    words, kinds, best_end, best_start = j.n[_WORDS], j.n[_KINDS], -1, -1
-    waits = j.n[_EARLIEST] != 0
+    words, kinds, best_end, best_start = j.n[N.WORDS], j.n[N.KINDS], -1, -1
+    waits = j.n[N.EARLIEST_FINISH] != 0
     for choice in range(j.first[job], j.first[job + 1]):
-        for row in range(j.n[_PROFILE]):
+        for row in range(j.n[N.PROFILE]):
             if best_end >= 0 and j.time[row] >= best_end:
                 break
             found = False
             for turn in range(kinds):
-                kind = turn if j.n[_FASTEST_FIRST] else kinds - 1 - turn
+                kind = turn if j.n[N.FASTEST_FIRST] else kinds - 1 - turn
                 if room_at(j, row, j.plan[choice * kinds + kind], kind, j.need[job]) < j.size[choice]:
                     continue
                 found = True

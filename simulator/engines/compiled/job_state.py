@@ -136,8 +136,6 @@ class State(NamedTuple):
     """Of waiting jobs, where the order has scores."""
 
 
-_NOW, _QUEUED, _RUNNING, _ENDING, _LATE = (int(one) for one in (N.NOW, N.QUEUED, N.RUNNING, N.ENDING, N.LATE))
-_ORDER, _KINDS, _USED, _STARTED = int(N.ORDER), int(N.KINDS), int(N.USED), int(N.STARTED)
 _FCFS, _SJF, _LJF, _WFP3, _UNICEP = scores.FCFS, scores.SJF, scores.LJF, scores.WFP3, scores.UNICEP
 _SECOND = float(SECOND)
 
@@ -148,13 +146,13 @@ _SECOND = float(SECOND)
 @callee
 def plan_of(j: State, job: int) -> int:
     """What a job is ordered by: the estimate of its first choice on the fastest PEs."""
-    return j.plan[j.first[job] * j.n[_KINDS]]
+    return j.plan[j.first[job] * j.n[N.KINDS]]
 
 
 @callee
 def before(j: State, one: int, other: int) -> bool:
     """Whether one job stands before another in the queue."""
-    order = j.n[_ORDER]
+    order = j.n[N.ORDER]
     if order in (_SJF, _LJF):
         mine, theirs = plan_of(j, one), plan_of(j, other)
         if mine != theirs:
@@ -174,9 +172,9 @@ def shorter(j: State, one: int, other: int) -> bool:
 @subroutine
 def rescore(j: State, job: int) -> None:
     """A job's score at this tick."""
-    order, choice = j.n[_ORDER], j.first[job]
-    waited_s = (j.n[_NOW] - j.submit[job]) / _SECOND
-    estimate_s, processors = j.plan[choice * j.n[_KINDS]] / _SECOND, float(j.size[choice])
+    order, choice = j.n[N.ORDER], j.first[job]
+    waited_s = (j.n[N.NOW] - j.submit[job]) / _SECOND
+    estimate_s, processors = j.plan[choice * j.n[N.KINDS]] / _SECOND, float(j.size[choice])
     if order == _WFP3:
         j.scores[job] = wfp3(waited_s, estimate_s, processors)
     elif order == _UNICEP:
@@ -203,7 +201,7 @@ def put_in(j: State, line: Ints, count: int, job: int, by: int) -> None:
 @subroutine
 def sort_again(j: State, line: Ints, by: int) -> None:
     """Bring the queue into its order, most of which it has from before."""
-    for place in range(1, j.n[_QUEUED]):
+    for place in range(1, j.n[N.QUEUED]):
         job, back = line[place], place
         while back > 0 and (shorter(j, job, line[back - 1]) if by == BY_LENGTH else before(j, job, line[back - 1])):
             line[back] = line[back - 1]
@@ -215,7 +213,7 @@ def sort_again(j: State, line: Ints, by: int) -> None:
 def without_started(j: State, line: Ints) -> int:
     """Take out of the queue what has started; how many are left."""
     kept = 0
-    for place in range(j.n[_QUEUED]):
+    for place in range(j.n[N.QUEUED]):
         job = line[place]
         if j.start[job] == NONE:
             line[kept] = job
@@ -229,23 +227,23 @@ def without_started(j: State, line: Ints) -> int:
 @callee
 def begin_running(j: State, job: int) -> None:
     """Put a job among those that run, by planned end."""
-    low, high = 0, j.n[_RUNNING]
+    low, high = 0, j.n[N.RUNNING]
     while low < high:
         middle = (low + high) >> 1
         if j.planned[job] < j.planned[j.running[middle]]:
             high = middle
         else:
             low = middle + 1
-    for place in range(j.n[_RUNNING], low, -1):
+    for place in range(j.n[N.RUNNING], low, -1):
         j.running[place] = j.running[place - 1]
     j.running[low] = job
-    j.n[_RUNNING] += 1
+    j.n[N.RUNNING] += 1
 
 
 @callee
 def end_running(j: State, job: int) -> None:
     """Take a job out of those that run."""
-    low, high = 0, j.n[_RUNNING]
+    low, high = 0, j.n[N.RUNNING]
     while low < high:
         middle = (low + high) >> 1
         if j.planned[j.running[middle]] < j.planned[job]:
@@ -254,8 +252,8 @@ def end_running(j: State, job: int) -> None:
             high = middle
     while j.running[low] != job:
         low += 1
-    j.n[_RUNNING] -= 1
-    for place in range(low, j.n[_RUNNING]):
+    j.n[N.RUNNING] -= 1
+    for place in range(low, j.n[N.RUNNING]):
         j.running[place] = j.running[place + 1]
 
 
@@ -263,7 +261,7 @@ def end_running(j: State, job: int) -> None:
 def first_planned(j: State) -> int:
     """The place among those that run of the first whose planned end is still to come."""
     place = 0
-    while place < j.n[_RUNNING] and j.planned[j.running[place]] <= j.n[_NOW]:
+    while place < j.n[N.RUNNING] and j.planned[j.running[place]] <= j.n[N.NOW]:
         place += 1
     return place
 

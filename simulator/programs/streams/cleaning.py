@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream, make_stream
 
-__all__ = ["CLEANINGS", "FIELDS", "MOST_SECONDS", "Cleaning", "RawJobs", "check_limits", "clean", "stream_name", "tell"]
+__all__ = ["CLEANINGS", "FIELDS", "MOST_SECONDS", "Cleaning", "RawJobs", "clean", "stream_name", "tell"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -282,18 +282,3 @@ def _stream(raw: RawJobs, machine: int) -> Stream:
         names=raw.names,
         **{name: raw.of(name).astype(np.int64) for name in whole},
     )
-
-
-def check_limits(stream: Stream) -> None:
-    """Refuse a stream for what uses limits, if jobs have none.
-
-    Raises
-    ------
-    ScenarioError
-        With how many jobs have no limit and the first of them.
-    """
-    missing = np.isnan(stream.limit_s)
-    if missing.any():
-        first, count = stream.ids[int(np.argmax(missing))], int(np.count_nonzero(missing))
-        told = f"the first is job {first}; choose other estimates, or drop such jobs with cleaning strong"
-        raise ScenarioError(f"{stream.name}: {count} of {len(stream)} jobs state no limit, {told}")

@@ -202,7 +202,7 @@ def test_alternatives_have_their_metrics_and_what_is_not_the_same():
     assert given["crowd"] == ("900000 s", "9000000 s", "yes")
     assert rows_of(page, "What is not")["sjf"] == ("sjf", "90")
     asked = dict(page.sections[2].blocks[0].items)
-    assert asked["Draws"] == "40, weeks of the log drawn anew"
+    assert asked["Draws"] == "40, resampled weeks of the log"
     assert asked["The log counts as"] == "47 independent parts"
     assert dict(page.sections[2].blocks[1].items) == {
         "The same in all": "backfill easy, processors counted, estimates limit"

@@ -111,7 +111,7 @@ def difference(case, expected, engine):
         if (found := getattr(runs, name).tolist()) != told:
             return f"{engine}, {name}: {found}, the oracle {told}\n{case}"
     pes = [runs.pes_of(job).tolist() for job in range(len(expected))]
-    told = [job.pes for job in expected]
+    told = [list(job.pes) for job in expected]
     return "" if pes == told else f"{engine}, PEs: {pes}, the oracle {told}\n{case}"
 
 

@@ -14,7 +14,7 @@ from simulator.scheduling.job_times import JobTimes
 from simulator.scheduling.policy import Policy
 from tests.simulator.engines.jobs_oracle import SECOND, CloseCallError
 from tests.simulator.engines.places_oracle import PlacesOracle
-from tests.simulator.engines.test_job_agreement import check_named
+from tests.simulator.engines.test_job_agreement import check_named, difference
 
 ENGINES = ("process", "compiled")
 PLACEMENTS = ("lowest", "fastest", "earliest-finish", "min-min", "memory")
@@ -143,24 +143,6 @@ def drawn_case(seed, placement, backfill, *, counts=(1, 2, 3, 5, 8, 13)):
     policy = {"order": ORDERS[seed % 7 % 6], "backfill": backfill[0], "candidates": backfill[1], "placement": placement}
     policy["sizes"] = "fit" if fit else "fixed"
     return Case(tuple(jobs), tuple(slowness.tolist()), tuple(memory.tolist()), policy, plan, tabled == "plain")
-
-
-def difference(case, expected, engine):
-    """The first field in which an engine differs from the oracle, with what both say; empty if they agree."""
-    runs = case.runs(engine)
-    fields = {
-        "start_ticks": [job.start for job in expected],
-        "finish_ticks": [job.finish for job in expected],
-        "processors": [job.size for job in expected],
-        "estimate_ticks": [job.estimate for job in expected],
-        "killed": [job.killed for job in expected],
-        "promised_ticks": [job.promised for job in expected],
-    }
-    for name, told in fields.items():
-        if (found := getattr(runs, name).tolist()) != told:
-            return f"{engine}, {name}: {found}, the oracle {told}\n{case}"
-    pes, told = [runs.pes_of(job).tolist() for job in range(len(expected))], [list(job.pes) for job in expected]
-    return "" if pes == told else f"{engine}, PEs: {pes}, the oracle {told}\n{case}"
 
 
 def check(seeds, placement, backfill, **others):

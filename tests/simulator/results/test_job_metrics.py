@@ -16,7 +16,7 @@ from simulator.base import randomness
 from simulator.engines.job_runs import JobRuns
 from simulator.engines.jobs import run_jobs
 from simulator.programs.streams.stream import make_stream
-from simulator.results.job_table import job_table_lines
+from simulator.results.job_files import job_table_lines
 from simulator.results.timelines.jobs import write_job_timeline
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.policy import Policy
