@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from simulator.calibration.allocation.run_table import RunTable
     from simulator.calibration.apex.held_out import JudgedFit, MeasuredMemory, fit_held_out, fit_sweep
     from simulator.calibration.apex.plan import SweepPlan, make_sweep
-    from simulator.calibration.apex.sweep import Sweep, measure_sweep, visits_kept, write_sweep_table
+    from simulator.calibration.apex.sweep import Sweep, measure_sweep, write_sweep_table
     from simulator.calibration.apex.vectors import measure_vectors
     from simulator.calibration.bands.built import save_speed_model
+    from simulator.calibration.bench.campaign import Budget, run_campaign
     from simulator.calibration.bench.competitor import Competitor
-    from simulator.calibration.bench.disturbance import clean_samples
-    from simulator.calibration.bench.point_store import kept, points_kept
+    from simulator.calibration.bench.journal import kept, neighbour_visits_kept, points_kept, visits_kept
+    from simulator.calibration.bench.measurement import LEAST_SAMPLE_S, Measurement, RealPoint, clean_samples
     from simulator.calibration.bench.usage import Usage
     from simulator.calibration.history.application import ApplicationPlan, make_application_plan
     from simulator.calibration.history.comparisons import (
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
         fit_neighbour_visits,
         measure_neighbour_visits,
         measure_neighbours,
-        neighbour_visits_kept,
         neighbours_wishes,
     )
     from simulator.calibration.neighbours.judging import judge_neighbours, replay_neighbours
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from simulator.calibration.ranks.command_ranks import CommandRanks
     from simulator.calibration.ranks.links import measure_link
     from simulator.calibration.ranks.measuring import (
-        LEAST_SAMPLE_S,
-        Measurement,
         Point,
         measure_speeds,
         measured_bands,
@@ -72,7 +70,7 @@ if TYPE_CHECKING:
     from simulator.calibration.speed.across import measure_across
     from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
     from simulator.calibration.speed.replayed import read_replay
-    from simulator.calibration.speed.sampling import Effort, RealPoint
+    from simulator.calibration.speed.sampling import Effort
     from simulator.calibration.speed.speeds import Measurements, drift_of, fit_speed, keep_speeds, measure
     from simulator.calibration.speed.subjects import KernelSubject
     from simulator.calibration.speed.upper_end import Ends
@@ -120,6 +118,7 @@ _HOMES = {
     "Allocation": "simulator.calibration.allocation.plan",
     "AllocationFit": "simulator.models.process_count.file",
     "ApplicationPlan": "simulator.calibration.history.application",
+    "Budget": "simulator.calibration.bench.campaign",
     "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
     "ChainMeasurement": "simulator.calibration.pingpong.chain",
@@ -135,14 +134,14 @@ _HOMES = {
     "KERNELS": "simulator.calibration.kernels",
     "Kernel": "simulator.calibration.kernels",
     "KernelSubject": "simulator.calibration.speed.subjects",
-    "LEAST_SAMPLE_S": "simulator.calibration.ranks.measuring",
+    "LEAST_SAMPLE_S": "simulator.calibration.bench.measurement",
     "Limits": "simulator.calibration.allocation.campaign",
     "LinkMeasurement": "simulator.calibration.pingpong.measured",
     "LinkPlan": "simulator.calibration.pingpong.measured",
     "MEMORY_SHARE": "simulator.calibration.speed.real_source",
     "MeasuredAllocations": "simulator.models.process_count.file",
     "MeasuredMemory": "simulator.calibration.apex.held_out",
-    "Measurement": "simulator.calibration.ranks.measuring",
+    "Measurement": "simulator.calibration.bench.measurement",
     "Measurements": "simulator.calibration.speed.speeds",
     "MemoryFit": "simulator.models.memory.file",
     "NeighboursModel": "simulator.models.neighbours_file",
@@ -153,7 +152,7 @@ _HOMES = {
     "PlannedRun": "simulator.calibration.allocation.plan",
     "Point": "simulator.calibration.ranks.measuring",
     "Ranks": "simulator.calibration.ranks.ranks",
-    "RealPoint": "simulator.calibration.speed.sampling",
+    "RealPoint": "simulator.calibration.bench.measurement",
     "RealProgram": "simulator.calibration.ranks.programs",
     "RealRun": "simulator.calibration.ranks.ranks",
     "RealSource": "simulator.calibration.speed.real_source",
@@ -169,7 +168,7 @@ _HOMES = {
     "SweepPlan": "simulator.calibration.apex.plan",
     "Usage": "simulator.calibration.bench.usage",
     "add_runs": "simulator.calibration.history.store",
-    "clean_samples": "simulator.calibration.bench.disturbance",
+    "clean_samples": "simulator.calibration.bench.measurement",
     "coverage": "simulator.calibration.history.coverage",
     "drift_of": "simulator.calibration.speed.speeds",
     "export_runs": "simulator.calibration.history.formats",
@@ -190,7 +189,7 @@ _HOMES = {
     "keep_calibration": "simulator.calibration.history.drift",
     "keep_comparisons": "simulator.calibration.history.comparisons",
     "keep_speeds": "simulator.calibration.speed.speeds",
-    "kept": "simulator.calibration.bench.point_store",
+    "kept": "simulator.calibration.bench.journal",
     "kept_comparisons": "simulator.calibration.history.comparisons",
     "kinds_of": "simulator.calibration.allocation.kinds",
     "learned_costs": "simulator.calibration.allocation.campaign",
@@ -226,12 +225,12 @@ _HOMES = {
     "median_errors": "simulator.calibration.history.comparisons",
     "message_cost": "simulator.models.network.file",
     "model_kind": "simulator.models.speed_file",
-    "neighbour_visits_kept": "simulator.calibration.neighbours.campaign",
+    "neighbour_visits_kept": "simulator.calibration.bench.journal",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "parse_address": "simulator.calibration.pingpong.hosts",
     "parse_grid": "simulator.calibration.history.record",
     "parse_program": "simulator.calibration.allocation.program",
-    "points_kept": "simulator.calibration.bench.point_store",
+    "points_kept": "simulator.calibration.bench.journal",
     "predict_memory": "simulator.models.memory.file",
     "predict_messages": "simulator.models.network.file",
     "predict_neighbours": "simulator.models.neighbours_file",
@@ -249,6 +248,7 @@ _HOMES = {
     "record_load": "simulator.calibration.load_recording",
     "record_runs": "simulator.calibration.history.record",
     "replay_neighbours": "simulator.calibration.neighbours.judging",
+    "run_campaign": "simulator.calibration.bench.campaign",
     "runs_kind": "simulator.calibration.history.formats",
     "save_allocation_fit": "simulator.models.process_count.file",
     "save_export": "simulator.calibration.history.formats",
@@ -263,7 +263,7 @@ _HOMES = {
     "state_file": "simulator.calibration.history.kept",
     "summary_of": "simulator.calibration.history.coverage",
     "swept_by_kernel": "simulator.models.predicted_speed_check",
-    "visits_kept": "simulator.calibration.apex.sweep",
+    "visits_kept": "simulator.calibration.bench.journal",
     "visits_table": "simulator.models.neighbours_file",
     "widened": "simulator.calibration.history.coverage",
     "widening": "simulator.calibration.history.coverage",
@@ -292,6 +292,7 @@ __all__ = [
     "Allocation",
     "AllocationFit",
     "ApplicationPlan",
+    "Budget",
     "CalibratedNetwork",
     "Campaign",
     "ChainMeasurement",
@@ -416,6 +417,7 @@ __all__ = [
     "record_load",
     "record_runs",
     "replay_neighbours",
+    "run_campaign",
     "runs_kind",
     "save_allocation_fit",
     "save_export",

@@ -20,6 +20,7 @@ from simulator.calibration.allocation.placement import check_processors, placed_
 from simulator.calibration.allocation.plan import Allocation, ConstructionPlan, PlannedRun
 from simulator.calibration.allocation.program import AllocatedProgram
 from simulator.calibration.allocation.run_table import RunTable
+from simulator.calibration.bench.campaign import run_campaign
 from simulator.calibration.bench.children import Children
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.launcher import ANYWHERE
@@ -51,6 +52,8 @@ class Campaign:
     failures: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     """Runs that the budget does not pay for any more."""
+    in_a_row: int = 0
+    """Failed runs one after another."""
 
 
 @dataclass(frozen=True)
@@ -94,32 +97,40 @@ def make_runs(
     if program.local:
         check_processors(plan.kinds, affinity())
     found, costs = Campaign(), learned_costs(plan, table)
-    in_a_row = 0
+
+    def sample(run: PlannedRun, _number: int) -> None:
+        limit_s, began = _limit_s(run, plan, costs, limits), time.perf_counter()
+        try:
+            times, wall_s = _run_once(launcher, plan, program, run, limit_s=limit_s)
+        except CalibrationError as error:
+            table.keep_failure(*run.key, str(error), wall_s=time.perf_counter() - began)
+            found.failures.append(f"{plan.label(*run.key)}: {error}")
+            found.in_a_row += MOST_FAILURES if isinstance(error, LauncherLostError) else 1
+            return
+        found.in_a_row = 0
+        table.keep(*run.key, times, wall_s=wall_s)
+        costs.learn(run.size, _row(run.allocation), time_s=times.time_s, wall_s=wall_s)
+        found.made += 1
+        on_run(f"{plan.label(*run.key)}: {times.time_s:.4g} s", wall_s, table.spent_s / limits.budget_s)
+
     with _competitors(plan.kinds if program.local else ()), Children(_LAUNCHER, [[ANYWHERE]]) as launcher:
-        while in_a_row < MOST_FAILURES:
-            left = _missing(plan, table)
-            chosen, found.dropped = _affordable(plan, left, costs, budget_s=limits.budget_s - table.spent_s)
-            if not chosen:
-                break
-            run = _next(plan, chosen, table.counts())
-            limit_s = _limit_s(run, plan, costs, limits)
-            began = time.perf_counter()
-            try:
-                times, wall_s = _run_once(launcher, plan, program, run, limit_s=limit_s)
-            except CalibrationError as error:
-                table.keep_failure(*run.key, str(error), wall_s=time.perf_counter() - began)
-                found.failures.append(f"{plan.label(*run.key)}: {error}")
-                in_a_row += MOST_FAILURES if isinstance(error, LauncherLostError) else 1
-                continue
-            in_a_row = 0
-            table.keep(*run.key, times, wall_s=wall_s)
-            costs.learn(run.size, _row(run.allocation), time_s=times.time_s, wall_s=wall_s)
-            found.made += 1
-            on_run(f"{plan.label(*run.key)}: {times.time_s:.4g} s", wall_s, table.spent_s / limits.budget_s)
-    if in_a_row >= MOST_FAILURES:
+        run_campaign(_turns(plan, table, costs, limits, found), sample)
+    if found.in_a_row >= MOST_FAILURES:
         found.failures.append(f"{MOST_FAILURES} runs failed one after another, no more are made")
     found.kept, found.spent_s = len(table.done), table.spent_s
     return found
+
+
+def _turns(
+    plan: ConstructionPlan, table: RunTable, costs: Corrections, limits: Limits, found: Campaign
+) -> Iterator[tuple[int, list[PlannedRun]]]:
+    """The next run, chosen by what those before it cost; none where the budget pays for none or too many failed."""
+    while found.in_a_row < MOST_FAILURES:
+        left_s = limits.budget_s - table.spent_s
+        chosen, found.dropped = _affordable(plan, _missing(plan, table), costs, budget_s=left_s)
+        if not chosen:
+            return
+        yield found.made, [_next(plan, chosen, table.counts())]
 
 
 def learned_costs(plan: ConstructionPlan, table: RunTable) -> Corrections:

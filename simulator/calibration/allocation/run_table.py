@@ -1,7 +1,6 @@
 """RUNS.csv: a row for each finished run, appended at once, and beside it a log of what every run cost."""
 
 import csv
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -64,10 +63,13 @@ class RunTable:
         """How often runs failed."""
         self._log = Journal(
             path.with_name(path.stem + LOG_SUFFIX),
-            head={"format": FORMAT, "kind": KIND, "about": dict(about), "machine": machine},
+            kind=KIND,
+            version=FORMAT,
             what="runs",
-            check=lambda found: self._refuse_others(found.get("about"), about),
             take=self._take,
+            belongs={"about": dict(about)},
+            note={"machine": machine},
+            place=path,
         )
         self.damage = [self._log.damage] if self._log.damage else []
         """A line for each file of which a part was damaged."""
@@ -151,15 +153,6 @@ class RunTable:
     def _take(self, row: dict[str, Any]) -> None:
         allocation = tuple((int(pes), int(procs)) for pes, procs in row["allocation"])
         self.walls.setdefault((float(row["N"]), allocation), []).append(float(row["wall_s"]))
-
-    def _refuse_others(self, said: Any, about: Mapping[str, Any]) -> None:
-        said, now = dict(said or {}), json.loads(json.dumps(dict(about)))
-        unlike = [name for name in {**said, **now} if said.get(name) != now.get(name)]
-        if unlike:
-            name = unlike[0]
-            raise ScenarioError(
-                f"{self._path}: runs with {name} {said.get(name)} found, with {now.get(name)} or a new file allowed"
-            )
 
 
 def _is_garbage(line: bytes) -> bool:

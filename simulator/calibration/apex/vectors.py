@@ -1,7 +1,6 @@
 """Vector loops over the memory that Apex-MAP reads: what a swept word takes, from the first cache to past the last."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from simulator.base.machine import Machine
 from simulator.calibration.apex.plan import SweepPlan
 from simulator.calibration.apex.sweep import readers_of
+from simulator.calibration.bench.campaign import Budget, Progress, no_progress, run_campaign
 from simulator.models.memory.sweeps import Sweeps
 
 PASSES = 5
@@ -22,11 +22,9 @@ PAST_CACHE = 2
 LEAST_SHARE = 0.1
 """Of the time of a pair of words, one read and one written, the least that writing is taken for."""
 
-Progress = Callable[[str, float], None]
-
 
 def measure_vectors(
-    plan: SweepPlan, machine: Machine, *, budget_s: float, on_progress: Progress | None = None
+    plan: SweepPlan, machine: Machine, *, budget_s: float, on_progress: Progress = no_progress
 ) -> Sweeps | None:
     """Sweep memory of 8 KiB to two last-level caches by vector loops; None where several processes read memory.
 
@@ -41,17 +39,21 @@ def measure_vectors(
         return None
     sizes = _sizes(plan, machine)
     seen: dict[int, list[tuple[float, float]]] = {}
+
+    def passes() -> Iterator[tuple[int, Sequence[int]]]:
+        yield 0, sizes[:LEAST_SIZES]
+        yield 1, sizes[LEAST_SIZES:]
+        for number in range(1, PASSES):
+            yield number, sorted(seen, reverse=number % 2 == 1)
+
     with readers_of(replace(plan, m_words=(plan.m_words[0], sizes[-1])), machine) as readers:
-        begin = time.monotonic()
-        for number in range(PASSES):
-            for m_words in sizes if number % 2 == 0 else sizes[::-1]:
-                spent = time.monotonic() - begin
-                if spent > budget_s and (len(seen) >= LEAST_SIZES or number):
-                    break
-                seen.setdefault(m_words, []).append(readers.vectors(m_words, times=max(1, WORDS // m_words)))
-                if on_progress is not None:
-                    on_progress("vector loops", min(1.0, spent / budget_s))
-            sizes = sorted(seen)
+        budget = Budget(budget_s)
+
+        def sample(m_words: int, _number: int) -> None:
+            on_progress("vector loops", min(1.0, budget.share))
+            seen.setdefault(m_words, []).append(readers.vectors(m_words, times=max(1, WORDS // m_words)))
+
+        run_campaign(passes(), sample, budget=budget, least=1)
     return _sweeps(seen)
 
 

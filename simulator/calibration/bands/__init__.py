@@ -7,17 +7,21 @@ from simulator.calibration.bands.doubts import apart
 from simulator.calibration.bands.grid import grid_sizes
 from simulator.calibration.bands.kept_replay import KeptReplay
 from simulator.calibration.bands.source import (
-    PointMeasured,
     ReplaySource,
     Source,
     read_recorded_sizes,
 )
+from simulator.calibration.bench.measurement import Measurement
+
+PointMeasured = Measurement.of_times
+"""As it was called before there was one record of a point."""
 
 __all__ = [
     "METHODS",
     "BuiltBand",
     "CutRule",
     "KeptReplay",
+    "Measurement",
     "PointMeasured",
     "ReplaySource",
     "Source",

@@ -6,7 +6,8 @@ from typing import Any
 
 from simulator.base import files, notebook
 from simulator.calibration.bands.shape import ShapeCheck
-from simulator.calibration.bands.source import PointMeasured, TableError
+from simulator.calibration.bands.source import TableError
+from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import FORMAT, TOGETHER, Cut, SpeedBand, SpeedSurface
 
 
@@ -16,7 +17,7 @@ class BuiltBand:
 
     method: str
     band: SpeedBand
-    points: tuple[PointMeasured, ...]
+    points: tuple[Measurement, ...]
     """In the order in which they were measured."""
     cuts: tuple[Cut, ...]
     """Measured or defined cuts by size; the band may hold foretold ones besides."""
@@ -103,7 +104,7 @@ class BuiltBand:
         }
 
 
-def _point(point: PointMeasured, cut: Cut) -> dict[str, Any]:
+def _point(point: Measurement, cut: Cut) -> dict[str, Any]:
     return {
         "size_elements": point.size,
         "volume": point.volume,
@@ -111,7 +112,7 @@ def _point(point: PointMeasured, cut: Cut) -> dict[str, Any]:
         "wall_s": list(point.wall_s),
         "cost_s": point.cost_s,
         "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
-    } | ({"visits": list(point.visits)} if point.visits else {})
+    } | ({"visits": list(visits)} if (visits := point.clean_visits) else {})
 
 
 def save_speed_model(built: BuiltBand, path: str | Path) -> None:

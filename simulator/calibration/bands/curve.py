@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from simulator.base import ties
-from simulator.calibration.bands.source import Floats, PointMeasured
+from simulator.calibration.bands.source import Floats
+from simulator.calibration.bench.measurement import Measurement
 
 NEAR, FAR = 2.0, 4.0
 """The trend's last and former slope span at least these factors in size."""
@@ -40,7 +41,7 @@ class Curve:
     """What the source foretells for points whose single runs take so many seconds."""
 
     @classmethod
-    def through(cls, points: Sequence[PointMeasured], cost_of: Callable[[Floats], Floats]) -> "Curve":
+    def through(cls, points: Sequence[Measurement], cost_of: Callable[[Floats], Floats]) -> "Curve":
         """The curve through points in any order; of two of one size the later one counts."""
         by_size = {point.size: point for point in points}
         rows = [(np.log(p.size), np.log(p.speed), np.log(p.volume), p.cost_s) for _, p in sorted(by_size.items())]

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from simulator.base.errors import ScenarioError
-from simulator.calibration.bands.source import PointMeasured
+from simulator.calibration.bench.measurement import Measurement
 from simulator.models.load import LoadTrace, taken
 from simulator.models.load_functions import LoadFunctions, build_load_functions
 from simulator.models.speed import LEAST_HALF_WIDTH, Cut, cut_from_samples
@@ -80,7 +80,7 @@ class CutRule:
         """Whether cuts are as wide as samples or loads make them, and not of a stated share."""
         return self.band is None or self.load is not None
 
-    def cut(self, point: PointMeasured) -> Cut:
+    def cut(self, point: Measurement) -> Cut:
         """The cut at a measured point."""
         ideal = point.speed
         if self.load is not None:
@@ -89,7 +89,7 @@ class CutRule:
             return Cut(point.size, ideal * (1 - self.band), ideal, ideal * (1 + self.band))
         return cut_from_samples(point.size, point.volume / np.array(point.cpu_s), point.volume / np.array(point.wall_s))
 
-    def spread(self, point: PointMeasured) -> float:
+    def spread(self, point: Measurement) -> float:
         """Half width of what is known of the ideal speed, as a share of it.
 
         Stated, or the samples' without their outer tenths and at least 2.5 %; the wider one.

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base import files
-from simulator.calibration.bands.source import Floats, PointMeasured, ReplaySource
-from simulator.calibration.bench.point_store import PointStore
+from simulator.calibration.bands.source import Floats, ReplaySource
+from simulator.calibration.bench.journal import PointStore
+from simulator.calibration.bench.measurement import Measurement
 
 
 class KeptReplay:
@@ -30,7 +31,7 @@ class KeptReplay:
         repeated = (column for pair in source.repeats for column in pair)
         columns = (source.sizes, source.volumes, source.cpu_s, source.wall_s, *repeated)
         table = files.digest(b"".join(column.tobytes() for column in columns))
-        self._store = PointStore(store, read=PointMeasured.from_dict, subject={"table": table}, machine=None)
+        self._store = PointStore(store, read=Measurement.from_row, subject={"table": table}, machine=None)
         self._used: set[float] = set()
 
     @property
@@ -68,7 +69,7 @@ class KeptReplay:
         """A line if a part of the store was damaged."""
         return self._store.warnings
 
-    def measure(self, size: float) -> PointMeasured:
+    def measure(self, size: float) -> Measurement:
         """The recorded time at a size; see `ReplaySource.measure`."""
         found = self._source.measure(size)
         if found.size not in self._store.points:

@@ -7,7 +7,8 @@ import numpy as np
 
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.calibration.bands.cuts import CutRule
-from simulator.calibration.bands.source import PointMeasured, Source
+from simulator.calibration.bands.source import Source
+from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import Cut
 
 
@@ -22,7 +23,7 @@ class Session:
     source: Source
     rule: CutRule
     budget_s: float | None = None
-    points: list[PointMeasured] = field(default_factory=list)
+    points: list[Measurement] = field(default_factory=list)
     cuts: dict[float, Cut] = field(default_factory=dict)
     """Cuts by size, measured or by definition."""
     steps: list[str] = field(default_factory=list)
@@ -33,7 +34,7 @@ class Session:
     """GBBP's intervals still to bisect, the next one last."""
     unsettled: list[tuple[Cut, Cut]] = field(default_factory=list)
     """Intervals that GBBP left off without one of its cases."""
-    _known: list[tuple[float, PointMeasured]] = field(default_factory=list)
+    _known: list[tuple[float, Measurement]] = field(default_factory=list)
     """The points by ascending size, as far as they were counted."""
     _counted: int = 0
     _spent_s: float = 0.0
@@ -115,14 +116,14 @@ class Session:
         foretold = float(self.source.cost_s(np.array(min(time_s, longest_s))))
         return max(self._cheapest_s, foretold + self._beside_s(size, near))
 
-    def _neighbours(self, size: float) -> list[PointMeasured]:
+    def _neighbours(self, size: float) -> list[Measurement]:
         """The points on either side of a size, beyond the outer ones the two at that end; fewer if there are fewer."""
         self._count()
         place = bisect.bisect_left(self._known, size, key=lambda known: known[0])
         first = min(max(0, place - 1), max(0, len(self._known) - 2))
         return [point for _, point in self._known[first : first + 2]]
 
-    def _beside_s(self, size: float, near: list[PointMeasured]) -> float:
+    def _beside_s(self, size: float, near: list[Measurement]) -> float:
         """What points of that size took beside what their runs foretell, such as filling gigabytes of operands."""
         sizes, costs, times = np.array([(point.size, point.cost_s, point.ideal_s) for point in near]).T
         return float(np.interp(size, sizes, np.maximum(0.0, costs - self.source.cost_s(times))))

@@ -1,7 +1,7 @@
 """Where a builder's points come from: real runs or a recorded table, both seen through one Protocol."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.calibration.bench.measurement import Measurement
 from simulator.models.speed import SpeedBand
 
 Floats = NDArray[np.float64]
@@ -19,53 +20,6 @@ COLUMNS = ("size_elements", "volume", "cpu_s")
 SPEEDS = (1e-100, 1e100)
 """Volume per second of a recorded run: beyond, products of speeds are no numbers."""
 """Columns that a recorded table has; `wall_s` may follow."""
-
-
-@dataclass(frozen=True)
-class PointMeasured:
-    """What measuring one problem size gave."""
-
-    size: float
-    """The size really measured, in elements; a source may snap the size asked for to one that exists."""
-    volume: float
-    """Volume of computation of one run."""
-    cpu_s: tuple[float, ...]
-    """User and system CPU seconds of one run, per sample."""
-    wall_s: tuple[float, ...]
-    cost_s: float
-    """Experimental seconds that the point took, all samples together."""
-    visits: tuple[int, ...] = ()
-    """How many samples each visit took in a row, in their order; empty where each sample is a visit of its own."""
-
-    @property
-    def ideal_s(self) -> float:
-        """CPU seconds of one run, the median of the samples: the time on an idle PE."""
-        return float(np.median(self.cpu_s))
-
-    @property
-    def speed(self) -> float:
-        """Ideal speed in volume per second."""
-        return self.volume / self.ideal_s
-
-    @property
-    def key(self) -> float:
-        """Its size, which no two points of a table share."""
-        return self.size
-
-    @property
-    def finished(self) -> bool:
-        """A recorded point has no more samples to come."""
-        return True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> "PointMeasured":
-        """The inverse of `to_dict`."""
-        columns = {name: tuple(document.get(name, ())) for name in ("cpu_s", "wall_s", "visits")}
-        return cls(**document | columns)
 
 
 class Source(Protocol):
@@ -83,7 +37,7 @@ class Source(Protocol):
     def largest_is_memory_limit(self) -> bool:
         """Whether `b` is the largest size that can be allocated: only then is the cut at `b` (0, 0), unmeasured."""
 
-    def measure(self, size: float) -> PointMeasured:
+    def measure(self, size: float) -> Measurement:
         """Measure one problem size between the smallest and the largest."""
 
     def cost_s(self, times_s: Floats) -> Floats:
@@ -124,7 +78,7 @@ class ReplaySource:
         """The table's largest size, in elements."""
         return float(self.sizes[-1])
 
-    def measure(self, size: float) -> PointMeasured:
+    def measure(self, size: float) -> Measurement:
         """The recorded time at a size; where sizes were repeated, those of the nearest one.
 
         Raises
@@ -138,9 +92,11 @@ class ReplaySource:
             place = ties.first_least(np.abs(np.log(self.sizes / size)))
             cpu, wall = self.repeats[place]
             each = tuple((self.cpu_s[place] * cpu).tolist()), tuple((self.wall_s[place] * wall).tolist())
-            return PointMeasured(float(self.sizes[place]), float(self.volumes[place]), *each, float(sum(each[0])))
+            return Measurement.of_times(
+                float(self.sizes[place]), float(self.volumes[place]), *each, float(sum(each[0]))
+            )
         volume, cpu_s, wall_s = (float(self.at(size, column)) for column in (self.volumes, self.cpu_s, self.wall_s))
-        return PointMeasured(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
+        return Measurement.of_times(float(size), volume, (cpu_s,), (wall_s,), cpu_s)
 
     def cost_s(self, times_s: Floats) -> Floats:
         """A point costs its time once, or as often as sizes were repeated."""

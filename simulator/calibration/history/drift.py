@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.base.errors import MALFORMED
 from simulator.base.machine import Machine
-from simulator.calibration.bench.point_store import plain
+from simulator.calibration.bench.journal import plain
 from simulator.calibration.history.kept import keep, kept
 from simulator.models.doubt import DRIFT
 

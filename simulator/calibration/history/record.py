@@ -20,6 +20,7 @@ from simulator.base import files, units
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import this_machine
 from simulator.base.units import to_number
+from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
 from simulator.calibration.history.store import TOTAL, RunRecord
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -155,18 +156,22 @@ def record_runs(plan: Plan, keep: Callable[[RunRecord], None], *, version: str =
     CalibrationError
         If a run fails; earlier ones are kept.
     """
-    machine = this_machine().host
+    machine, budget, done = this_machine().host, Budget(plan.budget_s), 0
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
-    end = time.perf_counter() + plan.budget_s
-    wanted = points * plan.repetitions
+
     with plan.runner() as run:
-        for done, point in enumerate(wanted):
-            left = end - time.perf_counter()
-            times = run(point, left) if left > 0 else None
+
+        def sample(point: Point, _repetition: int) -> None:
+            nonlocal done
+            times = run(point, budget.limit_s - budget.spent_s)
             if times is None:
-                return [f"budget of {plan.budget_s:g} s used up after {done} of {len(wanted)} runs"]
+                raise BudgetSpentError
             keep(RunRecord(plan.application, point, times, version=version, machine=machine))
-    return []
+            done += 1
+
+        run_campaign(((repetition, points) for repetition in range(plan.repetitions)), sample, budget=budget)
+    wanted = len(points) * plan.repetitions
+    return [] if done == wanted else [f"budget of {plan.budget_s:g} s used up after {done} of {wanted} runs"]
 
 
 def _run_once(plan: RunPlan, point: Point, limit_s: float) -> dict[str, float] | None:

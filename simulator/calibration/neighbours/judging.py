@@ -11,11 +11,11 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, this_machine
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
+from simulator.calibration.bench.campaign import Progress, no_progress
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.neighbours.campaign import (
     MeasuredNeighbours,
     NeighboursWishes,
-    Progress,
     measure_neighbour_visits,
 )
 from simulator.calibration.neighbours.plan import MEMORY_SHARE, CellPlan, Item, command_name
@@ -72,7 +72,7 @@ def judge_neighbours(
     wishes: NeighboursWishes,
     *,
     budget_s: float,
-    on_progress: Progress = lambda _stage, _share: None,
+    on_progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Measure random pairs of random sizes of the model's kernels, and say how far it is off.
 

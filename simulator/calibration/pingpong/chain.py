@@ -9,7 +9,7 @@ from typing import Any
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import require_linux, this_machine
 from simulator.calibration.bench.children import Children
-from simulator.calibration.pingpong.campaign import Plan, SizePoint, machine_warnings, open_store, run_campaign
+from simulator.calibration.pingpong.campaign import Plan, SizePoint, machine_warnings, measure_sizes, open_store
 from simulator.calibration.pingpong.pairs import SAMPLE_LIMIT_S, start_endpoints
 
 
@@ -88,7 +88,7 @@ def measure_chain(
     subject = {"what": "chain", "packet_bytes": packet_bytes, "cpus": list(cpus)}
     kept = open_store(store, plan, subject=subject, machine=machine)
     with open_chain(max(hops), cpus=cpus, packet_bytes=packet_bytes) as chain:
-        points = tuple(run_campaign(plan, chain.sample_s, kept, on_progress=on_progress))
+        points = tuple(measure_sizes(plan, chain.sample_s, kept, on_progress=on_progress))
     warnings = machine_warnings(machine)
     if max(hops) >= len(cpus):
         warnings.append(

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from simulator.base.errors import CalibrationError, reason
 from simulator.calibration.bench.children import LIMIT_S, Children
-from simulator.calibration.bench.disturbance import DISTURBED
+from simulator.calibration.bench.measurement import DISTURBED
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
 

@@ -10,7 +10,7 @@ import numpy as np
 from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.calibration.bands.source import ReplaySource, read_recorded_sizes, recorded
 from simulator.calibration.bench.journal import read_entries
-from simulator.calibration.speed.sampling import RealPoint
+from simulator.calibration.bench.measurement import Measurement
 
 
 def read_replay(path: str | Path) -> ReplaySource:
@@ -31,8 +31,8 @@ def _points(path: Path) -> ReplaySource:
         raise ScenarioError(f"{path}: no points in it; name a file that `calibrate speed --store` kept, or a CSV table")
     try:
         subject: Mapping[str, Any] = dict(entries[0]["subject"])
-        points = {entry["key"]: RealPoint.from_dict(entry["point"]) for entry in entries if entry.get("finished")}
-        measured = sorted((point.measured() for point in points.values()), key=lambda point: point.size)
+        points = {entry["key"]: Measurement.from_row(entry["point"]) for entry in entries if entry.get("finished")}
+        measured = sorted(points.values(), key=lambda point: point.size)
         rows = [
             (point.size, point.volume, cpu_s, wall_s)
             for point in measured

@@ -3,23 +3,22 @@
 import datetime
 import math
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import psutil
 
 from simulator.base.errors import CalibrationError
-from simulator.calibration.bands.source import Floats, PointMeasured
-from simulator.calibration.bench.disturbance import all_disturbed, clean_samples
-from simulator.calibration.bench.usage import Usage
-from simulator.calibration.ranks.measuring import (
+from simulator.calibration.bands.source import Floats
+from simulator.calibration.bench.measurement import (
     LEAST_SAMPLE_S,
     LEAST_SAMPLES,
     MOST_SAMPLES,
     PRECISION,
-    half_interval_of_median,
+    Measurement,
+    one_of,
 )
+from simulator.calibration.bench.usage import Usage
 from simulator.calibration.speed.runners import Runner
 from simulator.calibration.speed.subjects import Subject
 
@@ -62,75 +61,7 @@ class Effort:
         return _KEPT_WARM_UP * self.time_cap_s if self.kept_warm_up_s is None else self.kept_warm_up_s
 
 
-@dataclass(frozen=True)
-class RealPoint:
-    """All that is known of one point."""
-
-    n: int
-    size: float
-    volume: float
-    inner: int
-    """Runs per sample."""
-    samples: tuple[Usage, ...]
-    """Each the mean of its inner runs in CPU and wall seconds; switches are those of the whole sample."""
-    cost_s: float
-    """Wall seconds that the point took in all."""
-    ended_by: str
-    """`precision`, `long run`, `most samples` or `time cap`; empty while more samples are to come."""
-    warm_up_kept: bool
-    started: str
-    """Date and time in UTC."""
-    load_average: float
-    """Mean runnable processes over the last minute, at the start."""
-    visits: tuple[int, ...] = ()
-    """How many samples each visit took in a row; empty in files of before: all were taken in one."""
-
-    @property
-    def key(self) -> int:
-        """Its n, which no two points of a subject share."""
-        return self.n
-
-    @property
-    def finished(self) -> bool:
-        """Whether no more samples are to come."""
-        return bool(self.ended_by)
-
-    @property
-    def half_interval(self) -> float:
-        """Half width of the 95 % interval of the median CPU time of the undisturbed samples; infinite below six."""
-        return half_interval_of_median(np.array([sample.cpu_s for sample in clean_samples(self.samples)]))
-
-    def measured(self) -> PointMeasured:
-        """What builders of bands need of it: its undisturbed samples.
-
-        Where other programs disturbed too many, CPU seconds stand for wall seconds: a band's lower end must not hold a
-        load that was there by chance.
-        """
-        samples = clean_samples(self.samples)
-        clean = {id(sample) for sample in samples}
-        of_visit = np.repeat(np.arange(len(self.visits) or 1), self.visits or (len(self.samples),))
-        kept = [place for sample, place in zip(self.samples, of_visit.tolist(), strict=True) if id(sample) in clean]
-        visits = tuple(count for count in np.bincount(kept).tolist() if count)
-        cpu_s = tuple(sample.cpu_s for sample in samples)
-        wall_s = cpu_s if all_disturbed(self.samples) else tuple(sample.wall_s for sample in samples)
-        return PointMeasured(self.size, self.volume, cpu_s, wall_s, self.cost_s, visits)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; the interval is there for the reader only."""
-        half = self.half_interval
-        return asdict(self) | {"interval_percent": 100 * half if math.isfinite(half) else None}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> "RealPoint":
-        """The inverse of `to_dict`."""
-        fields = {name: value for name, value in document.items() if name != "interval_percent"}
-        samples, visits = tuple(Usage(**sample) for sample in fields["samples"]), tuple(fields.get("visits", ()))
-        if visits and sum(visits) != len(samples):
-            raise ValueError(f"visits of {sum(visits)} samples, {len(samples)} are there")
-        return cls(**fields | {"samples": samples, "visits": visits})
-
-
-def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> RealPoint:
+def sample_point(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
     """Measure one point, all its samples in a row.
 
     Raises
@@ -150,9 +81,9 @@ def visit(
     *,
     n: int,
     effort: Effort,
-    known: RealPoint | None = None,
+    known: Measurement | None = None,
     prepared: bool = False,
-) -> RealPoint:
+) -> Measurement:
     """One more sample of a point; in passes over many sizes, drift and bursts of load fall on all of them alike.
 
     Parameters
@@ -176,8 +107,7 @@ def visit(
             if known.inner > 1:  # short runs feel cold caches; a long one warms up by itself
                 runner.sample(1)
         sample = one_of(runner.sample(known.inner), known.inner)
-        visits = known.visits or (len(known.samples),)
-        visits = (*visits[:-1], visits[-1] + 1) if prepared else (*visits, 1)
+        visits = (*known.visits[:-1], known.visits[-1] + 1) if prepared else (*known.visits, 1)
         point = replace(known, samples=(*known.samples, sample), visits=visits)
     if point.samples[-1].cpu_s <= 0:
         raise CalibrationError(f"{subject.label}: n = {n}: no CPU time seen, runs of a microsecond or more needed")
@@ -185,7 +115,7 @@ def visit(
     return replace(point, ended_by=_ended_by(point, effort))
 
 
-def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> RealPoint:
+def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) -> Measurement:
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     load = psutil.getloadavg()[0]
     runner.prepare(n)
@@ -193,10 +123,20 @@ def _first_visit(runner: Runner, subject: Subject, *, n: int, effort: Effort) ->
     kept = warm.wall_s > effort.long_run_s
     inner, used = (1, warm) if kept else inner_runs(runner, warm.wall_s, effort.least_sample_s)
     sample = one_of(used or runner.sample(inner), inner)
-    return RealPoint(n, subject.size(n), subject.volume(n), inner, (sample,), 0.0, "", kept, started, load, (1,))
+    return Measurement(
+        subject.size(n),
+        subject.volume(n),
+        (sample,),
+        visits=(1,),
+        n=n,
+        inner=inner,
+        warm_up_kept=kept,
+        started=started,
+        load_average=load,
+    )
 
 
-def _ended_by(point: RealPoint, effort: Effort) -> str:
+def _ended_by(point: Measurement, effort: Effort) -> str:
     """Why no further sample of a point is taken; empty while one is."""
     if point.half_interval <= effort.precision:
         return "precision"
@@ -220,8 +160,3 @@ def inner_runs(runner: Runner, once_s: float, least_s: float) -> tuple[int, Usag
         if used.wall_s >= 0.8 * least_s or inner == _MOST_INNER:
             return inner, used
         inner = min(_MOST_INNER, math.ceil(inner * min(100.0, 1.1 * least_s / max(used.wall_s, 1e-9))))
-
-
-def one_of(usage: Usage, inner: int) -> Usage:
-    """Seconds of one run of several in a row."""
-    return Usage(usage.cpu_s / inner, usage.wall_s / inner, usage.voluntary_switches, usage.involuntary_switches)

@@ -13,10 +13,11 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.calibration.bands import BuiltBand, CutRule, PointMeasured, ReplaySource, Source, apart, build
+from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, Source, apart, build
+from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.history.drift import Drift, keep_calibration, learnt_drift
 from simulator.calibration.kernels.table import SIZED_KERNELS
-from simulator.calibration.ranks.measuring import Measurement, Point, measure_speeds, measured_bands
+from simulator.calibration.ranks.measuring import Point, measure_speeds, measured_bands
 from simulator.calibration.ranks.ranks import Ranks
 from simulator.calibration.speed.real_source import RealSource
 from simulator.calibration.speed.replayed import read_replay
@@ -59,13 +60,13 @@ class Measurements:
                 {
                     "pe": one.pe,
                     "kernel": self.kernel,
-                    "n": one.point.n,
-                    "size_elements": one.point.size,
-                    "volume": one.point.volume,
+                    "n": one.n,
+                    "size_elements": one.size,
+                    "volume": one.volume,
                     "sample": number,
                     "cpu_s": usage.cpu_s,
                     "wall_s": usage.wall_s,
-                    "speed": one.point.volume / usage.cpu_s,
+                    "speed": one.volume / usage.cpu_s,
                 }
                 for one in self.points
                 for number, usage in enumerate(one.samples)
@@ -75,10 +76,10 @@ class Measurements:
     def _repr_html_(self) -> str:
         cuts = [(one, one.cut()) for one in self.points]
         rows = [
-            {"PE": one.pe, "elements": one.point.size, "low": c.low, "mid": c.mid, "high": c.high, "stable": one.stable}
+            {"PE": one.pe, "elements": one.size, "low": c.low, "mid": c.mid, "high": c.high, "stable": one.stable}
             for one, c in cuts
         ]
-        ends = [(f"{one.pe}, {one.point.size}", c.low, c.mid, c.high) for one, c in cuts]
+        ends = [(f"{one.pe}, {one.size}", c.low, c.mid, c.high) for one, c in cuts]
         chart = notebook.ranges(ends, unit="volume per second")
         return notebook.page(f"Speed of {self.kernel}", notebook.table(rows), chart)
 
@@ -239,18 +240,9 @@ def _joined(measured: Measurements, pe: str | None) -> BuiltBand:
     names = list(dict.fromkeys(one.pe for one in measured.points))
     if (pe is None and len(names) > 1) or (pe is not None and pe not in names):
         raise ScenarioError(f"pe: {pe!r} found, one of {', '.join(names)} allowed")
-    own = sorted((one for one in measured.points if pe in (None, one.pe)), key=lambda one: one.point.size)
+    own = sorted((one for one in measured.points if pe in (None, one.pe)), key=lambda one: one.size)
     cuts = tuple(one.cut() for one in own)
-    points = [
-        PointMeasured(
-            one.point.size,
-            one.point.volume,
-            tuple(one.cpu_s.tolist()),
-            tuple(one.wall_s.tolist()),
-            float(one.wall_s.sum()),
-        )
-        for one in own
-    ]
+    points = [replace(one, cost_s=float(sum(sample.wall_s for sample in one.samples))) for one in own]
     return BuiltBand(
         "measured",
         SpeedBand.through(list(cuts)),
@@ -259,7 +251,7 @@ def _joined(measured: Measurements, pe: str | None) -> BuiltBand:
         sum(point.cost_s for point in points),
         f"b = {cuts[-1].size:g} elements: the largest size that was asked for",
         assumptions=("straight lines between cuts",),
-        doubts=tuple(f"size {one.point.size}: the median is not known to 3 %" for one in own if not one.stable),
+        doubts=tuple(f"size {one.size}: the median is not known to 3 %" for one in own if not one.stable),
         provenance=provenance(machine=this_machine()),
         subject={"kernel": measured.kernel},
     )

@@ -7,9 +7,10 @@ from typing import Any
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError
+from simulator.calibration.bench.measurement import one_of
 from simulator.calibration.kernels.sized import LARGEST_N, largest_within
 from simulator.calibration.speed.runners import Runner
-from simulator.calibration.speed.sampling import Effort, inner_runs, one_of
+from simulator.calibration.speed.sampling import Effort, inner_runs
 from simulator.calibration.speed.subjects import Subject, largest_taken
 
 _PROBED_SHARE = 0.1

@@ -249,7 +249,7 @@ def test_runs_of_another_command_are_refused(planned, tmp_path, capsys):
     call = planned()
     call[call.index("--time") + 1] = "(0.1)"
     assert _run(call) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {tmp_path / 'runs.csv'}: runs with time ")
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {tmp_path / 'runs.csv'} holds runs of time ")
 
 
 @pytest.mark.slow
