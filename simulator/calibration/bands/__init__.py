@@ -1,11 +1,8 @@
 """Speed bands built from real runs or recorded tables: the naive grid, GBBP, and our adaptive builder."""
 
-from simulator.calibration.bands.build import METHODS, build, check_build
-from simulator.calibration.bands.built import BuiltBand
-from simulator.calibration.bands.cuts import CutRule
+from simulator.calibration.bands.build import METHODS, BuiltBand, build, check_build
 from simulator.calibration.bands.doubts import apart
-from simulator.calibration.bands.grid import grid_sizes
-from simulator.calibration.bands.kept_replay import KeptReplay
+from simulator.calibration.bands.session import CutRule, grid_sizes
 from simulator.calibration.bands.source import (
     ReplaySource,
     Source,
@@ -14,7 +11,8 @@ from simulator.calibration.bands.source import (
 from simulator.calibration.bench.measurement import Measurement
 
 PointMeasured = Measurement.of_times
-"""As it was called before there was one record of a point."""
+KeptReplay = ReplaySource.kept_in
+"""As they were called before there was one record of a point and one source of recorded ones."""
 
 __all__ = [
     "METHODS",

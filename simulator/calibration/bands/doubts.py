@@ -8,7 +8,7 @@ A run's time is noise around a truth. Of the truth a calibration leaves open, as
 - *form*: what lies between points: the error that the curve expects there (`Curve.errors`), none at the points.
 - *extrapolation*: beyond the points, growing with the logarithm of the distance by what the last slope is unsure of,
   and where the band holds its speed, by that slope itself.
-- *drift*: what the machine changes by until it is used; see `calibration.history.drift`.
+- *drift*: what the machine changes by until it is used; see `calibration.history.learnt`.
 - *learnt*: what verifications showed to be missing in all of these; see `calibration.history.coverage`.
 """
 
@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.base import ties
-from simulator.calibration.bands.built import BuiltBand
-from simulator.calibration.bands.curve import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
+from simulator.calibration.bands.adaptive import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
+from simulator.calibration.bands.build import BuiltBand
 from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.history.coverage import widened

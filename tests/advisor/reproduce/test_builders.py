@@ -16,7 +16,7 @@ from simulator import ScenarioError
 from simulator.base.randomness import stream
 from simulator.calibration import RealSource
 from simulator.calibration.bands import CutRule, ReplaySource, build
-from simulator.calibration.bands.built import BuiltBand
+from simulator.calibration.bands.build import BuiltBand
 from simulator.calibration.speed.sampling import Effort
 from tests.stored_points import stored
 

@@ -15,8 +15,8 @@ import pytest
 
 from advisor.cli import _run
 from simulator.base.errors import CalibrationError
-from simulator.calibration.allocation import output as output_module
-from simulator.calibration.allocation.output import make_reader
+from simulator.calibration.allocation import program as output_module
+from simulator.calibration.allocation.program import make_reader
 from simulator.calibration.bench import pin
 from tests.support.processes import relatives
 

@@ -9,8 +9,8 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import this_machine
-from simulator.calibration.allocation.output import MeasuredTimes
-from simulator.calibration.allocation.run_table import RunTable
+from simulator.calibration.allocation.campaign import RunTable
+from simulator.calibration.allocation.program import MeasuredTimes
 from simulator.calibration.apex.sweep import Visit, Visits
 from simulator.calibration.bands import KeptReplay, Measurement
 from simulator.calibration.bands.source import ReplaySource

@@ -14,9 +14,8 @@ from simulator import CalibrationError, ScenarioError, SpeedSurface
 from simulator.base.machine import memory_available_bytes, this_machine
 from simulator.calibration import RealSource, fit_speed, save_speed_model
 from simulator.calibration.bench.usage import Usage
-from simulator.calibration.speed.sampling import Effort
+from simulator.calibration.speed.sampling import Effort, Room, find_ends
 from simulator.calibration.speed.subjects import command_subject
-from simulator.calibration.speed.upper_end import Room, find_ends
 from simulator.models.speed_file import load_speed
 from tests.stored_points import rewrite, stored
 from tests.support.processes import relatives
