@@ -20,10 +20,10 @@ from simulator.calibration.allocation.placement import check_processors, placed_
 from simulator.calibration.allocation.plan import Allocation, ConstructionPlan, PlannedRun
 from simulator.calibration.allocation.program import AllocatedProgram
 from simulator.calibration.allocation.run_table import RunTable
-from simulator.calibration.bench.children import Children
 from simulator.calibration.bench.competitor import Competitor
-from simulator.calibration.bench.launcher import ANYWHERE
+from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.outcome import failure
+from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
 LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 20.0
@@ -33,7 +33,6 @@ PILOT_LIMIT_S = 300.0
 MOST_FAILURES = 3
 """So many failed runs one after another end it all."""
 _START_S = 60.0
-_LAUNCHER = "simulator.calibration.bench.launcher"
 
 RunKey = tuple[float, Allocation]
 
@@ -95,7 +94,7 @@ def make_runs(
         check_processors(plan.kinds, affinity())
     found, costs = Campaign(), learned_costs(plan, table)
     in_a_row = 0
-    with _competitors(plan.kinds if program.local else ()), Children(_LAUNCHER, [[ANYWHERE]]) as launcher:
+    with _competitors(plan.kinds if program.local else ()), Group("command", [(ANYWHERE,)]) as launcher:
         while in_a_row < MOST_FAILURES:
             left = _missing(plan, table)
             chosen, found.dropped = _affordable(plan, left, costs, budget_s=limits.budget_s - table.spent_s)
@@ -205,7 +204,7 @@ def _limit_s(run: PlannedRun, plan: ConstructionPlan, costs: Corrections, limits
 
 
 def _run_once(
-    launcher: Children, plan: ConstructionPlan, program: AllocatedProgram, run: PlannedRun, *, limit_s: float
+    launcher: Group, plan: ConstructionPlan, program: AllocatedProgram, run: PlannedRun, *, limit_s: float
 ) -> tuple[MeasuredTimes, float]:
     """Its times, and its seconds in all."""
     ranks = placed_ranks(plan.kinds, run.allocation)

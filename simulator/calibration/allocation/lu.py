@@ -1,11 +1,10 @@
 """Our own LU factorisation over MPI as a program to run under allocations."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
 from simulator.base.errors import ScenarioError
-from simulator.calibration.bench.mpi_launch import mpiexec
+from simulator.calibration.bench.group import mpi_fault, mpiexec
 
 BLOCK = 64
 """Columns of a block."""
@@ -23,12 +22,10 @@ def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:
     """
     if wait not in WAITS:
         raise ScenarioError(f"--wait: {wait!r} found, {' or '.join(WAITS)} allowed")
-    found = mpiexec()
-    if found is None or importlib.util.find_spec("mpi4py") is None:
-        missing = "mpiexec" if found is None else "mpi4py"
-        raise ScenarioError(f"--program lu: {missing} is not installed, pip install 'apportion[mpi]' needed")
+    if fault := mpi_fault():
+        raise ScenarioError(f"--program lu: {fault}")
     where = () if local else ("-f", "{hostfile}")
     pin = ("{pin}",) if local else ()
     found_by = ("env", f"PYTHONPATH={Path(__file__).parents[3]}")  # ranks do not start where we did
     program = (*found_by, sys.executable, "-m", _LU, "{N}", str(BLOCK), "--kinds", "{kinds}", "--wait", wait)
-    return (found, *where, "-n", "{P}", *pin, *program)
+    return (str(mpiexec()), *where, "-n", "{P}", *pin, *program)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from simulator.base import units
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
-from simulator.calibration.bench.children import NoAnswerError
+from simulator.calibration.bench.group import NoAnswerError
 from simulator.calibration.history.record import Point, Runner
 from simulator.calibration.history.store import TOTAL
 from simulator.calibration.kernels import kernel as find_kernel

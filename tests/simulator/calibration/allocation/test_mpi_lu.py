@@ -12,7 +12,7 @@ import scipy.linalg
 from simulator.calibration import lu_command
 from simulator.calibration.allocation import lu_mpi
 from simulator.calibration.allocation.output import make_reader
-from simulator.calibration.bench.mpi_launch import mpiexec
+from simulator.calibration.bench.group import mpiexec
 
 ROOT = Path(__file__).parents[4]
 # Factors on MPI's ranks, and prints U's diagonal and the solution of all columns of each rank.
