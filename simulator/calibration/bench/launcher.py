@@ -15,7 +15,6 @@ from typing import Any
 import psutil
 
 from simulator.calibration.bench import pin
-from simulator.calibration.bench.usage import allocate, limit_memory
 from simulator.calibration.bench.worker import Jobs
 
 _TAIL_BYTES = 4096
@@ -29,7 +28,7 @@ def jobs() -> Jobs:
     signal.signal(signal.SIGTERM, _end)
     pin.end_with_parent(signal.SIGTERM)
     pin.adopt_orphans()
-    return {"limit": limit_memory, "allocate": allocate, "run": run_once}
+    return {"limit": pin.limit_memory, "allocate": pin.allocate, "run": run_once}
 
 
 def run_once(

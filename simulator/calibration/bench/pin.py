@@ -1,4 +1,4 @@
-"""What stands before a program of ours or of others: its processor, its session, and whom it ends with.
+"""What stands before a program of ours or of others: its processor, session, memory, and whom it ends with.
 
 `python -I -S pin.py CPUS -- COMMAND...` pins a rank of an MPI program, then becomes it. CPUS lists the logical
 processor of each rank, separated by commas. The rank comes from what the launcher says in the environment (MPICH's and
@@ -47,6 +47,34 @@ def pin(cpus: str) -> None:
     """Keep this process on logical processors, listed with commas."""
     if cpus != ANYWHERE:
         os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
+
+
+def limit_memory(count_bytes: int) -> dict[str, bool]:
+    """Let this process and each of its future children take `count_bytes` of memory more than this one has now.
+
+    A request beyond it fails at once (`RLIMIT_DATA`), so that nothing swaps and no other process is killed.
+    """
+    import resource
+
+    import psutil
+
+    allowed = int(psutil.Process().memory_info().data) + count_bytes
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if hard != resource.RLIM_INFINITY:
+        allowed = min(allowed, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (allowed, hard))
+    return {}
+
+
+def allocate(count_bytes: int) -> dict[str, bool]:
+    """Whether the system grants so much memory; none of it is touched, and it is given back at once."""
+    import mmap
+
+    try:
+        mmap.mmap(-1, max(1, count_bytes), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except (OSError, ValueError, OverflowError):
+        return {"granted": False}
+    return {"granted": True}
 
 
 def cpu_of(listed: str, environment: Mapping[str, str]) -> int | None:

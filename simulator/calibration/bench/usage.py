@@ -1,10 +1,8 @@
-"""What a stretch of a process cost, and how much memory it may take."""
+"""What a stretch of a process cost: CPU and wall seconds, and how often it was made to wait."""
 
-import mmap
 import resource
 import time
 from dataclasses import asdict, dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -43,27 +41,3 @@ class Usage:
     def to_dict(self) -> dict[str, float]:
         """Plain data for JSON."""
         return asdict(self)
-
-
-def limit_memory(count_bytes: int) -> dict[str, Any]:
-    """Let this process and each of its future children take `count_bytes` of memory more than this one has now.
-
-    A request beyond it fails at once (`RLIMIT_DATA`), so that nothing swaps and no other process is killed.
-    """
-    import psutil
-
-    allowed = int(psutil.Process().memory_info().data) + count_bytes
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    if hard != resource.RLIM_INFINITY:
-        allowed = min(allowed, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (allowed, hard))
-    return {}
-
-
-def allocate(count_bytes: int) -> dict[str, Any]:
-    """Whether the system grants so much memory; none of it is touched, and it is given back at once."""
-    try:
-        mmap.mmap(-1, max(1, count_bytes), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
-    except (OSError, ValueError, OverflowError):
-        return {"granted": False}
-    return {"granted": True}

@@ -14,7 +14,6 @@ import importlib
 import json
 import os
 import select
-import socket
 import sys
 from collections.abc import Callable, Generator
 from typing import Any, Final
@@ -47,6 +46,7 @@ def command_waits(within_s: float = 0.0) -> bool:
 
 def main() -> None:
     """Get ready, and obey the driver until it closes our input."""
+    sys.modules["simulator.calibration.bench.worker"] = sys.modules[__name__]  # subjects need not load it again
     driver, cpus, subject, *arguments = sys.argv[1:]
     sys.excepthook = _fault
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in _THREADED})
@@ -88,6 +88,8 @@ def _join(path: str) -> None:
 
     Not over MPI, so that a rank that has nothing to do waits without polling. The first line says which rank it is.
     """
+    import socket
+
     from mpi4py import MPI
 
     die_with_parent(os.getppid())

@@ -10,13 +10,12 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from simulator.base.errors import CalibrationError, ScenarioError
-from simulator.base.machine import waited_seconds
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs
 
@@ -198,7 +197,9 @@ class Buffers:
         return self._one or np.array_equal(self._sent[:size_bytes], self._received[:size_bytes])
 
 
-def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -> dict[str, float]:
+def run_sample(
+    channel: Channel, command: Mapping[str, Any], buffers: Buffers, waited_seconds: Callable[[], float] = float
+) -> dict[str, float]:
     """Carry out one sample at one end and say how long it took.
 
     Parameters
@@ -211,6 +212,8 @@ def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -
         wait for, where several pairs begin at once.
     buffers
         Of this process.
+    waited_seconds
+        What this process has waited for its processor so far; by default that is not looked at.
 
     Returns
     -------
@@ -349,16 +352,19 @@ def whole_number(message: dict[str, Any], name: str, *, most: int) -> int:
 class End:
     """One end: its channels, by the number of the process at the other end, and its buffers."""
 
-    def __init__(self, channels: Mapping[int, Channel], buffers: Buffers) -> None:
+    def __init__(
+        self, channels: Mapping[int, Channel], buffers: Buffers, waited_seconds: Callable[[], float] = float
+    ) -> None:
         self._channels = channels
         self._buffers = buffers
+        self._waited_seconds = waited_seconds
 
     def sample(self, peer: int, *, steer: bool = False, **command: Any) -> dict[str, float]:
         """Carry out a sample with a peer; `steer` where nobody else says to it what comes."""
         channel = self._channels[peer]
         if steer and isinstance(channel, StreamChannel):
             self._announce(channel, command)
-        return run_sample(channel, command, self._buffers)
+        return run_sample(channel, command, self._buffers, self._waited_seconds)
 
     def relay(self, peers: Sequence[int], packet_bytes: int, **command: Any) -> dict[str, Any]:
         """Pass a sample's messages on between two peers."""

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from simulator.base.machine import waited_seconds
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs
 from simulator.calibration.kernels import KERNELS, kernel, operands, stencil
@@ -342,7 +343,7 @@ class Rank:
         self._parts: dict[int, tuple[Part, list[int]]] = {}
         self._room = Room()
         # An application sends from and receives into arrays of its own, whose pages are there.
-        self._end = End(self._channels, Buffers(one=True))
+        self._end = End(self._channels, Buffers(one=True), waited_seconds)
         return {}
 
     def prepare(self, name: str, n: int, rows: int) -> dict[str, Any]:
