@@ -22,7 +22,7 @@ from simulator.calibration import Address
 from simulator.calibration.bench import group
 from simulator.calibration.pingpong import campaign
 from simulator.calibration.pingpong.hosts import connected_pairs
-from tests.stored_points import stored
+from tests.support.stored_points import stored
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "network"]

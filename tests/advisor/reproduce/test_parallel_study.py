@@ -13,7 +13,7 @@ from simulator.characterisation.parallel.bodies import BODIES
 from simulator.characterisation.parallel.table import keep_part, numbers
 from simulator.models import CostVector, HardwareModel
 from simulator.models.network import LinkModel
-from tests.command_line import apportion_here
+from tests.support.command_line import apportion_here
 
 LATENCY_S, BANDWIDTH = 1e-5, 1e9
 LINK = LinkModel.from_latency(LATENCY_S, BANDWIDTH)
