@@ -68,19 +68,17 @@ if TYPE_CHECKING:
         neighbours_wishes,
         replay_neighbours,
     )
-    from simulator.calibration.pingpong.chain import ChainMeasurement, measure_chain
     from simulator.calibration.pingpong.fit import fit_measured_link
     from simulator.calibration.pingpong.hosts import Address, is_this_host, listen, listener_over_ssh, parse_address
     from simulator.calibration.pingpong.measured import LinkMeasurement, LinkPlan, link_lines, measure_link_times
-    from simulator.calibration.ranks.command_ranks import CommandRanks
-    from simulator.calibration.ranks.links import measure_link
+    from simulator.calibration.pingpong.pairs import ChainMeasurement, measure_chain
     from simulator.calibration.ranks.measuring import (
         Point,
         measure_speeds,
         measured_bands,
     )
     from simulator.calibration.ranks.programs import RealProgram, program_fault
-    from simulator.calibration.ranks.ranks import Ranks, RealRun
+    from simulator.calibration.ranks.ranks import CommandRanks, Ranks, RealRun, measure_link
     from simulator.calibration.speed.real_source import MEMORY_SHARE, RealSource
     from simulator.calibration.speed.sampling import Effort, Ends
     from simulator.calibration.speed.speeds import (
@@ -139,8 +137,8 @@ _HOMES = {
     "Budget": "simulator.calibration.bench.campaign",
     "CalibratedNetwork": "simulator.models.network.file",
     "Campaign": "simulator.calibration.allocation.campaign",
-    "ChainMeasurement": "simulator.calibration.pingpong.chain",
-    "CommandRanks": "simulator.calibration.ranks.command_ranks",
+    "ChainMeasurement": "simulator.calibration.pingpong.pairs",
+    "CommandRanks": "simulator.calibration.ranks.ranks",
     "Comparison": "simulator.calibration.history.coverage",
     "Competitor": "simulator.calibration.bench.competitor",
     "ConstructionPlan": "simulator.calibration.allocation.plan",
@@ -231,8 +229,8 @@ _HOMES = {
     "make_sweep": "simulator.calibration.apex.plan",
     "measure": "simulator.calibration.speed.speeds",
     "measure_across": "simulator.calibration.speed.speeds",
-    "measure_chain": "simulator.calibration.pingpong.chain",
-    "measure_link": "simulator.calibration.ranks.links",
+    "measure_chain": "simulator.calibration.pingpong.pairs",
+    "measure_link": "simulator.calibration.ranks.ranks",
     "measure_link_times": "simulator.calibration.pingpong.measured",
     "measure_neighbour_visits": "simulator.calibration.neighbours.campaign",
     "measure_neighbours": "simulator.calibration.neighbours.campaign",

@@ -30,11 +30,11 @@ from simulator.calibration.allocation.plan import (
 )
 from simulator.calibration.allocation.program import KEEP_BYTES, AllocatedProgram, MeasuredTimes
 from simulator.calibration.bench.campaign import run_campaign
-from simulator.calibration.bench.children import Children
 from simulator.calibration.bench.competitor import Competitor
+from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.journal import Journal
-from simulator.calibration.bench.launcher import ANYWHERE
 from simulator.calibration.bench.outcome import failure
+from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
 # RUNS.csv: a row for each finished run, appended at once, and beside it a log of what every run cost.
@@ -201,7 +201,6 @@ PILOT_LIMIT_S = 300.0
 MOST_FAILURES = 3
 """So many failed runs one after another end it all."""
 _START_S = 60.0
-_LAUNCHER = "simulator.calibration.bench.launcher"
 
 RunKey = tuple[float, Allocation]
 
@@ -280,7 +279,7 @@ def make_runs(
         found.made += 1
         on_run(f"{plan.label(*run.key)}: {times.time_s:.4g} s", wall_s, table.spent_s / limits.budget_s)
 
-    with _competitors(plan.kinds if program.local else ()), Children(_LAUNCHER, [[ANYWHERE]]) as launcher:
+    with _competitors(plan.kinds if program.local else ()), Group("command", [(ANYWHERE,)]) as launcher:
         run_campaign(_turns(plan, table, costs, limits, found), sample)
     if found.in_a_row >= MOST_FAILURES:
         found.failures.append(f"{MOST_FAILURES} runs failed one after another, no more are made")
@@ -383,7 +382,7 @@ def _limit_s(run: PlannedRun, plan: ConstructionPlan, costs: Corrections, limits
 
 
 def _run_once(
-    launcher: Children, plan: ConstructionPlan, program: AllocatedProgram, run: PlannedRun, *, limit_s: float
+    launcher: Group, plan: ConstructionPlan, program: AllocatedProgram, run: PlannedRun, *, limit_s: float
 ) -> tuple[MeasuredTimes, float]:
     """Its times, and its seconds in all."""
     ranks = placed_ranks(plan.kinds, run.allocation)

@@ -1,6 +1,5 @@
 """A program to run under allocations: its command template, the files it reads, and how its times are read."""
 
-import importlib.util
 import os
 import re
 import shlex
@@ -16,7 +15,7 @@ from simulator.base import files
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.units import to_number
 from simulator.calibration.allocation.placement import PlacedRank
-from simulator.calibration.bench.mpi_launch import mpiexec
+from simulator.calibration.bench.group import mpi_fault, mpiexec
 
 # Times from what a program printed: by a pattern, by HPL's own table, or by the wall clock.
 
@@ -185,15 +184,13 @@ def lu_command(wait: str, *, local: bool) -> tuple[str, ...]:
     """
     if wait not in WAITS:
         raise ScenarioError(f"--wait: {wait!r} found, {' or '.join(WAITS)} allowed")
-    found = mpiexec()
-    if found is None or importlib.util.find_spec("mpi4py") is None:
-        missing = "mpiexec" if found is None else "mpi4py"
-        raise ScenarioError(f"--program lu: {missing} is not installed, pip install 'apportion[mpi]' needed")
+    if fault := mpi_fault():
+        raise ScenarioError(f"--program lu: {fault}")
     where = () if local else ("-f", "{hostfile}")
     pin = ("{pin}",) if local else ()
     found_by = ("env", f"PYTHONPATH={Path(__file__).parents[3]}")  # ranks do not start where we did
     program = (*found_by, sys.executable, "-m", _LU, "{N}", str(BLOCK), "--kinds", "{kinds}", "--wait", wait)
-    return (found, *where, "-n", "{P}", *pin, *program)
+    return (str(mpiexec()), *where, "-n", "{P}", *pin, *program)
 
 
 # A program to run under allocations: its command template, the files it reads, and how its times are read.

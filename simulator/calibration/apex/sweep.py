@@ -17,7 +17,7 @@ from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import MOST_PASSES, Cell, SweepPlan
 from simulator.calibration.bench.campaign import Budget, Progress, no_progress, run_campaign
-from simulator.calibration.bench.children import Children
+from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.journal import Journal, belongs_to
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.models.memory.sweeps import Sweeps
@@ -82,9 +82,6 @@ class Visits:
 # Drives the processes of a sweep: memory made once, then visits, on which all of them read at the same time.
 
 
-_READER, _MPI = "simulator.calibration.apex.reader", "simulator.calibration.bench.mpi_launch"
-
-
 class Readers:
     """Real processes, one pinned to each PE; a context manager that ends them and gives their memory back.
 
@@ -102,27 +99,25 @@ class Readers:
     def __init__(self, plan: SweepPlan, *, warm_bytes: int) -> None:
         self._plan, self._warm_words = plan, max(1, warm_bytes // WORD_BYTES)
         self._stack = ExitStack()
-        self._ranks = range(len(plan.cpus) if plan.over == "shared" else 1)
-        """Those that we talk to: of MPI's, the first."""
         try:
-            self._children = self._stack.enter_context(self._started(plan.m_words[-1]))
-            self._children.ask({rank: {"do": "wait"} for rank in self._ranks})
+            self._group = self._stack.enter_context(self._started(plan.m_words[-1]))
+            self._group.ask_all({"do": "wait"})
         except BaseException:
             self._stack.close()
             raise
 
-    def _started(self, words: int) -> Children:
+    def _started(self, words: int) -> Group:
         cpus = self._plan.cpus
         count = len(cpus)
         if self._plan.over == "mpi":
-            return Children(_MPI, [(str(count), str(words), ",".join(map(str, cpus)))])
+            return Group("apex-mpi", [(cpu, words) for cpu in cpus], mpi=True)
         shared = -1
         if count > 1:
             shared = os.memfd_create("apexmap")
             self._stack.callback(os.close, shared)
             os.ftruncate(shared, 2 * words * WORD_BYTES)
-        rows = [tuple(map(str, (cpu, rank, count, words, shared))) for rank, cpu in enumerate(cpus)]
-        return Children(_READER, rows, inherited=[[shared]] * count if count > 1 else None)
+        rows = [(cpu, rank, count, words, shared) for rank, cpu in enumerate(cpus)]
+        return Group("apex", rows, inherited=[[shared]] * count if count > 1 else None)
 
     def __enter__(self) -> Self:
         return self
@@ -152,16 +147,15 @@ class Readers:
         """
         over = self._plan.over
         draw = {"do": "draw", "cell": asdict(cell), "stretches": cell.stretches(over)}
-        if over == "mpi":
-            return tuple(self._children.ask({0: draw | {"key": [self._plan.seed, *key]}})[0]["word_s"]), 0
-        self._children.ask({rank: draw | {"key": [self._plan.seed, *key, rank]} for rank in self._ranks})
+        ranks = range(len(self._plan.cpus))
+        self._group.ask({rank: draw | {"key": [self._plan.seed, *key, rank]} for rank in ranks})
         read = {
             "do": "read",
             "length": cell.length,
             "repeats": cell.repeats(over),
             "warm_words": min(cell.m_words, self._warm_words),
         }
-        answers = self._children.ask(dict.fromkeys(self._ranks, read)).values()
+        answers = self._group.ask_all(read)
         return tuple(answer["word_s"] for answer in answers), sum(answer["switches"] for answer in answers)
 
     def vectors(self, m_words: int, *, times: int) -> tuple[float, float]:
@@ -177,7 +171,7 @@ class Readers:
         CalibrationError
             If the process ends or does not answer.
         """
-        answer = self._children.ask({0: {"do": "sweep", "m_words": m_words, "times": times}})[0]
+        answer = self._group.ask({0: {"do": "sweep", "m_words": m_words, "times": times}})[0]
         return answer["read_s"], answer["pair_s"]
 
 

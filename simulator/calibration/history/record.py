@@ -21,7 +21,7 @@ from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
 from simulator.base.units import to_number
 from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
-from simulator.calibration.bench.children import NoAnswerError
+from simulator.calibration.bench.group import NoAnswerError
 from simulator.calibration.history.store import TOTAL, RunRecord
 from simulator.calibration.kernels import kernel as find_kernel
 from simulator.calibration.ranks.programs import RealProgram

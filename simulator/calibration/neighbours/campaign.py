@@ -250,7 +250,7 @@ def _pilot(
         if item.role == "kernel" and slow.get(item.kernel, 0.0) * item.volume > cap_s:
             notes.append(f"{item.computation.label}: left out: a run takes more than the budget has for it")
             continue
-        processes.prepare_on(number, (0, 1))
+        processes.prepare(number, 0, 1)
         once = processes.sample(number, 0, 1)
         inner = max(1, math.ceil(wishes.sample_s / max(once.wall_s, 1e-6)))
         if inner > 1:  # the first run was slower than those that follow

@@ -16,7 +16,7 @@ from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.bench.campaign import Budget, Progress, run_campaign, shuffled
 from simulator.calibration.bench.journal import PointStore
-from simulator.calibration.pingpong.channels import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
+from simulator.calibration.pingpong.ends import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
 
 SAMPLE_S = 0.005
 """A sample goes on for about this long, or for one round."""

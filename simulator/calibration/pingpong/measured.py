@@ -21,11 +21,9 @@ from simulator.calibration.pingpong.campaign import (
     message_sizes,
     open_store,
 )
-from simulator.calibration.pingpong.channels import MAX_BYTES as MAX_BYTES_EVER
-from simulator.calibration.pingpong.cost import measure_cost
+from simulator.calibration.pingpong.ends import MAX_BYTES as MAX_BYTES_EVER
 from simulator.calibration.pingpong.hosts import Address, connected_pairs
-from simulator.calibration.pingpong.mpi import mpi_pairs
-from simulator.calibration.pingpong.pairs import Pairs, local_pairs
+from simulator.calibration.pingpong.pairs import Pairs, local_pairs, measure_cost
 from simulator.models.network.message_cost import MessageCost
 
 MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
@@ -184,15 +182,12 @@ def pair_places(machine: Machine) -> list[tuple[int, int]]:
 @contextmanager
 def _pairs(plan: LinkPlan, cpus: Sequence[tuple[int, int]]) -> Iterator[tuple[Pairs, dict[str, Any]]]:
     """The pairs of a plan, and what is known only once they are there."""
-    if plan.between == "mpi":
-        with mpi_pairs(cpus) as (ranks, library):
-            yield ranks, {"library": library}
-    elif plan.address is not None:
+    if plan.address is not None:
         with connected_pairs(plan.address, plan.token, cpus=[pair[0] for pair in cpus]) as pairs:
             yield pairs, {}
     else:
         with local_pairs(plan.chosen_medium, cpus) as pairs:
-            yield pairs, {}
+            yield pairs, {"library": pairs.library} if plan.between == "mpi" else {}
 
 
 def _places(machine: Machine, *, far: bool) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from simulator.base import units
 from simulator.base.errors import CalibrationError
-from simulator.calibration.bench.children import Children
+from simulator.calibration.bench.group import EndedError, Group
 from simulator.calibration.bench.outcome import failure
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.speed.subjects import CommandSubject, KernelSubject, Subject
@@ -38,15 +38,14 @@ class _Child:
     """A child of ours and the memory it may take; beside it others that do the same at the same time."""
 
     def __init__(
-        self, subject: Subject, module: str, arguments: Sequence[list[str]], *, limits: tuple[int, float]
+        self, subject: Subject, what: str, rows: Sequence[Sequence[object]], *, limits: tuple[int, float]
     ) -> None:
         self._label = subject.label
         self._memory_bytes, self._limit_s = limits
         self._n = 0
-        self._count = len(arguments)
-        self._children = Children(module, arguments)
+        self._group = Group(what, rows)
         try:
-            self.ask({"do": "limit", "bytes": self._memory_bytes}, limit_s=_START_S)
+            self.ask({"do": "limit", "count_bytes": self._memory_bytes}, limit_s=_START_S)
         except BaseException:  # nobody else knows of the child yet
             self.close()
             raise
@@ -61,7 +60,7 @@ class _Child:
 
     def can_allocate(self, count_bytes: int) -> bool:
         """Whether so much memory is granted; none is touched."""
-        return bool(self.ask({"do": "allocate", "bytes": count_bytes}, limit_s=_START_S)["granted"])
+        return bool(self.ask({"do": "allocate", "count_bytes": count_bytes}, limit_s=_START_S)["granted"])
 
     def ask(self, command: dict[str, Any], *, limit_s: float) -> dict[str, Any]:
         """The child's answer.
@@ -72,9 +71,9 @@ class _Child:
             If it ends or does not answer, with the n that it was at.
         """
         try:
-            return self._children.ask(dict.fromkeys(range(self._count), command), limit_s=limit_s)[0]
+            return self._group.ask_all(command, limit_s=limit_s)[0]
         except CalibrationError as error:
-            raise self.fault(str(error).rpartition("ended early: ")[2]) from error
+            raise self.fault(error.reason if isinstance(error, EndedError) else str(error)) from error
 
     def fault(self, what: str) -> CalibrationError:
         """An error that says at which n."""
@@ -85,16 +84,15 @@ class _Child:
 
     def close(self) -> None:
         """End every process."""
-        self._children.end()
+        self._group.end()
 
 
 class KernelRunner(_Child):
     """A kernel in a pinned child; the library's own threads are switched off."""
 
     def __init__(self, subject: KernelSubject, *, cpus: Sequence[int], memory_bytes: int, limit_s: float) -> None:
-        arguments = [[str(cpu), subject.kernel.name] for cpu in cpus]
-        limits = memory_bytes // len(cpus), limit_s
-        super().__init__(subject, "simulator.calibration.speed.solo", arguments, limits=limits)
+        rows = [(cpu, subject.kernel.name) for cpu in cpus]
+        super().__init__(subject, "kernel", rows, limits=(memory_bytes // len(cpus), limit_s))
 
     def prepare(self, n: int) -> None:
         """Allocate, fill and touch the operands."""
@@ -110,7 +108,7 @@ class CommandRunner(_Child):
     """A command line, started by a pinned child that accounts for it and for all it starts."""
 
     def __init__(self, subject: CommandSubject, *, cpu: int, memory_bytes: int, limit_s: float) -> None:
-        super().__init__(subject, "simulator.calibration.bench.launcher", [[str(cpu)]], limits=(memory_bytes, limit_s))
+        super().__init__(subject, "command", [(cpu,)], limits=(memory_bytes, limit_s))
         self._subject = subject
 
     def prepare(self, n: int) -> None:

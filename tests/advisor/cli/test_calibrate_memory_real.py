@@ -17,7 +17,7 @@ from simulator import this_machine
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli"]
 SMALL = ("--max-memory", "32KiB", "--alpha", "0.1,1", "--length", "1,16")
-READER = "simulator.calibration.apex.reader"
+READER = "apex"
 
 
 def start(*arguments, cwd):

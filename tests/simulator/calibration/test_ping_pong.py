@@ -14,7 +14,7 @@ from simulator.base.machine import this_machine
 from simulator.calibration import LinkPlan, measure_chain, measure_link_times
 from simulator.calibration.pingpong import campaign, measured
 from simulator.calibration.pingpong.campaign import Plan, measure_sizes, message_sizes, open_store
-from simulator.calibration.pingpong.channels import Buffers, StreamChannel, run_sample
+from simulator.calibration.pingpong.ends import Buffers, StreamChannel, run_sample
 from simulator.calibration.pingpong.pairs import Pairs, local_pairs
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite

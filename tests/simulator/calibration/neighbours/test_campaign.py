@@ -100,7 +100,7 @@ def test_names_of_commands_are_words_of_a_table():
 def test_a_neighbour_is_there_from_begin_to_end():
     """What it says it did fills the time that it was asked for, on its own processor."""
     with Processes(CPUS, SMALL, (), memory_bytes=2**30) as processes:
-        processes.prepare_on(1, (0, 1))
+        processes.prepare(1, 0, 1)
         begin = time.perf_counter()
         with processes.running([(1, 1)]) as used:
             own = processes.sample(1, 0, 200)
