@@ -23,9 +23,16 @@ from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels.panels import panel_kernel
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import sized_kernel
-from simulator.calibration.speed.runners import LateRunner, Runner, open_runner
 from simulator.calibration.speed.sampling import Effort, Ends, Room, find_ends, sample_point, visit
-from simulator.calibration.speed.subjects import KernelSubject, Subject, command_subject, largest_taken
+from simulator.calibration.speed.subjects import (
+    KernelSubject,
+    LateRunner,
+    Runner,
+    Subject,
+    command_subject,
+    largest_taken,
+    open_runner,
+)
 
 MEMORY_SHARE = 0.5
 """Share of the memory available now that a kernel may take."""

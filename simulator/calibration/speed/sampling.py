@@ -22,8 +22,7 @@ from simulator.calibration.bench.measurement import (
 )
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels.sized import LARGEST_N, largest_within
-from simulator.calibration.speed.runners import Runner
-from simulator.calibration.speed.subjects import Subject, largest_taken
+from simulator.calibration.speed.subjects import Runner, Subject, largest_taken
 
 _MOST_INNER = 10**6
 _KEPT_WARM_UP = 1 / 3
