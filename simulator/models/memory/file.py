@@ -12,10 +12,11 @@ from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
 from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.models.choice import mean_and_most
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel
-from simulator.models.memory.selection import Candidate, Selection, relative_errors, select_model
+from simulator.models.memory.selection import Candidate, Selection, held_out_errors, relative_errors, select_model
 from simulator.models.memory.sweeps import Sweeps
 
 FORMAT = 2
@@ -226,7 +227,7 @@ def _entry(candidate: Candidate, selection: Selection) -> dict[str, Any]:
     points = selection.points
     residuals = candidate.fitted_s - points.time_s
     relative = relative_errors(candidate.fitted_s, points)
-    held = None if candidate.held_out_s is None else relative_errors(candidate.held_out_s, points)
+    held_out_mean, held_out_most = mean_and_most(held_out_errors(candidate, points))
     return {
         "name": candidate.name,
         "levels": candidate.form.levels,
@@ -238,8 +239,8 @@ def _entry(candidate: Candidate, selection: Selection) -> dict[str, Any]:
         "relative_sse": float(relative @ relative),
         "mean_relative_error": float(relative.mean()),
         "max_relative_error": float(relative.max()),
-        "held_out_mean": None if held is None else float(held.mean()),
-        "held_out_max": None if held is None else float(held.max()),
+        "held_out_mean": held_out_mean,
+        "held_out_max": held_out_most,
         "criterion": candidate.criterion,
         "physical": candidate.physical,
         "faults": list(candidate.faults),

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
+from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
 from simulator.models.doubt import DRIFT, Doubt
 from simulator.models.held_out import doubt_of_errors
-from simulator.models.network.fitted import Fit, Fitted, TooFewPoints
+from simulator.models.network.fitted import Fit, Fitted
 from simulator.models.network.fitted_forms import FittedForm, KnotsModel, PiecewiseModel
 from simulator.models.network.line_fits import LEAST_ERROR, fit_hockney, fit_piecewise
 from simulator.models.network.network_model import NetworkModel, Spread
@@ -102,6 +103,8 @@ class JudgedForm:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
+        mean, most = mean_and_most(self.errors)
+        held_out_mean, held_out_most = mean_and_most(self.held_out)
         return {
             "name": self.name,
             "parameters": [] if self.fitted is None else [entry.to_dict() for entry in self.fitted.parameters],
@@ -109,9 +112,9 @@ class JudgedForm:
             "sse_s2": self.sse,
             "sse": self.sse,
             "relative_sse": self.relative_sse,
-            "mean_relative_error": _mean(self.errors),
-            "max_relative_error": _most(self.errors),
-            "held_out": {"mean_relative_error": _mean(self.held_out), "max_relative_error": _most(self.held_out)},
+            "mean_relative_error": mean,
+            "max_relative_error": most,
+            "held_out": {"mean_relative_error": held_out_mean, "max_relative_error": held_out_most},
             "physical": self.physical,
             "faults": list(self.faults),
             "notes": [] if self.fitted is None else list(self.fitted.notes),
@@ -235,19 +238,14 @@ def _held_out(fit: Fit, points: NetworkPoints) -> Floats | None:
     """Relative errors of rows foretold by fits without their points; None if a part cannot be fitted."""
     rank = np.searchsorted(points.sizes, points.size_bytes) + np.searchsorted(points.distances, points.hops)
     folds = min(FOLDS, points.sizes.size)
-    errors = np.zeros(points.rows_time_s.size)
-    for fold in range(folds):
+
+    def errors(fold: int) -> Floats:
         left_out = rank % folds == fold
-        if not np.any(left_out):
-            continue
-        try:
-            model = fit(points.without(left_out)).model
-        except TooFewPoints:
-            return None
         rows = left_out[points.point_of_row]
-        foretold = model.time_s(points.rows_size_bytes[rows], points.rows_hops[rows])
-        errors[rows] = np.abs(foretold / points.rows_time_s[rows] - 1)
-    return errors
+        predicted = fit(points.without(left_out)).model.time_s(points.rows_size_bytes[rows], points.rows_hops[rows])
+        return np.asarray(np.abs(predicted / points.rows_time_s[rows] - 1))
+
+    return held_out((rank % folds)[points.point_of_row], errors)
 
 
 def _may_be_chosen(form: JudgedForm) -> bool:
@@ -262,30 +260,21 @@ def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
     number = points.size_bytes.size
     counts = np.bincount(points.point_of_row, minlength=number)
 
-    def held_out(form: JudgedForm) -> Floats:
-        assert form.held_out is not None  # only forms that were judged are compared  # noqa: S101
-        return form.held_out
-
     def by_point(form: JudgedForm) -> Floats:
-        return np.asarray(np.bincount(points.point_of_row, weights=held_out(form), minlength=number) / counts)
+        return np.asarray(np.bincount(points.point_of_row, weights=form.held_out, minlength=number) / counts)
 
     def error(form: JudgedForm) -> float:
         """No smaller than what clocks and models are good for: below it, a comparison would be one of last bits."""
-        return max(float(np.mean(held_out(form))), LEAST_ERROR)
+        return max(mean_and_most(form.held_out)[0] or 0.0, LEAST_ERROR)
 
-    best = able[ties.first_least([error(form) for form in able])]
-    least = error(best)
-
-    def is_near(form: JudgedForm) -> bool:
-        standard_error = float(np.std(by_point(form) - by_point(best), ddof=1)) / np.sqrt(number)
-        return not ties.is_less(least, error(form), floor=min(PAIRED * standard_error, NEARLY * least))
+    def is_near(form: JudgedForm, best: JudgedForm) -> bool:
+        least, doubt = error(best), standard_error(by_point(form), by_point(best))
+        return not ties.is_less(least, error(form), floor=min(PAIRED * doubt, NEARLY * least))
 
     def criterion(form: JudgedForm) -> float:
-        free = form.fitted.free if form.fitted else 0
-        return float(2 * number * np.log(error(form)) + free * np.log(number))
+        return schwarz(error(form) ** 2, number, form.fitted.free if form.fitted else 0)
 
-    near = [form for form in able if is_near(form)]
-    return near[ties.first_least([criterion(form) for form in near])]
+    return choose(able, by=error, rivals=is_near, then=criterion)
 
 
 def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
@@ -305,11 +294,3 @@ def _warnings(chosen: JudgedForm, points: NetworkPoints) -> tuple[str, ...]:
     if chosen.held_out is not None and np.mean(chosen.held_out) > POOR:
         told.append(f"the chosen form misses held-out points by {np.mean(chosen.held_out):.0%} on average")
     return tuple(told)
-
-
-def _mean(errors: Floats | None) -> float | None:
-    return None if errors is None else float(np.mean(errors))
-
-
-def _most(errors: Floats | None) -> float | None:
-    return None if errors is None else float(np.max(errors))

@@ -18,10 +18,6 @@ FAR_OFF = 2.5
 """Huber's: relative errors of more than so many spreads count in proportion, not squared."""
 
 
-class TooFewPoints(Exception):  # noqa: N818 - says why a form is not fitted
-    """A form cannot be fitted to so few points; the text says how many it needs."""
-
-
 @dataclass(frozen=True)
 class Parameter:
     """A fitted number; what the points do not determine has no value, and says so by name."""

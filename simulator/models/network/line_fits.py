@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, line_design, relative_fit
+from simulator.models.choice import TooFewPoints, schwarz
+from simulator.models.network.fitted import Fitted, Parameter, line_design, relative_fit
 from simulator.models.network.fitted_forms import PiecewiseModel
 from simulator.models.network.points import NetworkPoints
 
@@ -151,8 +152,8 @@ def _segments(points: NetworkPoints, design: Floats) -> list[int]:
         numbers = width * segments + BREAK_COST * (segments - 1)
         if numbers + 1 >= count and segments > 1:
             break
-        penalty = numbers * np.log(count) * count / max(count - numbers - 1, 1)
-        criterion = count * np.log((max(best[-1], 0.0) + floor) / count) + penalty
+        mean_square = (max(best[-1], 0.0) + floor) / count
+        criterion = schwarz(mean_square, count, numbers, spare=max(count - numbers - 1, 1))
         if ties.is_less(criterion, least):
             least, end, chosen = criterion, edges.size - 1, []
             for back in reversed(came):

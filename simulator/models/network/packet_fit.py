@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
-from simulator.models.network.fitted import Fitted, Parameter, TooFewPoints, relative_fit, without_rounding
+from simulator.models.choice import TooFewPoints
+from simulator.models.network.fitted import Fitted, Parameter, relative_fit, without_rounding
 from simulator.models.network.fitted_forms import PacketisedModel
 from simulator.models.network.points import NetworkPoints
 

@@ -20,6 +20,7 @@ from scipy.special import gammaln
 
 from simulator.base import ties
 from simulator.base.formula import Formula
+from simulator.models.choice import odds
 from simulator.models.regression.candidates import (
     NOISE_SD,
     PRIOR,
@@ -200,9 +201,8 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
         independent.evidence[:kinds] + 0.5 * np.log(weights).sum(),
         alike.evidence + np.log(np.diag(root)).sum(),
     ]
-    odds = np.tile(np.log(_prior_odds(design.extras)), 3)
-    weight = odds + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]]))
-    weight = np.exp(weight - weight.max())
+    prior = np.tile(np.log(_prior_odds(design.extras)), 3)
+    weight = odds(prior + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]])))
     kept = weight > NEGLIGIBLE * weight.sum()
 
     def both(field: str) -> Any:
