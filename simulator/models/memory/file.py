@@ -15,9 +15,8 @@ from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.models.choice import mean_and_most
 from simulator.models.memory.forms import Floats, MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
-from simulator.models.memory.model import AXES, MemoryModel
+from simulator.models.memory.model import AXES, MemoryModel, Sweeps
 from simulator.models.memory.selection import Candidate, Selection, held_out_errors, relative_errors, select_model
-from simulator.models.memory.sweeps import Sweeps
 
 FORMAT = 2
 """Since 2 the model says its doubt; those of format 1 have none."""

@@ -7,11 +7,20 @@ from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, is_better, mean_and_most, schwarz
-from simulator.models.doubt import Doubt
-from simulator.models.held_out import doubt_of_errors
+from simulator.models.doubt import Doubt, doubt_of_errors
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
-from simulator.models.memory.fit import Fitted, StandardErrors, fit_form, standard_errors
-from simulator.models.memory.forms import FORMS, Constants, Floats, Form, MemoryTimes, scattered
+from simulator.models.memory.forms import (
+    FORMS,
+    Constants,
+    Fitted,
+    Floats,
+    Form,
+    MemoryTimes,
+    StandardErrors,
+    fit_form,
+    scattered,
+    standard_errors,
+)
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import MemoryModel
 

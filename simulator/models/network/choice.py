@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from simulator.base import ties
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
-from simulator.models.doubt import DRIFT, Doubt
-from simulator.models.held_out import doubt_of_errors
+from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors
 from simulator.models.network.kinds import FITS
 from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel
 from simulator.models.network.network_model import NetworkModel, Spread
