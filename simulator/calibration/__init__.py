@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from simulator.calibration.speed.speeds import Measurements, drift_of, fit_speed, keep_speeds, measure
     from simulator.calibration.speed.subjects import KernelSubject
     from simulator.calibration.speed.upper_end import Ends
+    from simulator.models.file import model_kind
     from simulator.models.memory.file import (
         MemoryFit,
         fit_memory,
@@ -117,7 +118,7 @@ if TYPE_CHECKING:
         save_runtime_fit,
     )
     from simulator.models.resource import load_resource_model, save_resource_model
-    from simulator.models.speed import load_speed_model, model_kind, predict_speeds
+    from simulator.models.speed import load_speed_model, predict_speeds
 
 _HOMES = {
     "Address": "simulator.calibration.pingpong.hosts",
@@ -230,7 +231,7 @@ _HOMES = {
     "measured_bands": "simulator.calibration.ranks.measuring",
     "median_errors": "simulator.calibration.history.comparisons",
     "message_cost": "simulator.models.network.file",
-    "model_kind": "simulator.models.speed",
+    "model_kind": "simulator.models.file",
     "neighbour_visits_kept": "simulator.calibration.neighbours.campaign",
     "neighbours_wishes": "simulator.calibration.neighbours.campaign",
     "parse_address": "simulator.calibration.pingpong.hosts",

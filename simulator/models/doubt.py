@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.base.errors import ScenarioError
+from simulator.models.record import Record
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ _ANY_SIZE = np.ones(1)
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Doubt(Record):
     """What is not known of a fixed time: the logarithm of truth over model is normal around 0."""
 
     sizes: Floats
@@ -71,28 +72,10 @@ class Doubt:
         """The same with standard deviations so many times as large."""
         return replace(self, sd=self.sd * factor)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and YAML."""
-        found = {"sizes": self.sizes.tolist(), "sd": self.sd.tolist(), "common": self.common}
-        return found | ({"sources": dict(self.sources)} if self.sources else {})
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Doubt":
-        """The doubt that `to_dict` wrote."""
-        sizes, sd = (np.asarray(data[name], np.float64) for name in ("sizes", "sd"))
-        sources = {str(name): float(share) for name, share in data.get("sources", {}).items()}
-        return cls(sizes, sd, float(data.get("common", COMMON)), sources)
-
 
 def doubt_data(doubt: Doubt | None) -> dict[str, Any]:
     """As an entry `doubt` of plain data; no entry where nothing is doubted or nothing is known of it."""
     return {} if doubt is None else {"doubt": doubt.to_dict()}
-
-
-def doubt_of(data: Mapping[str, Any]) -> Doubt | None:
-    """What `doubt_data` wrote; KeyError, TypeError, ValueError or ScenarioError for what is none."""
-    found = data.get("doubt")
-    return None if found is None else Doubt.from_dict(found)
 
 
 def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes: ArrayLike | None = None) -> str:
@@ -115,7 +98,7 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
 
 
 @dataclass(frozen=True)
-class Noise:
+class Noise(Record):
     """How the time of one run differs from its truth: factors that are equally likely, tails kept."""
 
     factors: Floats
@@ -145,15 +128,6 @@ class Noise:
     def sd(self) -> float:
         """Standard deviation of the logarithm."""
         return float(np.std(np.log(self.factors)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and YAML."""
-        return {"factors": self.factors.tolist()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Noise":
-        """The noise that `to_dict` wrote."""
-        return cls(np.asarray(data["factors"], np.float64))
 
 
 KNOTS = 12

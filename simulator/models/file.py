@@ -31,7 +31,29 @@ def model_kind(path: str | Path) -> str:
 def read_model(
     path: str | Path, kind: str, read: Callable[[dict[str, Any]], T], *, writer: str, newest: int, part: str = ""
 ) -> tuple[T, dict[str, Any]]:
-    """A model from a JSON file, and the whole document.
+    """A model from a JSON file, and the whole document; see `model_of`.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is missing, no JSON, no model of the kind, or of a newer format.
+    """
+    path = Path(path)
+    document = files.read_json(path)
+    return model_of(document, kind, read, writer=writer, newest=newest, part=part, place=path), document
+
+
+def model_of(
+    document: Any,
+    kind: str,
+    read: Callable[[dict[str, Any]], T],
+    *,
+    writer: str,
+    newest: int,
+    place: str | Path,
+    part: str = "",
+) -> T:
+    """A model from a document.
 
     Parameters
     ----------
@@ -41,25 +63,25 @@ def read_model(
         The command that writes such files, for messages.
     newest
         Newest format that is read; from 1 on.
+    place
+        The file, for messages.
 
     Raises
     ------
     ScenarioError
-        If the file is missing, no JSON, no model of the kind, or of a newer format.
+        If it is no model of the kind, or of a newer format.
     """
-    path = Path(path)
-    document = files.read_json(path)
     if not isinstance(document, dict) or document.get("kind") != kind:
         found = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise ScenarioError(f"{path}: kind {found!r} is no {kind} model; name a file that `{writer}` wrote")
-    files.check_format(document, newest, path)
-    place = f"{path}: {part}" if part else f"{path}"
+        raise ScenarioError(f"{place}: kind {found!r} is no {kind} model; name a file that `{writer}` wrote")
+    files.check_format(document, newest, place)
+    where = f"{place}: {part}" if part else f"{place}"
     try:
-        return files.known(read(document[part] if part else document)), document
+        return files.known(read(document[part] if part else document))
     except ScenarioError as error:
-        raise ScenarioError([f"{place}: {line}" for line in error.lines]) from None
+        raise ScenarioError([f"{where}: {line}" for line in error.lines]) from None
     except MALFORMED as error:
-        raise ScenarioError(f"{place}: {error!r}; name a file that `{writer}` wrote") from error
+        raise ScenarioError(f"{where}: {error!r}; name a file that `{writer}` wrote") from error
 
 
 def write_model(model: Any, path: str | Path) -> None:
