@@ -1,22 +1,14 @@
-"""A real process that runs Apex-MAP: `python -m simulator.calibration.apex.reader PARENT CPU RANK RANKS WORDS FD`.
+"""The jobs of a process that runs Apex-MAP, in memory of its own or in a segment that it shares with others."""
 
-It owns an equal block of a global address space of M words, for every M up to WORDS, and reads all of it: in a segment
-that the ranks share under the file descriptor FD, or, alone, in memory of its own (FD -1). It reads one JSON command
-per line on standard input and answers each with one JSON line on standard output.
-"""
-
-import json
 import mmap
-import os
-import sys
 import time
 from typing import Any
 
 import numpy as np
 
 from simulator.base.randomness import stream
-from simulator.calibration.bench import lifeline
 from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.worker import Jobs
 from simulator.calibration.kernels import apex_access as access
 from simulator.calibration.kernels.sized import WORD_BYTES
 
@@ -34,6 +26,13 @@ class MemoryReader:
 
     Alone, memory of M words is the first M. The ranks share memory of their own for each M, a power of two: the words
     from M to 2 M - 1, so that every rank owns and touches first an equal block of each.
+
+    Parameters
+    ----------
+    words
+        The largest M.
+    shared
+        File descriptor of the segment; below 0 for a process alone.
     """
 
     def __init__(self, words: int, *, rank: int, ranks: int, shared: int) -> None:
@@ -59,21 +58,9 @@ class MemoryReader:
         """The memory of M words."""
         return self._all[:m_words] if self._alone else self._all[m_words : 2 * m_words]
 
-    def obey(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one command of the driver."""
-        match command["do"]:
-            case "wait":
-                return {}
-            case "draw":
-                return self._draw(**command["cell"], stretches=command["stretches"], key=command["key"])
-            case "sweep":
-                return self._sweep(command["m_words"], times=command["times"])
-            case "read":
-                return self._visit(command["length"], repeats=command["repeats"], warm_words=command["warm_words"])
-        raise ValueError(command["do"])
-
-    def _draw(self, *, m_words: int, alpha: float, length: int, stretches: int, key: list[int]) -> dict[str, Any]:
+    def draw(self, cell: dict[str, Any], stretches: int, key: list[int]) -> dict[str, Any]:
         """Draw the starts of a visit, those for warming up too."""
+        m_words, alpha, length = cell["m_words"], cell["alpha"], cell["length"]
         generator = stream(key[0], "apexmap", *key[1:])
         warm = max(1, int(_WARM_SHARE * stretches))
         at = np.empty(warm + stretches, dtype=np.int64)
@@ -83,7 +70,7 @@ class MemoryReader:
         self._warm, self._starts, self._words = at[:warm], at[warm:], self._memory(m_words)
         return {}
 
-    def _visit(self, length: int, *, repeats: int, warm_words: int) -> dict[str, Any]:
+    def read(self, length: int, repeats: int, warm_words: int) -> dict[str, Any]:
         """Bring caches to their steady state, then read what was drawn; the sum is checked.
 
         The words most likely asked for, the first, are read last before the warm-up, from the end to the beginning.
@@ -101,7 +88,7 @@ class MemoryReader:
         spent_s = max(cpu_s - calls_s, 0.1 * cpu_s)
         return {"word_s": spent_s / count, "wall_word_s": wall_s / count, "switches": used.involuntary_switches}
 
-    def _sweep(self, m_words: int, *, times: int) -> dict[str, Any]:
+    def sweep(self, m_words: int, times: int) -> dict[str, Any]:
         """Read M words from end to end, then write half of them from the other half; sums are checked.
 
         Each is done so often, after once that is not timed. What Apex-MAP reads is not there any more afterwards.
@@ -142,16 +129,7 @@ class MemoryReader:
         return self._calls_s[repeats]
 
 
-def main() -> None:
-    """Serve the driver until it closes standard input."""
-    parent, cpu, rank, ranks, words, shared = map(int, sys.argv[1:])
-    lifeline.die_with_parent(parent)
-    os.sched_setaffinity(0, {cpu})
-    served = MemoryReader(words, rank=rank, ranks=ranks, shared=shared)
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(served.obey(json.loads(line))) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
+def jobs(rank: str, ranks: str, words: str, shared: str) -> Jobs:
+    """The jobs of one of so many ranks."""
+    reader = MemoryReader(int(words), rank=int(rank), ranks=int(ranks), shared=int(shared))
+    return {"wait": dict, "draw": reader.draw, "sweep": reader.sweep, "read": reader.read}
